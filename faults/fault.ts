@@ -1,0 +1,62 @@
+/** One thing that is wrong with what a person wrote, or one thing worth a warning. */
+export interface Fault {
+  /** Dotted path of the key (`machines.dgx.instances.b.port`); `""` is the document itself. */
+  readonly path: string;
+  /** Short stable name of the kind of fault, for scripts: `unknown_key`, `wrong_type`, `out_of_range`, ... */
+  readonly code: string;
+  /** What is wrong and what would be right, in one or two sentences. */
+  readonly message: string;
+  readonly severity: "error" | "warning";
+  /** 1-based line in the file, where the file is known. */
+  readonly line?: number;
+  /** 1-based column in the file, where the file is known. */
+  readonly column?: number;
+}
+
+/** Place of a value in a file, both 1-based. */
+export interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+/** Joins the parts of a path with dots; list indexes stand as plain numbers. */
+export function dotted(path: readonly PropertyKey[]): string {
+  return path.map(String).join(".");
+}
+
+/** `true` when at least one fault is an error, not just a warning. */
+export function hasErrors(faults: readonly Fault[]): boolean {
+  return faults.some((fault) => fault.severity === "error");
+}
+
+/** One line a person can read: `Pulumi.dgx.yaml:12:7 machines.dgx.total: Unknown key ...`. */
+export function faultLine(fault: Fault, file?: string): string {
+  const place = fault.line === undefined ? "" : `:${fault.line}:${fault.column ?? 1}`;
+  const where = [file === undefined ? "" : `${file}${place}`, fault.path].filter(Boolean).join(" ");
+  return where === "" ? fault.message : `${where}: ${fault.message}`;
+}
+
+/** All faults of one input at once: what a user sees instead of a stack trace. */
+export class FaultyInput extends Error {
+  constructor(
+    /** What was read: a file's path, or words such as `stack configuration`. */
+    readonly input: string,
+    readonly faults: readonly Fault[],
+  ) {
+    const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
+    super([`${input}: ${count}`, ...faults.map((fault) => `  ${faultLine(fault)}`)].join("\n"));
+    this.name = "FaultyInput";
+  }
+}
+
+/** A file that can't be read at all, or is not YAML, TOML or JSON. */
+export class UnreadableInput extends Error {
+  constructor(
+    readonly input: string,
+    readonly reason: string,
+    readonly place?: Place,
+  ) {
+    super(`${input}${place === undefined ? "" : `:${place.line}:${place.column}`}: ${reason}`);
+    this.name = "UnreadableInput";
+  }
+}

@@ -1,0 +1,167 @@
+import { z } from "zod";
+import { dotted, type Fault } from "./fault";
+import { nearestKey } from "./nearestKey";
+import type { SourceDocument } from "./yamlDocument";
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * Turns everything a zod schema has against a value into faults: one for each unknown key (with the nearest known one),
+ * each wrong type and each impossible value, with the place in the file where a document is given.
+ */
+export function schemaFaults(
+  schema: z.ZodType,
+  value: unknown,
+  issues: readonly Issue[],
+  document?: SourceDocument,
+): Fault[] {
+  return issues.flatMap((issue) => faultsOf(schema, value, issue, document));
+}
+
+function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {
+  const at = (path: readonly PropertyKey[], part?: "key" | "value") => document?.locate(path, part) ?? {};
+  if (issue.code === "unrecognized_keys") {
+    return issue.keys.map((key) => {
+      const path = [...issue.path, key];
+      const known = knownKeys(schema, issue.path);
+      const near = nearestKey(key, known);
+      const hint =
+        near !== undefined
+          ? `Did you mean \`${near}\`?`
+          : known.length > 0
+            ? `Known keys here: ${known.join(", ")}.`
+            : "No keys are allowed here.";
+      return {
+        path: dotted(path),
+        code: "unknown_key",
+        message: `Unknown key \`${key}\`. ${hint}`,
+        severity: "error",
+        ...at(path, "key"),
+      };
+    });
+  }
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    // The option that failed deepest is the one the writer meant: its faults say more than "no option matches".
+    const deepest = issue.errors.reduce((a, b) => (depth(b) > depth(a) ? b : a));
+    if (depth(deepest) > 0) {
+      return deepest.flatMap((inner) =>
+        faultsOf(schema, value, { ...inner, path: [...issue.path, ...inner.path] }, document),
+      );
+    }
+  }
+  const described = describe(schema, issue.path);
+  return [
+    {
+      path: dotted(issue.path),
+      code: codeOf(issue, valueAt(value, issue.path)),
+      message: described === undefined ? issueText(value, issue) : `${issueText(value, issue)} ${described}`,
+      severity: "error",
+      ...at(issue.path),
+    },
+  ];
+}
+
+function depth(issues: readonly Issue[]): number {
+  return Math.max(
+    0,
+    ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)),
+  );
+}
+
+function codeOf(issue: Issue, value: unknown): string {
+  switch (issue.code) {
+    case "invalid_type":
+      return value === undefined ? "missing_key" : "wrong_type";
+    case "invalid_union":
+      return value === undefined ? "missing_key" : "wrong_type";
+    case "invalid_value":
+      return value === undefined ? "missing_key" : "unknown_value";
+    case "too_big":
+    case "too_small":
+    case "not_multiple_of":
+      return "out_of_range";
+    case "invalid_format":
+      return "wrong_form";
+    default:
+      return "impossible_value";
+  }
+}
+
+function issueText(root: unknown, issue: Issue): string {
+  const value = valueAt(root, issue.path);
+  if (value === undefined && (issue.code === "invalid_type" || issue.code === "invalid_value")) {
+    const wanted = issue.code === "invalid_type" ? issue.expected : issue.values.map(String).join(" or ");
+    return `This key is required (${wanted}).`;
+  }
+  if (issue.code === "invalid_type") return `Expected ${issue.expected}, got ${kindOf(value)}.`;
+  if (issue.code === "invalid_value") {
+    const near = typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
+    const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
+    return `Expected ${issue.values.map((option) => `\`${String(option)}\``).join(" or ")}, got ${kindOf(value)}.${hint}`;
+  }
+  return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
+}
+
+/** What a value is, for a message; text is not shown, since it may be a secret pasted in the wrong place. */
+function kindOf(value: unknown): string {
+  if (value === null) return "nothing (null)";
+  if (Array.isArray(value)) return "a list";
+  if (typeof value === "string") return "text";
+  if (typeof value === "object") return "a map";
+  return `${typeof value} ${String(value)}`;
+}
+
+/** The value at a path, `undefined` where there is none. */
+export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let value: unknown = root;
+  for (const step of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Record<PropertyKey, unknown>)[step];
+  }
+  return value;
+}
+
+function describe(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
+  const [found] = schemasAt(schema, path);
+  const text = found === undefined ? undefined : z.globalRegistry.get(found)?.description;
+  return text === undefined ? undefined : `(${text.split("\n")[0]})`;
+}
+
+function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {
+  const keys = schemasAt(schema, path).flatMap((found) => {
+    const inner = unwrap(found);
+    return inner.flatMap((each) => (each instanceof z.ZodObject ? Object.keys(each.shape) : []));
+  });
+  return [...new Set(keys)];
+}
+
+/** The schemas that judge the value at a path: several where a union leaves a choice. */
+export function schemasAt(schema: z.ZodType, path: readonly PropertyKey[]): z.ZodType[] {
+  let found: z.ZodType[] = [schema];
+  for (const step of path) {
+    found = found.flatMap(unwrap).flatMap((each): z.ZodType[] => {
+      if (each instanceof z.ZodObject) {
+        const child = (each.shape as Record<string, z.ZodType | undefined>)[String(step)];
+        return child === undefined ? [] : [child];
+      }
+      if (each instanceof z.ZodRecord) return [each.valueType as z.ZodType];
+      if (each instanceof z.ZodArray) return [each.element as z.ZodType];
+      return [];
+    });
+  }
+  return found;
+}
+
+function unwrap(schema: z.ZodType): z.ZodType[] {
+  if (
+    schema instanceof z.ZodOptional ||
+    schema instanceof z.ZodNullable ||
+    schema instanceof z.ZodDefault ||
+    schema instanceof z.ZodPrefault
+  ) {
+    return unwrap(schema.unwrap() as z.ZodType);
+  }
+  if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option as z.ZodType));
+  if (schema instanceof z.ZodPipe) return unwrap(schema.in as z.ZodType);
+  return [schema];
+}

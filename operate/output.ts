@@ -1,0 +1,20 @@
+import { Option } from "commander";
+
+/** `text` is for people, `json` is one document on stdout with nothing else there. */
+export type Format = "text" | "json";
+
+/** The `--format` option that every command has. */
+export function formatOption(): Option {
+  return new Option("--format <format>", "how to print the result").choices(["text", "json"]).default("text");
+}
+
+/** Writes the result of a command to stdout. */
+export function printResult(format: Format, result: unknown, text: () => string): void {
+  const out = format === "json" ? JSON.stringify(result, null, 2) : text();
+  process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
+}
+
+/** Writes a message for a person to stderr, so that stdout stays a document. */
+export function say(message: string): void {
+  process.stderr.write(`${message}\n`);
+}

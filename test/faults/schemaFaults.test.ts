@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import { z } from "zod";
+import { schemaFaults } from "../../faults/schemaFaults";
+import { parseYaml } from "../../faults/yamlDocument";
+
+const schema = z.strictObject({
+  port: z.int().min(1).max(65535).describe("TCP port"),
+  mode: z.enum(["native", "bridge"]).optional(),
+  machines: z
+    .record(z.string(), z.strictObject({ totalGiB: z.number(), listen: z.string().default("x") }))
+    .default({}),
+  a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]).optional(),
+});
+
+function faultsIn(text: string) {
+  const document = parseYaml("stack.yaml", text);
+  const result = schema.safeParse(document.value);
+  return result.success ? [] : schemaFaults(schema, document.value, result.error.issues, document);
+}
+
+describe("faults of a document", () => {
+  it("names the nearest known key and its place, in maps with free keys too", () => {
+    const faults = faultsIn("port: 80\nmachines:\n  dgx:\n    totalGib: 3\n    totalGiB: 3\n");
+    expect(faults).toEqual([
+      {
+        path: "machines.dgx.totalGib",
+        code: "unknown_key",
+        message: "Unknown key `totalGib`. Did you mean `totalGiB`?",
+        severity: "error",
+        line: 4,
+        column: 5,
+      },
+    ]);
+  });
+
+  it("lists the known keys when none is near", () => {
+    const [fault] = faultsIn("port: 80\nmachines: {dgx: {totalGiB: 1, zzzzzzzzzz: 1}}");
+    expect(fault?.message).toBe("Unknown key `zzzzzzzzzz`. Known keys here: totalGiB, listen.");
+  });
+
+  it("reports all faults at once", () => {
+    const faults = faultsIn("port: 70000\nmode: nativ\nmachines: {dgx: {totalGiB: '3'}}\n");
+    expect(faults.map((fault) => [fault.path, fault.code])).toEqual([
+      ["port", "out_of_range"],
+      ["mode", "unknown_value"],
+      ["machines.dgx.totalGiB", "wrong_type"],
+    ]);
+    expect(faults[1]?.message).toContain("Did you mean `native`?");
+  });
+
+  it("says that a required key is missing", () => {
+    expect(faultsIn("mode: native")[0]).toMatchObject({ path: "port", code: "missing_key" });
+  });
+
+  it("explains the union option that was meant", () => {
+    expect(faultsIn("port: 1\na: {prt: 3}").map((fault) => fault.path)).toEqual(["a.port", "a.prt"]);
+  });
+
+  it("never repeats text that was given, which might be a secret", () => {
+    const faults = faultsIn("port: hunter2\nmode: hunter2");
+    expect(JSON.stringify(faults)).not.toContain("hunter2");
+    expect(faults).toHaveLength(2);
+  });
+});
