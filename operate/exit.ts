@@ -12,3 +12,8 @@ export const EXIT = {
 export class WrongUse extends Error {
   override readonly name = "WrongUse";
 }
+
+/** Something outside of us that a command needs could not be had; its message says what to do. */
+export class Failed extends Error {
+  override readonly name = "Failed";
+}

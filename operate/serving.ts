@@ -1,9 +1,8 @@
-import { Command, CommanderError } from "commander";
-import { FaultyInput, faultLine, UnreadableInput } from "../faults/fault";
+import { Command } from "commander";
 import { version } from "../package.json";
 import { commands } from "./commands";
-import { EXIT, WrongUse } from "./exit";
-import { say } from "./output";
+import { EXIT } from "./exit";
+import { explainFailure } from "./explainFailure";
 
 /** Builds the command line; nothing runs until `parseAsync`. */
 export function serving(): Command {
@@ -21,22 +20,6 @@ function inherit(parent: Command, command: Command): Command {
   command.copyInheritedSettings(parent);
   for (const child of command.commands) inherit(command, child);
   return command;
-}
-
-/** The exit code for what went wrong, after saying it. A user's mistake gets no stack trace. */
-export function explainFailure(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
-  if (error instanceof WrongUse || error instanceof UnreadableInput) {
-    say(error.message);
-    return EXIT.wrongUse;
-  }
-  if (error instanceof FaultyInput) {
-    const count = error.faults.length === 1 ? "1 fault" : `${error.faults.length} faults`;
-    say(`${error.input}: ${count}`);
-    for (const fault of error.faults) say(`  ${faultLine(fault, error.input)}`);
-    return EXIT.faults;
-  }
-  throw error;
 }
 
 async function main(): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
+import { planCommand } from "./plan";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [];
+  return [planCommand()];
 }

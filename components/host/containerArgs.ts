@@ -1,0 +1,60 @@
+import type { ContainerArgs } from "@pulumi/docker";
+import type { PlannedContainer } from "../plan/types";
+
+/** Size and number of a container's log files; without a limit a chatty server fills the disk. */
+const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };
+
+/**
+ * The arguments of one container. Everything that the engine would otherwise compute is written out: a value left to
+ * the daemon is unknown at preview, and one taken away later would silently stay.
+ */
+export function containerArgs(container: PlannedContainer) {
+  return {
+    name: container.name,
+    image: container.image,
+    command: [...container.command],
+    ...(container.entrypoint === null ? {} : { entrypoints: [...container.entrypoint] }),
+    envs: Object.entries(container.env).map(([name, value]) => `${name}=${value}`),
+    ports: [...container.ports]
+      .sort((a, b) => a.host - b.host)
+      .map((port) => ({ ip: port.ip, internal: port.container, external: port.host, protocol: "tcp" })),
+    mounts: container.mounts.map((mount) => ({
+      type: mount.type,
+      source: mount.source,
+      target: mount.target,
+      readOnly: mount.readOnly,
+    })),
+    ...(container.gpus === null ? {} : { gpus: container.gpus }),
+    ipcMode: container.ipc,
+    networkMode: "bridge",
+    networksAdvanced: [{ name: container.network, aliases: [container.name] }],
+    hosts: container.hosts.map((entry) => {
+      const [host = "", ip = ""] = entry.split(":");
+      return { host, ip };
+    }),
+    restart: container.restart,
+    healthcheck: {
+      tests: [...container.healthcheck.test],
+      interval: seconds(container.healthcheck.intervalSeconds),
+      timeout: seconds(container.healthcheck.timeoutSeconds),
+      startPeriod: seconds(container.healthcheck.startPeriodSeconds),
+      retries: container.healthcheck.retries,
+    },
+    ulimits: container.ulimits.map((limit) => ({ name: limit.name, soft: limit.soft, hard: limit.hard })),
+    labels: Object.entries(container.labels).map(([label, value]) => ({ label, value })),
+    logDriver: "json-file",
+    logOpts: LOG_OPTIONS,
+    destroyGraceSeconds: container.stopGraceSeconds,
+    stopTimeout: container.stopGraceSeconds,
+    mustRun: true,
+  } satisfies ContainerArgs;
+}
+
+/** A duration in the form in which Docker's Go code prints it, so that a refresh finds no difference. */
+function seconds(total: number): string {
+  const hours = Math.floor(total / 3600);
+  const minutes = Math.floor((total % 3600) / 60);
+  const rest = total % 60;
+  if (hours > 0) return `${hours}h${minutes}m${rest}s`;
+  return minutes > 0 ? `${minutes}m${rest}s` : `${rest}s`;
+}

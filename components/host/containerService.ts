@@ -1,0 +1,41 @@
+import { Container, RemoteImage } from "@pulumi/docker";
+import { ComponentResource, type ComponentResourceOptions, mergeOptions } from "@pulumi/pulumi";
+import type { PlannedContainer } from "../plan/types";
+import { containerArgs } from "./containerArgs";
+
+/** Pulling an image of 20 GB over a slow line takes hours, not the provider's 20 minutes. */
+const PULL_TIMEOUT = "3h";
+
+export interface ContainerServiceArgs {
+  readonly container: PlannedContainer;
+}
+
+/** One container and its image: the only maker of containers in this project. */
+export class ContainerService extends ComponentResource {
+  readonly container: Container;
+
+  constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
+    super("local-serving:index:ContainerService", name, {}, opts);
+    const { container } = args;
+    const image = new RemoteImage(
+      `${name}-image`,
+      { name: container.image, keepLocally: true },
+      // Pulled before the running container is touched, kept afterwards: going back needs no download.
+      { parent: this, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },
+    );
+    this.container = new Container(
+      name,
+      containerArgs(container),
+      mergeOptions(
+        { parent: this, dependsOn: [image] },
+        {
+          // The name and the port are taken while the old container lives.
+          deleteBeforeReplace: true,
+          // The provider reports an update of these and leaves the container as it was.
+          replaceOnChanges: ["healthcheck", "init", "tmpfs", "cpuPeriod", "cpuQuota", "rm"],
+        },
+      ),
+    );
+    this.registerOutputs({ name: container.name, image: container.image });
+  }
+}

@@ -1,0 +1,51 @@
+import { local } from "@pulumi/command";
+import { Volume } from "@pulumi/docker";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { ContainerService } from "../host/containerService";
+import { ImageRecord } from "../host/imageRecord";
+import type { InferenceServerPlan } from "../plan/types";
+
+export interface InferenceServerArgs {
+  /** Machine that the server runs on. */
+  readonly machine: string;
+  readonly server: InferenceServerPlan;
+  /** Docker network that the container joins. */
+  readonly network: Resource;
+}
+
+/** A vLLM server in a container, with its model cache, the volume of compiled kernels and the record of its image. */
+export class InferenceServer extends ComponentResource {
+  constructor(name: string, args: InferenceServerArgs, opts?: ComponentResourceOptions) {
+    const { machine, server } = args;
+    super(
+      "local-serving:index:InferenceServer",
+      name,
+      { machine, container: server.container.name, model: server.model, codingClients: server.codingClients },
+      opts,
+    );
+    new ImageRecord(`${name}-image-record`, server.imageRecord, { parent: this });
+    const cache = new local.Command(
+      `${name}-model-cache`,
+      {
+        // The path travels in the environment, so that no text of a stack file is ever part of a script. There is no
+        // `delete`: models are never removed.
+        create: 'mkdir -p -- "$MODEL_CACHE"',
+        environment: { MODEL_CACHE: server.modelCache },
+        addPreviousOutputInEnv: false,
+      },
+      { parent: this },
+    );
+    const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
+    new ContainerService(
+      name,
+      { container: server.container },
+      { parent: this, dependsOn: [args.network, cache, jit] },
+    );
+    this.registerOutputs({
+      machine,
+      container: server.container.name,
+      model: server.model,
+      codingClients: server.codingClients,
+    });
+  }
+}

@@ -1,0 +1,109 @@
+import { MACHINE_LABEL, SERVER_LABEL } from "../host/labels";
+import type { ImageFacts, InferenceServerPlan, PlannedContainer } from "../plan/types";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+import { launchArguments } from "./launchArguments";
+
+/** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
+const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
+const JIT_CACHE_INSIDE = "/jit-cache";
+
+/** Seconds vLLM waits for its own engine; its default of 600 ends a first boot that is still compiling. */
+const ENGINE_READY_TIMEOUT_SECONDS = 3600;
+
+/** 64 MiB of stack, as the published recipes for this machine set it. */
+const STACK_BYTES = 67_108_864;
+
+const UNLIMITED = -1;
+
+/** Everything that one inference server declares on the machine. */
+export function plannedServer(
+  machineName: string,
+  machine: MachineSettings,
+  key: string,
+  server: InferenceServerSettings,
+  modelCache: string,
+): InferenceServerPlan {
+  const jitVolume = `${machine.network}-${key}-jit`;
+  const container: PlannedContainer = {
+    role: "inference-server",
+    resource: `${machineName}-${key}`,
+    name: containerName(server),
+    image: server.image,
+    command: launchArguments(server),
+    entrypoint: ["vllm", "serve"],
+    env: environment(server),
+    secretEnv: [],
+    ports: [{ ip: server.listen ?? machine.listen, host: server.port, container: server.port }],
+    mounts: [
+      { type: "bind", source: modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
+      { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
+    ],
+    gpus: "all",
+    ipc: "host",
+    network: machine.network,
+    hosts: ["host.docker.internal:host-gateway"],
+    restart: "unless-stopped",
+    healthcheck: {
+      // curl is part of the image; the port is the server's own, inside the container.
+      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${server.port}/health`],
+      intervalSeconds: server.healthcheck.intervalSeconds,
+      timeoutSeconds: server.healthcheck.timeoutSeconds,
+      startPeriodSeconds: server.healthcheck.startPeriodMinutes * 60,
+      retries: server.healthcheck.retries,
+    },
+    ulimits: [
+      { name: "memlock", soft: UNLIMITED, hard: UNLIMITED },
+      { name: "stack", soft: STACK_BYTES, hard: STACK_BYTES },
+    ],
+    stopGraceSeconds: server.stopGraceSeconds,
+    labels: { [MACHINE_LABEL]: machineName, [SERVER_LABEL]: key },
+  };
+  return {
+    key,
+    model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
+    servedModelName: server.servedModelName,
+    container,
+    imageRecord: imageFacts(server),
+    modelCache,
+    jitVolume,
+    codingClients: [],
+  };
+}
+
+/** `vllm-<served name>-<port>`, in the letters that Docker allows. */
+function containerName(server: InferenceServerSettings): string {
+  const model = server.servedModelName.replace(/[^a-zA-Z0-9_.-]+/g, "-").toLowerCase();
+  return `vllm-${model}-${server.port}`;
+}
+
+function environment(server: InferenceServerSettings): Record<string, string> {
+  const jobs = String(server.compileJobs);
+  const ours: Record<string, string> = {
+    FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
+    MAX_JOBS: jobs,
+    NINJA_JOBS: jobs,
+    TORCHINDUCTOR_CACHE_DIR: `${JIT_CACHE_INSIDE}/inductor`,
+    TRITON_CACHE_DIR: `${JIT_CACHE_INSIDE}/triton`,
+    VLLM_CACHE_ROOT: `${JIT_CACHE_INSIDE}/vllm`,
+    VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
+    VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
+  };
+  return Object.fromEntries(
+    Object.entries({ ...ours, ...server.environment }).sort(([a], [b]) => (a < b ? -1 : 1)),
+  );
+}
+
+function imageFacts(server: InferenceServerSettings): ImageFacts {
+  const { versions } = server;
+  return {
+    image: server.image,
+    digest: server.image.split("@")[1] ?? "",
+    versions: {
+      ...(versions?.vllm === undefined ? {} : { vllm: versions.vllm }),
+      ...(versions?.transformers === undefined ? {} : { transformers: versions.transformers }),
+    },
+    evidence: versions?.evidence ?? "none",
+    source: versions?.source ?? "",
+  };
+}

@@ -1,0 +1,56 @@
+import { containerArgs } from "../host/containerArgs";
+import type { MachinePlan, Plan } from "../plan/types";
+import { machineFacts } from "./machineFacts";
+
+/** A resource as the policies see it. */
+export interface Declared {
+  readonly type: string;
+  readonly name: string;
+  readonly props: Readonly<Record<string, unknown>>;
+}
+
+/**
+ * The resources that policies judge, taken from the plan without an engine. The container arguments are the very
+ * objects that the program hands to `docker.Container`.
+ */
+export function declaredResources(plan: Plan): Declared[] {
+  return plan.machines.flatMap(machineResources);
+}
+
+function machineResources(machine: MachinePlan): Declared[] {
+  const { name, hostInstance } = machine;
+  return [
+    { type: "local-serving:index:Machine", name, props: machineFacts(machine) },
+    ...(hostInstance === "none"
+      ? []
+      : [
+          {
+            type: "local-serving:index:HostInstance",
+            name: `${name}-instance-a`,
+            props: { machine: name, ...hostInstance },
+          },
+        ]),
+    ...machine.inferenceServers.flatMap((server): Declared[] => [
+      {
+        type: "local-serving:index:ImageRecord",
+        name: `${server.container.resource}-image-record`,
+        props: { ...server.imageRecord },
+      },
+      {
+        type: "local-serving:index:InferenceServer",
+        name: server.container.resource,
+        props: {
+          machine: name,
+          container: server.container.name,
+          model: server.model,
+          codingClients: server.codingClients,
+        },
+      },
+    ]),
+    ...machine.containers.map((container) => ({
+      type: "docker:index/container:Container",
+      name: container.resource,
+      props: containerArgs(container),
+    })),
+  ];
+}

@@ -1,0 +1,38 @@
+import { Network, Provider } from "@pulumi/docker";
+import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { HostInstance } from "../host/hostInstance";
+import { InferenceServer } from "../inference-server/inferenceServer";
+import type { MachinePlan } from "../plan/types";
+import { machineFacts } from "./machineFacts";
+
+export interface MachineArgs {
+  readonly machine: MachinePlan;
+  /** Docker engine to talk to; the machine's own, except in a preview where none answers. */
+  readonly dockerHost: string;
+}
+
+/** Everything on one machine. What a policy refuses here is stopped before any child is touched. */
+export class Machine extends ComponentResource {
+  constructor({ machine, dockerHost }: MachineArgs, opts?: ComponentResourceOptions) {
+    const { name } = machine;
+    const facts = machineFacts(machine);
+    super("local-serving:index:Machine", name, facts, opts);
+    if (machine.hostInstance !== "none") {
+      new HostInstance(`${name}-instance-a`, { machine: name, ...machine.hostInstance }, { parent: this });
+    }
+    const provider = new Provider(`${name}-docker`, { host: dockerHost }, { parent: this });
+    const network = new Network(
+      `${name}-network`,
+      { name: machine.network, driver: "bridge" },
+      { parent: this, provider },
+    );
+    for (const server of machine.inferenceServers) {
+      new InferenceServer(
+        server.container.resource,
+        { machine: name, server, network },
+        { parent: this, providers: { docker: provider } },
+      );
+    }
+    this.registerOutputs(facts);
+  }
+}

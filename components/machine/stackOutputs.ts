@@ -1,0 +1,24 @@
+import type { MachinePlan, Plan } from "../plan/types";
+
+/** Outputs of the stack: where things are and how the memory adds up. Nothing secret is among them. */
+export function stackOutputs(plan: Plan) {
+  return {
+    endpoints: Object.fromEntries(
+      plan.machines.map((machine) => [
+        machine.name,
+        Object.fromEntries(machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url])),
+      ]),
+    ),
+    memory: Object.fromEntries(plan.machines.map((machine) => [machine.name, memoryTable(machine)])),
+  };
+}
+
+function memoryTable({ ledger }: MachinePlan): Record<string, string> {
+  return {
+    ...Object.fromEntries(
+      ledger.lines.map((line) => [line.name, `${line.gib.toFixed(2)} GiB (${line.basis})`]),
+    ),
+    sum: `${ledger.sumGiB.toFixed(2)} of ${ledger.totalGiB.toFixed(2)} GiB`,
+    "aggregate utilization": `${ledger.aggregateUtilization.toFixed(2)} (limit 0.90)`,
+  };
+}

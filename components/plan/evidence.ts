@@ -1,0 +1,31 @@
+/** What was read before planning. The plan itself reads nothing, so it is the same wherever it is made. */
+export interface Evidence {
+  /** Home directory of the operator on the machine; `~/` in a path stands for it. */
+  readonly home: string;
+  /** Memory as the machine reports it, where it was read. */
+  readonly meminfo?: Meminfo;
+}
+
+/** Two lines of /proc/meminfo, in GiB. */
+export interface Meminfo {
+  readonly totalGiB: number;
+  readonly availableGiB: number;
+}
+
+const KIB_PER_GIB = 1024 ** 2;
+
+/** Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count. */
+export function parseMeminfo(text: string): Meminfo | undefined {
+  const gib = (name: string) => {
+    const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text);
+    return match?.[1] === undefined ? undefined : Number(match[1]) / KIB_PER_GIB;
+  };
+  const totalGiB = gib("MemTotal");
+  const availableGiB = gib("MemAvailable");
+  return totalGiB === undefined || availableGiB === undefined ? undefined : { totalGiB, availableGiB };
+}
+
+/** A path of the stack file as it is on the machine. */
+export function onMachine(path: string, evidence: Evidence): string {
+  return path.startsWith("~/") ? `${evidence.home.replace(/\/$/, "")}/${path.slice(2)}` : path;
+}

@@ -1,0 +1,145 @@
+/** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */
+export interface Plan {
+  readonly machines: readonly MachinePlan[];
+  readonly warnings: readonly Warning[];
+}
+
+/** What one machine will run. */
+export interface MachinePlan {
+  readonly name: string;
+  readonly dockerHost: string;
+  readonly network: string;
+  readonly hostInstance: HostInstanceFacts | "none";
+  readonly inferenceServers: readonly InferenceServerPlan[];
+  readonly containers: readonly PlannedContainer[];
+  readonly files: readonly PlannedFile[];
+  readonly ledger: Ledger;
+  /** KV cache plan by container name; `null` where nothing is known of the model's layers. */
+  readonly kv: Readonly<Record<string, unknown>>;
+  readonly endpoints: readonly Endpoint[];
+  /** Commands that an operator has to run, because nothing of ours may. */
+  readonly commands: readonly string[];
+}
+
+/** Instance A as it is declared. */
+export interface HostInstanceFacts {
+  readonly port: number;
+  readonly gpuMemoryUtilization: number;
+  readonly maxModelLen?: number;
+  readonly model?: string;
+  readonly weightsGB?: number;
+}
+
+/** One inference server: its container, and the facts that no argument of the container carries. */
+export interface InferenceServerPlan {
+  /** Key in the stack file. */
+  readonly key: string;
+  readonly model: { readonly id: string; readonly kind: "chat" | "base"; readonly thinking: boolean };
+  readonly servedModelName: string;
+  readonly container: PlannedContainer;
+  readonly imageRecord: ImageFacts;
+  /** Directory on the machine that holds the models; made when missing, never removed. */
+  readonly modelCache: string;
+  /** Volume for compiled kernels; it survives a replacement of the container. */
+  readonly jitVolume: string;
+  /** Coding clients that are pointed at this server. */
+  readonly codingClients: readonly string[];
+}
+
+/** Versions inside an image, and how they are known. */
+export interface ImageFacts {
+  readonly image: string;
+  /** `sha256:<64 hex>`, or "" where the image carries none. */
+  readonly digest: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly evidence: "published" | "read" | "none";
+  readonly source: string;
+}
+
+export type ContainerRole = "inference-server" | "chat-ui" | "bridge";
+
+/** A container with every value made plain, nothing left to a daemon's default. */
+export interface PlannedContainer {
+  readonly role: ContainerRole;
+  /** Name of the resource in the stack; it stays the same when the container's own name changes. */
+  readonly resource: string;
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  /** Replaces the image's own entrypoint; `null` keeps it. */
+  readonly entrypoint: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  /** Names of variables whose values reach the container as files. */
+  readonly secretEnv: readonly string[];
+  readonly ports: readonly PublishedPort[];
+  readonly mounts: readonly Mount[];
+  readonly gpus: "all" | null;
+  readonly ipc: "host" | "private";
+  readonly network: string;
+  /** Extra host names, `name:address`. */
+  readonly hosts: readonly string[];
+  readonly restart: "unless-stopped";
+  readonly healthcheck: Healthcheck;
+  readonly ulimits: readonly { readonly name: string; readonly soft: number; readonly hard: number }[];
+  readonly stopGraceSeconds: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface PublishedPort {
+  readonly ip: string;
+  readonly host: number;
+  readonly container: number;
+}
+
+export interface Mount {
+  readonly type: "bind" | "volume";
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+export interface Healthcheck {
+  readonly test: readonly string[];
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly startPeriodSeconds: number;
+  readonly retries: number;
+}
+
+/** A file that will be written on the machine. */
+export interface PlannedFile {
+  readonly role: string;
+  readonly path: string;
+  readonly mode: string;
+  readonly text: string;
+}
+
+/** Memory of one machine, line by line. */
+export interface Ledger {
+  readonly totalGiB: number;
+  /** Sum of the utilizations of all inference servers, instance A included. */
+  readonly aggregateUtilization: number;
+  readonly sumGiB: number;
+  readonly lines: readonly LedgerLine[];
+  /** For each of our servers, the largest utilization that fits beside everything else, rounded down to 0.01. */
+  readonly largestUtilizationThatFits: Readonly<Record<string, number>>;
+}
+
+export interface LedgerLine {
+  readonly name: string;
+  readonly gib: number;
+  readonly basis: "setting" | "measured" | "default";
+  readonly source: string;
+}
+
+export interface Endpoint {
+  readonly name: string;
+  readonly url: string;
+}
+
+/** Something that will work, and that an operator should know before it runs. */
+export interface Warning {
+  readonly machine: string;
+  readonly code: string;
+  readonly message: string;
+}

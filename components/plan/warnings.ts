@@ -1,0 +1,71 @@
+import { gte, valid } from "@renovatebot/pep440";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+import { AGGREGATE_CAUTION } from "./ledger/utilization";
+import type { Ledger, Warning } from "./types";
+
+/** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
+const FP4_VARIABLE_GONE = "0.24.0";
+
+/** Above this size of weights (GB) a machine needs help or company; bands of the specification. */
+const WEIGHT_BANDS = [
+  { aboveGB: 100, verdict: "too large for one machine: it needs several nodes" },
+  { aboveGB: 90, verdict: "untested on this machine" },
+  { aboveGB: 45, verdict: "possible with tuning and a reduced context" },
+] as const;
+
+/** What an operator should know of one machine before it runs. Refusals are the policies' business. */
+export function machineWarnings(name: string, machine: MachineSettings, ledger: Ledger): Warning[] {
+  const warnings: Warning[] = [];
+  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  const aggregate = ledger.aggregateUtilization;
+  if (aggregate > AGGREGATE_CAUTION) {
+    warn(
+      "aggregate-high",
+      `The servers together take ${aggregate.toFixed(2)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
+    );
+  }
+  const servers = Object.entries(machine.inferenceServers);
+  if (servers.length + (machine.instanceA === "none" ? 0 : 1) > 1) {
+    warn(
+      "unproven",
+      "That these servers run beside each other is unproven until it was measured: after both have loaded and served a request, MemAvailable must stay above 0 with room to spare.",
+    );
+  }
+  if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
+    warn(
+      "operating-system-unmeasured",
+      `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
+    );
+  }
+  for (const [key, server] of servers) {
+    for (const [code, message] of serverWarnings(server)) warn(code, `${key}: ${message}`);
+  }
+  return warnings;
+}
+
+function serverWarnings(server: InferenceServerSettings): [code: string, message: string][] {
+  const warnings: [string, string][] = [];
+  const version = server.versions?.vllm;
+  const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
+  if (unified) {
+    warnings.push([
+      "inert-variable",
+      `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`,
+    ]);
+    if (server.tools.parser === "qwen3_xml") {
+      warnings.push([
+        "same-parser",
+        `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`,
+      ]);
+    }
+  }
+  const band = WEIGHT_BANDS.find(({ aboveGB }) => (server.model.weightsGB ?? 0) > aboveGB);
+  if (band !== undefined) {
+    warnings.push([
+      "weights",
+      `${server.model.weightsGB} GB of weights are ${band.verdict} (band above ${band.aboveGB} GB).`,
+    ]);
+  }
+  return warnings;
+}

@@ -1,0 +1,136 @@
+import type { MachinePlan } from "../plan/types";
+import type { MachineFacts, PreflightFinding } from "./types";
+
+/** Reads the utilization out of an argv: its value, `undefined` where the argv is no inference server's. */
+export type ReadUtilization = (argv: readonly string[]) => number | undefined;
+
+/** Declared and real memory may differ by this share before the plan's figures are off (firmware keeps a little). */
+const TOTAL_TOLERANCE = 0.02;
+
+/** Judges what was read against what is planned. Pure; every finding carries its figures. */
+export function judgeMachine(
+  machine: MachinePlan,
+  facts: MachineFacts,
+  readUtilization: ReadUtilization,
+): PreflightFinding[] {
+  return [
+    ...dockerFindings(machine, facts),
+    ...hostInstanceFindings(machine, facts, readUtilization),
+    ...memoryFindings(machine, facts, readUtilization),
+    ...portFindings(machine, facts),
+    ...facts.directories.flatMap((directory) =>
+      directory.problem === undefined
+        ? []
+        : [
+            refused(
+              `The model cache ${directory.path} can't be used: ${directory.problem}. Make it, or set \`modelCache\`.`,
+            ),
+          ],
+    ),
+  ];
+}
+
+function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {
+  if (!docker.reachable) {
+    if (machine.dockerHost.startsWith("ssh://")) return [warned(`Not checked: ${docker.reason}.`)];
+    return [
+      refused(
+        `No Docker engine answers at ${machine.dockerHost} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`,
+      ),
+    ];
+  }
+  if (docker.gpuRuntime || machine.containers.every((container) => container.gpus === null)) return [];
+  return [
+    refused(
+      "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.",
+    ),
+  ];
+}
+
+/** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
+function hostInstanceFindings(
+  { hostInstance }: MachinePlan,
+  { listeners }: MachineFacts,
+  readUtilization: ReadUtilization,
+): PreflightFinding[] {
+  if (hostInstance === "none") return [];
+  const { port, gpuMemoryUtilization } = hostInstance;
+  const listener = listeners.find((each) => each.port === port);
+  if (listener === undefined) {
+    return [
+      warned(
+        `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`,
+      ),
+    ];
+  }
+  const actual = listener.argv === undefined ? undefined : readUtilization(listener.argv);
+  if (actual === undefined) {
+    return [
+      warned(
+        `How instance A (port ${port}) was started can't be read${listener.argv === undefined ? ", since it belongs to another user" : ""}: its declared utilization of ${gpuMemoryUtilization} is believed.`,
+      ),
+    ];
+  }
+  if (Math.abs(actual - gpuMemoryUtilization) < 1e-6) return [];
+  return [
+    refused(
+      `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`,
+    ),
+  ];
+}
+
+/** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
+function memoryFindings(
+  machine: MachinePlan,
+  { memory, docker }: MachineFacts,
+  readUtilization: ReadUtilization,
+): PreflightFinding[] {
+  if (machine.inferenceServers.length === 0 || machine.dockerHost.startsWith("ssh://")) return [];
+  if (memory === undefined)
+    return [warned("MemAvailable can't be read: whether the servers find room is not known.")];
+  const findings: PreflightFinding[] = [];
+  const { totalGiB } = machine.ledger;
+  if (Math.abs(memory.totalGiB - totalGiB) > TOTAL_TOLERANCE * totalGiB) {
+    findings.push(
+      warned(
+        `totalGiB is declared as ${totalGiB}, and this machine has ${memory.totalGiB.toFixed(2)}: set it to what the machine has.`,
+      ),
+    );
+  }
+  const shareOf = (argv: readonly string[]) => (readUtilization(argv) ?? 0) * totalGiB;
+  const running = docker.reachable ? docker.containers : [];
+  const held = running.reduce((sum, container) => sum + shareOf(container.command), 0);
+  const wanted = machine.inferenceServers.reduce((sum, server) => sum + shareOf(server.container.command), 0);
+  if (memory.availableGiB + held < wanted) {
+    const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
+    findings.push(
+      refused(
+        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB} GiB), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+      ),
+    );
+  }
+  return findings;
+}
+
+function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
+  if (machine.dockerHost.startsWith("ssh://")) return [];
+  const ours = new Set(docker.reachable ? docker.containers.flatMap((container) => container.hostPorts) : []);
+  const planned = machine.containers.flatMap((container) =>
+    container.ports.map((port) => ({ name: container.name, port: port.host })),
+  );
+  return planned
+    .filter(({ port }) => !ours.has(port) && listeners.some((listener) => listener.port === port))
+    .map(({ name, port }) =>
+      refused(
+        `Port ${port} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`port\`.`,
+      ),
+    );
+}
+
+function refused(message: string): PreflightFinding {
+  return { verdict: "refused", message };
+}
+
+function warned(message: string): PreflightFinding {
+  return { verdict: "warned", message };
+}

@@ -1,0 +1,57 @@
+import { readdir, readFile, readlink } from "node:fs/promises";
+import type { Listener } from "./types";
+
+/** State of a listening socket in /proc/net/tcp. */
+const LISTENING = "0A";
+
+/** What listens on the given TCP ports, and with which argv. Only reads /proc; other users' processes stay unnamed. */
+export async function readListeners(ports: readonly number[], proc = "/proc"): Promise<Listener[]> {
+  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map(textOrNothing));
+  const inodes = new Map<string, number>();
+  for (const { port, inode } of tables.flatMap(listeningSockets)) {
+    if (ports.includes(port)) inodes.set(inode, port);
+  }
+  const argvs =
+    inodes.size === 0 ? new Map<string, string[]>() : await argvOfSockets(new Set(inodes.keys()), proc);
+  const found = new Map<number, Listener>();
+  for (const [inode, port] of inodes) {
+    const argv = argvs.get(inode);
+    if (argv !== undefined || !found.has(port))
+      found.set(port, argv === undefined ? { port } : { port, argv });
+  }
+  return [...found.values()].sort((a, b) => a.port - b.port);
+}
+
+function listeningSockets(table: string): { port: number; inode: string }[] {
+  return table
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((columns) => columns[3] === LISTENING)
+    .map((columns) => ({
+      port: Number.parseInt(columns[1]?.split(":")[1] ?? "0", 16),
+      inode: columns[9] ?? "",
+    }));
+}
+
+async function argvOfSockets(inodes: ReadonlySet<string>, proc: string): Promise<Map<string, string[]>> {
+  const found = new Map<string, string[]>();
+  const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
+  for (const pid of processes) {
+    const handles = await readdir(`${proc}/${pid}/fd`).catch(() => []);
+    for (const handle of handles) {
+      const target = await readlink(`${proc}/${pid}/fd/${handle}`).catch(() => "");
+      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
+      if (inode === undefined || !inodes.has(inode) || found.has(inode)) continue;
+      const argv = (await textOrNothing(`${proc}/${pid}/cmdline`)).split("\0");
+      if (argv.at(-1) === "") argv.pop();
+      found.set(inode, argv);
+    }
+    if (found.size === inodes.size) break;
+  }
+  return found;
+}
+
+function textOrNothing(file: string): Promise<string> {
+  return readFile(file, "utf8").catch(() => "");
+}

@@ -1,0 +1,18 @@
+import type { MachinePlan } from "../plan/types";
+import { readDocker } from "./dockerEngine";
+
+/**
+ * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over ssh. `.invalid` is
+ * reserved, so nothing can ever answer there.
+ */
+const NOWHERE = "ssh://nobody@nowhere.invalid";
+
+/**
+ * The Docker host for a preview. Where no engine answers, a preview of a new stack is still worth having, and one that
+ * creates needs no engine; so it is given a host that nobody asks. An update always gets the real host.
+ */
+export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
+  const docker = await readDocker(machine.dockerHost, machine.name);
+  if (docker.reachable || machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
+  return { host: NOWHERE, reason: docker.reason };
+}

@@ -1,0 +1,46 @@
+import { dotted, type Fault } from "../../faults/fault";
+import type { SourceDocument } from "../../faults/yamlDocument";
+import { extraArgumentFault } from "../inference-server/flags";
+import type { StackSettings } from "./stackSettings";
+
+/** Faults that need more than one value to be seen: what can't be understood, not what is merely unwise. */
+export function crossFaults(settings: StackSettings, document?: SourceDocument): Fault[] {
+  const faults: Fault[] = [];
+  const fault = (path: PropertyKey[], code: string, message: string) =>
+    faults.push({ path: dotted(path), code, message, severity: "error", ...document?.locate(path) });
+  for (const [machineName, machine] of Object.entries(settings.machines)) {
+    for (const [name, server] of Object.entries(machine.inferenceServers)) {
+      const at = ["machines", machineName, "inferenceServers", name];
+      for (const [index, argument] of server.extraArgs.entries()) {
+        const reason = extraArgumentFault(argument);
+        if (reason !== undefined) fault([...at, "extraArgs", index], "repeated_flag", reason);
+      }
+      const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
+      if (doubled >= 0) {
+        fault(
+          [...at, "aliases", doubled],
+          "impossible_value",
+          "This is the served model name itself, not an alias.",
+        );
+      }
+      if (server.huggingFaceTokenVariable !== undefined) {
+        fault(
+          [...at, "huggingFaceTokenVariable"],
+          "not_yet",
+          "Tokens reach a container as a file with mode 0600, which this version can't write yet. Use a model that needs no token, or fill the model cache beforehand with `hf download`.",
+        );
+      }
+      if (server.kvCacheMemoryBytes !== undefined) {
+        const budget = server.gpuMemoryUtilization * machine.totalGiB * 1024 ** 3;
+        if (server.kvCacheMemoryBytes >= budget) {
+          fault(
+            [...at, "kvCacheMemoryBytes"],
+            "impossible_value",
+            `The KV cache alone would take the whole budget of ${(budget / 1024 ** 3).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
+          );
+        }
+      }
+    }
+  }
+  return faults;
+}

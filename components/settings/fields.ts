@@ -1,0 +1,36 @@
+import { z } from "zod";
+
+/** TCP port that a service listens on. */
+export const port = () => z.int().min(1).max(65535);
+
+/** Name of an environment variable; a value pasted here by mistake rarely has this form. */
+export const variableName = () =>
+  z
+    .string()
+    .regex(
+      /^[A-Z_][A-Z0-9_]*$/,
+      "Expected the NAME of an environment variable (capitals, digits, underscore)",
+    );
+
+/** Path on the machine: absolute, or below the operator's home (`~/`). */
+export const hostPath = () =>
+  z.string().regex(/^(\/|~\/)/, "Expected an absolute path, or one that starts with `~/`");
+
+/** IPv4 address that a port is published on. */
+export const listenAddress = () => z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
+
+/** Share of the machine's total memory; above 0, at most 1. */
+export const utilization = () =>
+  z.number().gt(0, "A utilization is above 0 and at most 1").lte(1, "A utilization is above 0 and at most 1");
+
+/** Key of a map in the stack file: it becomes part of container and resource names. */
+export const shortName = () =>
+  z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]{0,30}$/,
+      "Expected a short name: lower-case letters, digits and dashes, first a letter",
+    );
+
+/** Amount of memory in GiB (1024^3 bytes), above 0. */
+export const gibibytes = () => z.number().positive("An amount of memory is above 0 GiB");

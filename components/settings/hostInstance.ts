@@ -1,0 +1,24 @@
+import { z } from "zod";
+import { port, utilization } from "./fields";
+
+/** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
+export const hostInstance = z
+  .strictObject({
+    port: port().default(8000).describe("TCP port that instance A listens on."),
+    gpuMemoryUtilization: utilization().describe(
+      "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: lowering it is done by the operator, on instance A itself.",
+    ),
+    maxModelLen: z
+      .int()
+      .min(1)
+      .optional()
+      .describe("Context window of instance A in tokens (its `--max-model-len`)."),
+    model: z.string().optional().describe("What instance A serves, for people who read the plan."),
+    weightsGB: z.number().positive().optional().describe("Size of instance A's weights in GB (10^9 bytes)."),
+  })
+  .describe(
+    "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
+  );
+
+/** The settings of instance A, parsed. */
+export type HostInstanceSettings = z.output<typeof hostInstance>;

@@ -1,0 +1,98 @@
+import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { schemaFaults } from "../../faults/schemaFaults";
+import { readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
+import { crossFaults } from "./crossFaults";
+import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
+
+/** Keys of a Pulumi stack file beside `config`; they are Pulumi's own. */
+const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsalt", "environment"];
+
+/** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
+export function loadStackFile(file: string): StackSettings {
+  const document = readYamlFile(file);
+  const root = document.value;
+  if (!isMap(root) || !isMap(root.config)) {
+    throw new FaultyInput(file, [
+      {
+        path: "config",
+        code: "missing_key",
+        message: `A stack file has a map \`config\` with keys such as \`${NAMESPACE}:machines\`.`,
+        severity: "error",
+        ...document.locate([]),
+      },
+    ]);
+  }
+  const faults = Object.keys(root)
+    .filter((key) => !PULUMI_KEYS.includes(key))
+    .map((key) => unknownTopLevel(key, document));
+  const prefix = `${NAMESPACE}:`;
+  const settings: Record<string, unknown> = {};
+  for (const [key, value] of Object.entries(root.config)) {
+    if (key.startsWith(prefix)) settings[key.slice(prefix.length)] = value;
+  }
+  return parseSettings(file, settings, placesBelowConfig(document), faults);
+}
+
+/**
+ * Parses the configuration as the engine hands it to the program: full keys, values as text, maps as JSON.
+ * Throws `FaultyInput` with every fault.
+ */
+export function parseEngineConfig(config: Readonly<Record<string, string>>): StackSettings {
+  const prefix = `${NAMESPACE}:`;
+  const settings: Record<string, unknown> = {};
+  for (const [key, text] of Object.entries(config)) {
+    if (key.startsWith(prefix)) settings[key.slice(prefix.length)] = jsonOrText(text);
+  }
+  return parseSettings("stack configuration", settings);
+}
+
+function parseSettings(
+  input: string,
+  value: Record<string, unknown>,
+  document?: SourceDocument,
+  earlier: readonly Fault[] = [],
+): StackSettings {
+  const result = stackSettings.safeParse(value);
+  const faults = [
+    ...earlier,
+    ...(result.success
+      ? crossFaults(result.data, document)
+      : schemaFaults(stackSettings, value, result.error.issues, document)),
+  ];
+  if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
+  return result.data;
+}
+
+/** Paths of settings (`machines.dgx`) looked up where they stand in the file (`config."local-serving:machines".dgx`). */
+function placesBelowConfig(document: SourceDocument): SourceDocument {
+  return {
+    ...document,
+    locate: ([first, ...rest], part) =>
+      document.locate(
+        first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest],
+        part,
+      ),
+  };
+}
+
+function unknownTopLevel(key: string, document: SourceDocument): Fault {
+  return {
+    path: key,
+    code: "unknown_key",
+    message: `Unknown key \`${key}\` beside \`config\`. Our settings stand below \`config\`, as \`${NAMESPACE}:machines\`.`,
+    severity: "error",
+    ...document.locate([key], "key"),
+  };
+}
+
+function jsonOrText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

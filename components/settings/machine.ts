@@ -1,0 +1,48 @@
+import { z } from "zod";
+import { gibibytes, hostPath, listenAddress, shortName } from "./fields";
+import { hostInstance } from "./hostInstance";
+import { inferenceServer } from "./inferenceServer";
+
+/** One machine with everything that runs on it. */
+export const machine = z
+  .strictObject({
+    totalGiB: gibibytes()
+      .max(4096, "Expected the machine's memory in GiB")
+      .describe(
+        "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+      ),
+    dockerHost: z
+      .string()
+      .regex(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
+      .default("unix:///var/run/docker.sock")
+      .describe("Docker engine of the machine."),
+    listen: listenAddress()
+      .default("127.0.0.1")
+      .describe(
+        "Address that ports are published on, unless a service says otherwise. `0.0.0.0` opens them to the network, and the plan warns.",
+      ),
+    network: z
+      .string()
+      .regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name")
+      .default("local-serving")
+      .describe("Docker network that our containers share, so that they reach each other by name."),
+    modelCache: hostPath()
+      .default("~/.cache/huggingface")
+      .describe(
+        "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",
+      ),
+    operatingSystemGiB: gibibytes()
+      .default(4)
+      .describe(
+        "Memory in GiB that the operating system and the page cache need. The default is unmeasured; 17 to 20 GiB have been seen.",
+      ),
+    instanceA: z.union([z.literal("none"), hostInstance]),
+    inferenceServers: z
+      .record(shortName(), inferenceServer)
+      .default({})
+      .describe("The vLLM servers that we run in containers, by short name."),
+  })
+  .describe("One machine with unified memory and everything that runs on it.");
+
+/** The settings of one machine, parsed. */
+export type MachineSettings = z.output<typeof machine>;

@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { Command } from "commander";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { type Evidence, type Meminfo, parseMeminfo } from "../../components/plan/evidence";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { UnreadableInput } from "../../faults/fault";
+import { judge } from "../../policies/judge";
+import { EXIT } from "../exit";
+import { type Format, formatOption, printResult, say } from "../output";
+import { planText } from "../plan/planText";
+import { writePlan } from "../plan/writePlan";
+import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+
+interface PlanOptions extends StackFileOptions {
+  readonly format: Format;
+  readonly meminfo?: string;
+  readonly out?: string;
+}
+
+/** `serving plan`: everything that `up` would do, without engine, daemon or network. */
+export function planCommand(): Command {
+  return withStackFile(new Command("plan"))
+    .description(
+      "Show everything that `up` would do: containers, memory, endpoints, verdict of every policy.",
+    )
+    .option("--meminfo <file>", "copy of the machine's /proc/meminfo, to judge memory by what was measured")
+    .option("--out <dir>", "write every rendered file to DIR/<machine>/<role>")
+    .addOption(formatOption())
+    .addHelpText(
+      "after",
+      "\nExit code 1 when a policy refuses the plan; the whole plan is printed all the same.\n\nExample:\n  serving plan --stack dgx --format json | jq '.machines[0].ledger'",
+    )
+    .action((options: PlanOptions) => {
+      const settings = loadStackFile(stackFile(options));
+      const planned = plan(settings, evidence(options));
+      const policies = judge(declaredResources(planned));
+      if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
+      printResult(options.format, { ...planned, policies }, () => planText(planned, policies));
+      if (policies.some((each) => each.verdict === "refused")) process.exitCode = EXIT.faults;
+    });
+}
+
+function evidence(options: PlanOptions): Evidence {
+  const meminfo = options.meminfo === undefined ? undefined : readMeminfo(options.meminfo);
+  return { home: homedir(), ...(meminfo === undefined ? {} : { meminfo }) };
+}
+
+function readMeminfo(file: string): Meminfo {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UnreadableInput(file, error instanceof Error ? error.message : String(error));
+  }
+  const meminfo = parseMeminfo(text);
+  if (meminfo === undefined) {
+    throw new UnreadableInput(
+      file,
+      "has no lines `MemTotal: N kB` and `MemAvailable: N kB`; expected a copy of /proc/meminfo",
+    );
+  }
+  return meminfo;
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { WrongUse } from "../exit";
+import { say } from "../output";
+import { pulumiHome } from "./findPulumi";
+
+/** Folder below the project that holds the state and its passphrase, unless the operator has logged in elsewhere. */
+export const STATE_FOLDER = ".pulumi-state";
+
+/** Bytes of randomness in a passphrase that we make. */
+const PASSPHRASE_BYTES = 32;
+
+/**
+ * Variables that tell the engine where its state is and how its secrets are locked. What the operator has set or logged
+ * in to stays as it is; else the state is a local folder, and a random passphrase is made once, readable by the operator
+ * alone. An empty passphrase is never chosen for anybody.
+ */
+export function backendEnvironment(
+  project: string,
+  stack: string,
+  env: NodeJS.ProcessEnv,
+): Record<string, string> {
+  const chosen: Record<string, string> = {};
+  const folder = join(project, STATE_FOLDER);
+  const ours = env.PULUMI_BACKEND_URL === undefined && !loggedIn(env);
+  if (ours) {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    chosen.PULUMI_BACKEND_URL = `file://${folder}`;
+  }
+  const given = env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE !== undefined;
+  if (ours && !given) chosen.PULUMI_CONFIG_PASSPHRASE_FILE = passphraseFile(project, stack, folder);
+  return chosen;
+}
+
+function passphraseFile(project: string, stack: string, folder: string): string {
+  const file = join(folder, "passphrase");
+  if (existsSync(file)) return file;
+  if (/^encryptionsalt:/m.test(textOf(join(project, `Pulumi.${stack}.yaml`)))) {
+    throw new WrongUse(
+      `Pulumi.${stack}.yaml was locked with a passphrase that is not here (it has an \`encryptionsalt\`). Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to it, or copy it to ${file}. For a stack that never held a secret, removing the \`encryptionsalt\` line starts afresh.`,
+    );
+  }
+  writeFileSync(file, `${randomBytes(PASSPHRASE_BYTES).toString("base64url")}\n`, {
+    mode: 0o600,
+    flag: "wx",
+  });
+  say(
+    `Made a passphrase for this state: ${file}. Keep it together with the state; set PULUMI_CONFIG_PASSPHRASE to use your own.`,
+  );
+  return file;
+}
+
+/** Whether `pulumi login` was run: then the operator has decided where state lives. */
+function loggedIn(env: NodeJS.ProcessEnv): boolean {
+  try {
+    const credentials: unknown = JSON.parse(textOf(join(pulumiHome(env), "credentials.json")));
+    return (
+      typeof credentials === "object" &&
+      credentials !== null &&
+      "current" in credentials &&
+      Boolean(credentials.current)
+    );
+  } catch {
+    return false;
+  }
+}
+
+function textOf(file: string): string {
+  return existsSync(file) ? readFileSync(file, "utf8") : "";
+}

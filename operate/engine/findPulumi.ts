@@ -1,0 +1,59 @@
+import { accessSync, constants } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
+import { Failed } from "../exit";
+import { say } from "../output";
+
+/** Seconds between two signs of life while the engine is being installed. */
+const SIGN_OF_LIFE_SECONDS = 5;
+
+/** The Pulumi CLI: on PATH, in ~/.pulumi/bin, or installed by the Automation API's own installer. */
+export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<string> {
+  const found = installed(env);
+  if (found !== undefined) return found;
+  const { PulumiCommand } = await import("@pulumi/pulumi/automation");
+  say(
+    "No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.",
+  );
+  const started = Date.now();
+  const progress = setInterval(
+    () => say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`),
+    SIGN_OF_LIFE_SECONDS * 1000,
+  );
+  try {
+    const installation = await PulumiCommand.install();
+    say(`  installed ${installation.version?.toString() ?? "Pulumi"}`);
+    return installation.command;
+  } catch (error) {
+    const reason = error instanceof Error ? (error.message.split("\n")[0] ?? "") : String(error);
+    throw new Failed(
+      `The Pulumi CLI could not be installed (${reason}). Install it as https://www.pulumi.com/docs/install/ says, then run this again.`,
+    );
+  } finally {
+    clearInterval(progress);
+  }
+}
+
+function installed(env: NodeJS.ProcessEnv): string | undefined {
+  const folders = [...(env.PATH ?? "").split(delimiter).filter(Boolean), join(pulumiHome(env), "bin")];
+  return folders.map((folder) => join(folder, "pulumi")).find(isExecutable);
+}
+
+/** Folder of the engine's own files: credentials, plugins, versions. */
+export function pulumiHome(env: NodeJS.ProcessEnv): string {
+  return env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
+}
+
+/** PATH for the engine: its language host lies beside it. */
+export function pathWith(command: string, env: NodeJS.ProcessEnv): string {
+  return [dirname(command), env.PATH ?? ""].filter(Boolean).join(delimiter);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,84 @@
+import { spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Command } from "commander";
+import { WrongUse } from "../exit";
+import { explainFailure } from "../explainFailure";
+import { projectFolder } from "../stackFile";
+import { backendEnvironment } from "./backend";
+import { findPulumi, pathWith } from "./findPulumi";
+
+/** What each of our words means to the engine. */
+const ENGINE_COMMANDS = { preview: "preview", up: "up", down: "destroy" } as const;
+type Word = keyof typeof ENGINE_COMMANDS;
+
+const SKIPS_PREVIEW = /^(--skip-preview|-f|--skip-preview=.*)$/;
+
+/** Runs the real Pulumi with our policies, our default state folder and a preview that is never skipped. */
+async function drive(word: Word, stack: string, rest: readonly string[]): Promise<number> {
+  const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
+  if (skipping !== undefined)
+    throw new WrongUse(`${skipping}: the preview is what the policies judge; it is never skipped here.`);
+  const project = projectFolder();
+  if (!existsSync(join(project, `Pulumi.${stack}.yaml`))) {
+    throw new WrongUse(
+      `No Pulumi.${stack}.yaml in ${project}. Copy Pulumi.dgx.yaml to start a stack of your own.`,
+    );
+  }
+  const pulumi = await findPulumi();
+  const env: NodeJS.ProcessEnv = {
+    ...process.env,
+    PATH: pathWith(pulumi, process.env),
+    PULUMI_SKIP_UPDATE_CHECK: "true",
+    ...backendEnvironment(project, stack, process.env),
+  };
+  const selected = await run(pulumi, ["stack", "select", "--create", "--stack", stack], project, env);
+  if (selected !== 0) return selected;
+  const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies")];
+  return run(pulumi, [ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest], project, env);
+}
+
+/** The engine talks to the terminal itself, asks its own questions, and gets Ctrl-C from the terminal as we do. */
+function run(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const ignore = () => {};
+    process.on("SIGINT", ignore);
+    const child = spawn(command, args, { cwd, env, stdio: "inherit" });
+    child.on("error", reject);
+    child.on("close", (code) => {
+      process.off("SIGINT", ignore);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+function program(): Command {
+  const root = new Command("local-serving").exitOverride().showHelpAfterError();
+  const descriptions: Record<Word, string> = {
+    preview: "Show what `up` would change, judged by the policies.",
+    up: "Apply the stack file: shows the preview, asks, then changes the machine.",
+    down: "Remove what we made. The model cache stays, and so does everything that isn't ours.",
+  };
+  for (const word of Object.keys(ENGINE_COMMANDS) as Word[]) {
+    root
+      .command(word)
+      .description(descriptions[word])
+      .option("--stack <name>", "stack, and with it the stack file Pulumi.<name>.yaml", "dgx")
+      .argument("[engine options...]", "handed on to Pulumi, for example --diff or --yes")
+      .allowUnknownOption()
+      .addHelpText(
+        "after",
+        `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`,
+      )
+      .action(async (rest: string[], options: { stack: string }) => {
+        process.exitCode = await drive(word, options.stack, rest);
+      });
+  }
+  return root;
+}
+
+program()
+  .parseAsync()
+  .catch((error: unknown) => {
+    process.exitCode = explainFailure(error);
+  });

@@ -1,0 +1,98 @@
+import { Failed, WrongUse } from "../exit";
+import { docker, dockerShown } from "./docker";
+
+/** What `serving pin` reads of an image. */
+export interface ImageReading {
+  readonly image: string;
+  readonly tag: string;
+  /** Digest of what the tag points at: the multi-arch index, where there is one. */
+  readonly digest: string;
+  /** Digest of this machine's own image within the index; the same digest for a single image. */
+  readonly platformDigest: string;
+  /** Package versions inside the image; a package that is not there is left out. */
+  readonly versions: Readonly<Record<string, string>>;
+}
+
+/** Python packages whose versions decide whether a server is sound. */
+const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python"];
+
+/** Reads package metadata only: nothing is imported, so no GPU is needed. */
+const READ_VERSIONS = `
+import importlib.metadata, json
+found = {}
+for name in ${JSON.stringify(PACKAGES)}:
+    try:
+        found[name] = importlib.metadata.version(name)
+    except importlib.metadata.PackageNotFoundError:
+        pass
+print(json.dumps(found))
+`.trim();
+
+/** Starting the interpreter in a fresh container of a 20 GB image can take a while on a cold disk. */
+const READ_TIMEOUT_SECONDS = 300;
+
+/** Pulls the image and reads its digests and the versions inside. Starts one short-lived container without network. */
+export async function readImage(reference: string): Promise<ImageReading> {
+  const { repository, tag } = splitReference(reference);
+  await dockerShown(["pull", `${repository}:${tag}`]);
+  const digest = await pulledDigest(repository, `${repository}:${tag}`);
+  const pinned = `${repository}@${digest}`;
+  const [platformDigest, versions] = await Promise.all([
+    digestOfPlatform(repository, digest),
+    versionsInside(pinned),
+  ]);
+  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest, versions };
+}
+
+/** Splits `host:5000/name:tag`. Throws `WrongUse` without a tag: what would be pinned must be said. */
+export function splitReference(reference: string): { repository: string; tag: string } {
+  const match = /^(?<repository>[^@\s]+):(?<tag>[\w][\w.-]{0,127})$/.exec(reference);
+  const { repository, tag } = match?.groups ?? {};
+  if (repository === undefined || tag === undefined || repository.includes("@")) {
+    throw new WrongUse(`${reference}: expected IMAGE:TAG, for example vllm/vllm-openai:v0.30.0`);
+  }
+  return { repository, tag };
+}
+
+async function pulledDigest(repository: string, reference: string): Promise<string> {
+  const digests: unknown = JSON.parse(
+    await docker(["image", "inspect", "--format", "{{json .RepoDigests}}", reference]),
+  );
+  const own = Array.isArray(digests) ? digests.map(String) : [];
+  const digest = own.find((each) => each.startsWith(`${repository}@`) || own.length === 1)?.split("@")[1];
+  if (digest === undefined)
+    throw new Failed(
+      `${reference} was built here and never pushed: only a registry gives an image a digest.`,
+    );
+  return digest;
+}
+
+interface Manifest {
+  readonly digest: string;
+  readonly platform?: { readonly os?: string; readonly architecture?: string };
+}
+
+async function digestOfPlatform(repository: string, digest: string): Promise<string> {
+  const insecure = /^(localhost|127\.)/.test(repository) ? ["--insecure"] : [];
+  const index: unknown = JSON.parse(
+    await docker(["manifest", "inspect", ...insecure, `${repository}@${digest}`]),
+  );
+  const manifests = (index as { manifests?: readonly Manifest[] }).manifests;
+  if (manifests === undefined) return digest;
+  const here = (await docker(["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"])).trim();
+  const ours = manifests.find((each) => `${each.platform?.os}/${each.platform?.architecture}` === here);
+  if (ours === undefined)
+    throw new Failed(`${repository}@${digest} has no image for this machine (${here}).`);
+  return ours.digest;
+}
+
+async function versionsInside(pinned: string): Promise<Record<string, string>> {
+  const printed = await docker(
+    ["run", "--rm", "--network", "none", "--entrypoint", "python3", pinned, "-c", READ_VERSIONS],
+    READ_TIMEOUT_SECONDS,
+  );
+  const found: unknown = JSON.parse(printed);
+  if (typeof found !== "object" || found === null)
+    throw new Failed(`${pinned}: the versions inside could not be read.`);
+  return Object.fromEntries(Object.entries(found).map(([name, version]) => [name, String(version)]));
+}

@@ -1,0 +1,56 @@
+import type { PlannedContainer } from "../../components/plan/types";
+
+/** The container as a `docker run` that can be copied into a shell: for reading and for trying, not for operating. */
+export function dockerRun(container: PlannedContainer): string {
+  const { healthcheck } = container;
+  const [entrypoint, ...entrypointArguments] = container.entrypoint ?? [];
+  const options: string[][] = [
+    ["--name", container.name],
+    ["--restart", container.restart],
+    ...(container.gpus === null ? [] : [["--gpus", container.gpus]]),
+    ["--ipc", container.ipc],
+    ["--network", container.network],
+    ...container.hosts.map((host) => ["--add-host", host]),
+    ...container.ports.map((port) => ["--publish", `${port.ip}:${port.host}:${port.container}`]),
+    ...container.mounts.map((mount) => [
+      "--mount",
+      `type=${mount.type},source=${mount.source},target=${mount.target}${mount.readOnly ? ",readonly" : ""}`,
+    ]),
+    ...Object.entries(container.env).map(([name, value]) => ["--env", `${name}=${value}`]),
+    ...Object.entries(container.labels).map(([name, value]) => ["--label", `${name}=${value}`]),
+    ...container.ulimits.map((limit) => ["--ulimit", `${limit.name}=${limit.soft}:${limit.hard}`]),
+    ["--stop-timeout", String(container.stopGraceSeconds)],
+    ["--health-cmd", shellWords(healthcheck.test.slice(1))],
+    ["--health-interval", `${healthcheck.intervalSeconds}s`],
+    ["--health-timeout", `${healthcheck.timeoutSeconds}s`],
+    ["--health-start-period", `${healthcheck.startPeriodSeconds}s`],
+    ["--health-retries", String(healthcheck.retries)],
+    ...(entrypoint === undefined ? [] : [["--entrypoint", entrypoint]]),
+  ];
+  const lines = [
+    "docker run --detach",
+    ...options.map(shellWords),
+    shellWords([container.image]),
+    ...commandLines([...entrypointArguments, ...container.command]),
+  ];
+  return lines.join(" \\\n  ");
+}
+
+/** One flag with its values a line, as people write it. */
+function commandLines(command: readonly string[]): string[] {
+  const lines: string[][] = [];
+  for (const word of command) {
+    if (word.startsWith("--") || lines.length === 0) lines.push([word]);
+    else lines.at(-1)?.push(word);
+  }
+  return lines.map(shellWords);
+}
+
+function shellWords(words: readonly string[]): string {
+  return words.map(shellWord).join(" ");
+}
+
+/** Quotes a word for a POSIX shell, where it needs quotes. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

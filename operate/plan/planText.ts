@@ -1,0 +1,108 @@
+import { styleText } from "node:util";
+import type { MachinePlan, Plan } from "../../components/plan/types";
+import { dockerRun } from "./dockerRun";
+import { letterOf, memoryBar } from "./memoryBar";
+
+/** Verdict of one policy on one resource. */
+export interface Verdict {
+  readonly name: string;
+  readonly level: string;
+  readonly verdict: "pass" | "refused" | "warned";
+  readonly message: string;
+  readonly resource: string;
+}
+
+/** The whole plan as a person reads it: what would run, the memory, where it is reached, and what speaks against it. */
+export function planText(plan: Plan, verdicts: readonly Verdict[]): string {
+  return [...plan.machines.map(machineText), policyText(verdicts), warningText(plan)]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+function machineText(machine: MachinePlan): string {
+  const { hostInstance } = machine;
+  return [
+    styleText("bold", `Machine ${machine.name}`),
+    hostInstance === "none"
+      ? "  instance A: none"
+      : `  instance A: port ${hostInstance.port}, utilization ${hostInstance.gpuMemoryUtilization}, declared only: nothing here touches it`,
+    "",
+    ledgerText(machine),
+    "",
+    heading("Reached at"),
+    ...table(machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url])),
+    ...machine.containers.flatMap((container) => [
+      "",
+      heading(`Container ${container.name}`),
+      indent(dockerRun(container)),
+    ]),
+    ...machine.files.flatMap((file) => [
+      "",
+      heading(`File ${file.path} (mode ${file.mode})`),
+      indent(file.text),
+    ]),
+    ...(machine.commands.length === 0
+      ? []
+      : ["", heading("To be run by you"), ...machine.commands.map(indent)]),
+  ].join("\n");
+}
+
+function ledgerText({ ledger }: MachinePlan): string {
+  const free = ledger.totalGiB - ledger.sumGiB;
+  const fits = Object.entries(ledger.largestUtilizationThatFits);
+  return [
+    heading("Memory"),
+    `  ${memoryBar(ledger)}`,
+    ...table([
+      ...ledger.lines.map((line, index) => [
+        `${letterOf(index)} ${line.name}`,
+        `${line.gib.toFixed(2).padStart(8)} GiB`,
+        `${line.basis}: ${line.source}`,
+      ]),
+      ["  sum", `${ledger.sumGiB.toFixed(2).padStart(8)} GiB`, `of ${ledger.totalGiB.toFixed(2)} GiB`],
+      free < 0
+        ? ["  missing", `${(-free).toFixed(2).padStart(8)} GiB`, styleText("red", "does not fit")]
+        : ["  left", `${free.toFixed(2).padStart(8)} GiB`, ""],
+    ]),
+    `  aggregate utilization ${ledger.aggregateUtilization.toFixed(2)}, limit 0.90`,
+    ...fits.map(([name, value]) => `  largest utilization that fits for ${name}: ${value.toFixed(2)}`),
+  ].join("\n");
+}
+
+function policyText(verdicts: readonly Verdict[]): string {
+  const marks = {
+    pass: styleText("green", "pass   "),
+    warned: styleText("yellow", "warned "),
+    refused: styleText("red", "REFUSED"),
+  };
+  return [
+    styleText("bold", "Policies"),
+    ...verdicts.map((each) => {
+      const line = `  ${marks[each.verdict]} ${each.name}`;
+      return each.verdict === "pass" ? line : `${line} (${each.resource})\n${indent(each.message, 10)}`;
+    }),
+  ].join("\n");
+}
+
+function warningText({ warnings }: Plan): string {
+  if (warnings.length === 0) return "";
+  return [
+    styleText("bold", "Warnings"),
+    ...warnings.map((each) => `  ${styleText("yellow", "!")} ${each.machine}: ${each.message}`),
+  ].join("\n");
+}
+
+function heading(text: string): string {
+  return `  ${styleText("cyan", text)}`;
+}
+
+function indent(text: string, by = 4): string {
+  return text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
+}
+
+function table(rows: readonly string[][]): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) =>
+    `    ${row.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join("  ")}`.trimEnd(),
+  );
+}

@@ -1,0 +1,118 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { launchArguments, servedNames } from "../../components/inference-server/launchArguments";
+import { inferenceServer } from "../../components/settings/inferenceServer";
+import { loadStackFile } from "../../components/settings/load";
+import { serverInput } from "../fixtures/machine";
+
+const parse = (overlay: Record<string, unknown> = {}) => inferenceServer.parse(serverInput(overlay));
+const argv = (overlay: Record<string, unknown> = {}) => launchArguments(parse(overlay));
+
+/** The values behind a flag, up to the next flag; `undefined` when the flag is absent. */
+function valuesOf(words: readonly string[], flag: string): string[] | undefined {
+  const at = words.indexOf(flag);
+  if (at < 0) return undefined;
+  const rest = words.slice(at + 1);
+  const end = rest.findIndex((word) => word.startsWith("--"));
+  return end < 0 ? rest : rest.slice(0, end);
+}
+
+describe("arguments of vllm serve", () => {
+  it("are the specification's for the default instance B", () => {
+    const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
+    expect(server && launchArguments(server)).toEqual([
+      "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      "--served-model-name",
+      "qwen3.6-35b-a3b",
+      "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      ...["--host", "0.0.0.0", "--port", "8001", "--tensor-parallel-size", "1", "--trust-remote-code"],
+      ...["--max-model-len", "262144", "--max-num-seqs", "4", "--max-num-batched-tokens", "8192"],
+      ...["--gpu-memory-utilization", "0.45", "--kv-cache-dtype", "fp8"],
+      ...["--enable-chunked-prefill", "--enable-prefix-caching", "--enable-auto-tool-choice"],
+      ...["--tool-call-parser", "qwen3_coder", "--reasoning-parser", "qwen3", "--moe-backend", "marlin"],
+    ]);
+  });
+
+  it("leave the reasoning parser out for a model without a thinking mode", () => {
+    expect(argv({ model: { id: "org/m", family: "qwen3" } })).not.toContain("--reasoning-parser");
+    expect(
+      valuesOf(argv({ model: { id: "org/m", family: "qwen3", thinking: true } }), "--reasoning-parser"),
+    ).toEqual(["qwen3"]);
+    expect(
+      valuesOf(argv({ model: { id: "org/m" }, reasoningParser: "glm45" }), "--reasoning-parser"),
+    ).toEqual(["glm45"]);
+  });
+
+  it.each([
+    ["qwen3", "qwen3_coder"],
+    ["qwen3-next-instruct", "hermes"],
+    ["gpt-oss", "openai"],
+    ["nemotron-3", "qwen3_coder"],
+    ["glm-4.5", "glm45"],
+    ["gemma-4", "gemma4"],
+    ["llama-4", "llama4_pythonic"],
+  ])("take the tool parser of family %s", (family, parser) => {
+    expect(valuesOf(argv({ model: { id: "org/m", family } }), "--tool-call-parser")).toEqual([parser]);
+  });
+
+  it("pass no tool parser for an unknown family, and the named one where it is named", () => {
+    expect(argv({ model: { id: "org/m" } })).not.toContain("--tool-call-parser");
+    expect(valuesOf(argv({ tools: { parser: "qwen3_xml" } }), "--tool-call-parser")).toEqual(["qwen3_xml"]);
+  });
+
+  it("ask for no tools of a base model", () => {
+    const words = argv({ model: { id: "org/m", family: "qwen3", kind: "base" } });
+    expect(words).not.toContain("--enable-auto-tool-choice");
+    expect(words).not.toContain("--tool-call-parser");
+  });
+
+  it("say plainly what is off", () => {
+    const words = argv({ chunkedPrefill: false, prefixCaching: false, trustRemoteCode: false });
+    expect(words).toContain("--no-enable-chunked-prefill");
+    expect(words).toContain("--no-enable-prefix-caching");
+    expect(words).not.toContain("--trust-remote-code");
+    expect(words).not.toContain("--no-trust-remote-code");
+  });
+
+  it("carry what a good recipe needs", () => {
+    const words = argv({
+      attentionBackend: "FLASHINFER",
+      loadFormat: "fastsafetensors",
+      chatTemplate: "/templates/x.jinja",
+      speculative: { method: "mtp", numSpeculativeTokens: 3 },
+      allowedOrigins: ["http://localhost:8080"],
+      gdnPrefillBackend: "triton",
+      kvCacheMemoryBytes: 1024,
+      extraArgs: ["--async-scheduling"],
+    });
+    expect(valuesOf(words, "--attention-backend")).toEqual(["FLASHINFER"]);
+    expect(valuesOf(words, "--load-format")).toEqual(["fastsafetensors"]);
+    expect(valuesOf(words, "--chat-template")).toEqual(["/templates/x.jinja"]);
+    expect(valuesOf(words, "--speculative-config")).toEqual(['{"method":"mtp","num_speculative_tokens":3}']);
+    expect(valuesOf(words, "--allowed-origins")).toEqual(['["http://localhost:8080"]']);
+    expect(valuesOf(words, "--gdn-prefill-backend")).toEqual(["triton"]);
+    expect(valuesOf(words, "--kv-cache-memory-bytes")).toEqual(["1024"]);
+    expect(words.at(-1)).toBe("--async-scheduling");
+  });
+
+  it("never repeat a flag, and never put a value before the model", () => {
+    fc.assert(
+      fc.property(
+        fc.record({
+          gpuMemoryUtilization: fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100),
+          maxNumSeqs: fc.integer({ min: 1, max: 512 }),
+          prefixCaching: fc.boolean(),
+          aliases: fc.option(fc.array(fc.constantFrom("a", "b/c", "d")), { nil: undefined }),
+        }),
+        (overlay) => {
+          const words = argv(overlay);
+          const flags = words.filter((word) => word.startsWith("--"));
+          expect(words[0]).toBe("org/model");
+          expect(new Set(flags).size).toBe(flags.length);
+          expect(words.every((word) => word.length > 0)).toBe(true);
+          expect(valuesOf(words, "--served-model-name")).toEqual(servedNames(parse(overlay)));
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,175 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { loadStackFile, parseEngineConfig } from "../../components/settings/load";
+import { type Fault, FaultyInput, UnreadableInput } from "../../faults/fault";
+import { DIGEST, serverInput } from "../fixtures/machine";
+
+const folder = mkdtempSync(join(tmpdir(), "settings-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function load(text: string) {
+  const file = join(folder, "Pulumi.test.yaml");
+  writeFileSync(file, text);
+  return loadStackFile(file);
+}
+
+function faultsOf(text: string): readonly Fault[] {
+  try {
+    load(text);
+  } catch (error) {
+    if (error instanceof FaultyInput) return error.faults;
+    throw error;
+  }
+  return [];
+}
+
+const machine = (lines: string) =>
+  `config:\n  local-serving:machines:\n    dgx:\n${lines.replaceAll(/^/gm, "      ")}\n`;
+const SERVER = `inferenceServers:
+  b:
+    model: {id: org/model}
+    servedModelName: model
+    image: vllm/vllm-openai:v0.30.0@${DIGEST}
+    gpuMemoryUtilization: 0.45
+    maxModelLen: 1024
+`;
+
+describe("the default stack file", () => {
+  const settings = loadStackFile("Pulumi.dgx.yaml");
+  const { dgx } = settings.machines;
+
+  it("declares instance A beside instance B with the specification's values", () => {
+    expect(dgx?.totalGiB).toBe(121.63);
+    expect(dgx?.instanceA).toEqual({
+      port: 8000,
+      gpuMemoryUtilization: 0.45,
+      maxModelLen: 131072,
+      weightsGB: 44,
+    });
+    expect(dgx?.inferenceServers.b).toMatchObject({
+      model: { id: "nvidia/Qwen3.6-35B-A3B-NVFP4", kind: "chat" },
+      port: 8001,
+      maxModelLen: 262144,
+      maxNumSeqs: 4,
+      maxNumBatchedTokens: 8192,
+      gpuMemoryUtilization: 0.45,
+      kvCacheDtype: "fp8",
+      tensorParallelSize: 1,
+      trustRemoteCode: true,
+      chunkedPrefill: true,
+      prefixCaching: true,
+      tools: { autoChoice: true, parser: "qwen3_coder" },
+      flashinferMoeFp4: false,
+      moeBackend: "marlin",
+      compileJobs: 2,
+      image:
+        "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+      versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "published" },
+    });
+  });
+
+  it("is the same read from the file and as the engine hands it over", () => {
+    const machines = JSON.stringify({
+      dgx: { totalGiB: 8, instanceA: "none", inferenceServers: { b: serverInput() } },
+    });
+    expect(parseEngineConfig({ "local-serving:machines": machines, "docker:host": "x" })).toEqual(
+      load(`config:\n  docker:host: x\n  local-serving:machines: ${machines}\n`),
+    );
+  });
+});
+
+describe("faults of a stack file", () => {
+  it("are all reported at once, each with path, place and what would be right", () => {
+    const faults = faultsOf(
+      machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5}\nlisten: everywhere`),
+    );
+    expect(faults.map((fault) => [fault.path, fault.code, fault.line])).toEqual([
+      ["machines.dgx.totalGiB", "missing_key", 3],
+      ["machines.dgx.listen", "wrong_form", 6],
+      ["machines.dgx.instanceA.gpuMemoryUtilization", "out_of_range", 5],
+      ["machines.dgx.totalGib", "unknown_key", 4],
+    ]);
+    expect(faults.at(-1)?.message).toBe("Unknown key `totalGib`. Did you mean `totalGiB`?");
+    expect(faults[1]?.message).toContain("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
+  });
+
+  it("name an unknown setting of ours beside `machines`", () => {
+    expect(faultsOf("config:\n  local-serving:machine: {}\n").map((fault) => fault.message)).toContain(
+      "Unknown key `machine`. Did you mean `machines`?",
+    );
+  });
+
+  it("name a key that stands beside `config`", () => {
+    const [fault] = faultsOf(`${machine("totalGiB: 8\ninstanceA: none")}machines: {}\n`);
+    expect(fault).toMatchObject({ path: "machines", code: "unknown_key", line: 6 });
+  });
+
+  it("want instance A declared or said to be absent", () => {
+    const [fault] = faultsOf(machine("totalGiB: 8"));
+    expect(fault).toMatchObject({ path: "machines.dgx.instanceA", code: "missing_key" });
+  });
+
+  it("refuse a stack without a machine, a text without `config` and a file that is not YAML", () => {
+    expect(faultsOf("config:\n  local-serving:machines: {}\n")[0]?.message).toContain(
+      "At least one machine is needed",
+    );
+    expect(faultsOf("a: 1\n")[0]?.path).toBe("config");
+    expect(() => load("a: [1")).toThrow(UnreadableInput);
+    expect(() => load("a: 1\na: 2\n")).toThrow(
+      /Pulumi.test.yaml:2:1: no valid YAML: Map keys must be unique/,
+    );
+    expect(() => loadStackFile(join(folder, "absent.yaml"))).toThrow("absent.yaml: no such file");
+  });
+
+  it.each([
+    ["--max-model-len=5", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
+    ["--max_model_len", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
+    ["--gpu-mem", "`--gpu-memory-utilization` has a setting of its own: use `gpuMemoryUtilization`."],
+    [
+      "--no-enable-prefix-caching",
+      "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`.",
+    ],
+    ["-tp", "`-tp` has a setting of its own: use `tensorParallelSize`."],
+    [
+      "--config",
+      "`--config` can't be passed: a file of further flags can't be read by the plan or the policies.",
+    ],
+  ])("refuse the extra argument %s", (argument, message) => {
+    const [fault] = faultsOf(
+      machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: ["${argument}"]`),
+    );
+    expect(fault).toMatchObject({
+      path: "machines.dgx.inferenceServers.b.extraArgs.0",
+      code: "repeated_flag",
+      message,
+    });
+  });
+
+  it("leave other extra arguments alone", () => {
+    expect(
+      faultsOf(
+        machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: [--seed, "7", --async-scheduling]`),
+      ),
+    ).toEqual([]);
+  });
+
+  it("refuse a token for now and a KV cache as large as the budget", () => {
+    const faults = faultsOf(
+      machine(
+        `totalGiB: 8\ninstanceA: none\n${SERVER}    huggingFaceTokenVariable: HF_TOKEN\n    kvCacheMemoryBytes: 3865470567`,
+      ),
+    );
+    expect(faults.map((fault) => fault.code)).toEqual(["not_yet", "impossible_value"]);
+    expect(faults[1]?.message).toContain("whole budget of 3.60 GiB");
+  });
+
+  it("never repeat a value, which may be a secret in the wrong place", () => {
+    const text = JSON.stringify(
+      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    huggingFaceTokenVariable: hf_abcDEF123`)),
+    );
+    expect(text).toContain("NAME of an environment variable");
+    expect(text).not.toContain("hf_abcDEF123");
+  });
+});
