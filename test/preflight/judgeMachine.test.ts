@@ -1,0 +1,128 @@
+import { describe, expect, it } from "vitest";
+import { plan } from "../../components/plan/plan";
+import { judgeMachine } from "../../components/preflight/judgeMachine";
+import type { MachineFacts } from "../../components/preflight/types";
+import { stack } from "../fixtures/machine";
+
+const CONTAINER = "vllm-model-8001";
+const ofArgv = (argv: readonly string[]) => {
+  const at = argv.indexOf("--gpu-memory-utilization");
+  return at < 0 ? undefined : Number(argv[at + 1]);
+};
+const argvOf = (utilization: number) => [
+  "vllm",
+  "serve",
+  "x",
+  "--gpu-memory-utilization",
+  String(utilization),
+];
+
+const healthy: MachineFacts = {
+  docker: { reachable: true, gpuRuntime: true, containers: [] },
+  memory: { totalGiB: 121.63, availableGiB: 60 },
+  listeners: [{ port: 8000, argv: argvOf(0.45) }],
+  directories: [{ path: "/home/me/.cache/huggingface" }],
+};
+
+function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
+  const [planned] = plan(stack(machine), { home: "/home/me" }).machines;
+  if (planned === undefined) throw new Error("no machine planned");
+  return judgeMachine(planned, { ...healthy, ...overlay }, ofArgv);
+}
+
+describe("preflight", () => {
+  it("has nothing to say of a machine that is ready", () => {
+    expect(judged()).toEqual([]);
+  });
+
+  it("refuses when MemAvailable is below utilization x total, with the figures", () => {
+    const [finding, ...more] = judged({ memory: { totalGiB: 121.63, availableGiB: 54.7 } });
+    expect(more).toEqual([]);
+    expect(finding).toEqual({
+      verdict: "refused",
+      message: `Not enough memory for ${CONTAINER}: 54.73 GiB are wanted (utilization x 121.63 GiB), MemAvailable is 54.70 GiB. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+    });
+  });
+
+  it("counts what our running server holds, by its own argv, since it is being replaced", () => {
+    const running = { name: "vllm-old-8001", command: argvOf(0.4), hostPorts: [8001] };
+    const facts = {
+      docker: { reachable: true, gpuRuntime: true, containers: [running] },
+      listeners: [...healthy.listeners, { port: 8001 }],
+    } as const;
+    // 0.4 x 121.63 = 48.65 are held, so 6.1 more are enough for 54.73.
+    expect(judged({ ...facts, memory: { totalGiB: 121.63, availableGiB: 6.1 } })).toEqual([]);
+    expect(judged({ ...facts, memory: { totalGiB: 121.63, availableGiB: 6.0 } })[0]?.message).toContain(
+      "our running servers hold 48.65 GiB",
+    );
+  });
+
+  it("refuses an instance A that runs with another utilization than declared", () => {
+    expect(judged({ listeners: [{ port: 8000, argv: argvOf(0.72) }] })).toEqual([
+      {
+        verdict: "refused",
+        message:
+          "Instance A on port 8000 runs with utilization 0.72, and 0.45 is declared. Declare what it runs with (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
+      },
+    ]);
+  });
+
+  it.each([
+    [{ port: 8000 }, "since it belongs to another user"],
+    [{ port: 8000, argv: ["python3", "-m", "http.server"] }, "is believed"],
+  ])("warns when instance A's argv tells nothing: %j", (listener, words) => {
+    const findings = judged({ listeners: [listener] });
+    expect(findings).toHaveLength(1);
+    expect(findings[0]?.verdict).toBe("warned");
+    expect(findings[0]?.message).toContain(words);
+  });
+
+  it("warns that a declared instance A is not running, and asks nothing when there is none", () => {
+    expect(judged({ listeners: [] })[0]).toMatchObject({ verdict: "warned" });
+    expect(judged({ listeners: [] }, { instanceA: "none" })).toEqual([]);
+  });
+
+  it("refuses a port that something else holds", () => {
+    expect(judged({ listeners: [...healthy.listeners, { port: 8001 }] })).toEqual([
+      {
+        verdict: "refused",
+        message: `Port 8001 of ${CONTAINER} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :8001'\`, then stop it or choose another \`port\`.`,
+      },
+    ]);
+  });
+
+  it("refuses a silent Docker, one without GPUs and an unusable model cache, all at once", () => {
+    expect(
+      judged({
+        docker: { reachable: false, reason: "connect ENOENT" },
+        directories: [{ path: "/models", problem: "no right to write in /" }],
+      }).map((finding) => [finding.verdict, finding.message.split(" (")[0]]),
+    ).toEqual([
+      ["refused", "No Docker engine answers at unix:///var/run/docker.sock"],
+      [
+        "refused",
+        "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`.",
+      ],
+    ]);
+    expect(
+      judged({ docker: { reachable: true, gpuRuntime: false, containers: [] } }).map(
+        (finding) => finding.message,
+      ),
+    ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
+  });
+
+  it("warns when the declared total is not the machine's", () => {
+    expect(judged({ memory: { totalGiB: 128, availableGiB: 100 } })[0]).toMatchObject({
+      verdict: "warned",
+      message: "totalGiB is declared as 121.63, and this machine has 128.00: set it to what the machine has.",
+    });
+  });
+
+  it("judges nothing by this machine when Docker is reached over ssh", () => {
+    const findings = judged(
+      { docker: { reachable: false, reason: "ssh" }, memory: { totalGiB: 1, availableGiB: 1 } },
+      { dockerHost: "ssh://me@dgx" },
+    );
+    expect(findings.map((finding) => finding.verdict)).not.toContain("refused");
+  });
+});

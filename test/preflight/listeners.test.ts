@@ -1,0 +1,53 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { readListeners } from "../../components/preflight/listeners";
+
+const proc = mkdtempSync(join(tmpdir(), "proc-"));
+afterAll(() => rmSync(proc, { recursive: true }));
+
+mkdirSync(join(proc, "net"));
+mkdirSync(join(proc, "77/fd"), { recursive: true });
+mkdirSync(join(proc, "self/fd"), { recursive: true });
+writeFileSync(
+  join(proc, "net/tcp"),
+  [
+    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode",
+    "   0: 0100007F:1F40 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 4711 1 0 100 0 0 10 0",
+    "   1: 0100007F:1F41 0100007F:C350 01 00000000:00000000 00:00000000 00000000  1000        0 4712 1 0 100 0 0 10 0",
+    "   2: 00000000:1F42 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 4713 1 0 100 0 0 10 0",
+    "",
+  ].join("\n"),
+);
+symlinkSync("socket:[4711]", join(proc, "77/fd/3"));
+writeFileSync(
+  join(proc, "77/cmdline"),
+  `${["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"].join("\0")}\0`,
+);
+
+describe("what listens on a port", () => {
+  it("is read with its argv, or without one where the process can't be looked into", async () => {
+    expect(await readListeners([8000, 8001, 8002, 8003], proc)).toEqual([
+      { port: 8000, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
+      { port: 8002 },
+    ]);
+  });
+
+  it("counts a connection to a port as no listener, and a missing /proc as nothing", async () => {
+    expect(await readListeners([8001], proc)).toEqual([]);
+    expect(await readListeners([8000], join(proc, "absent"))).toEqual([]);
+  });
+
+  it("is this process for a port that this process opened", async () => {
+    const server = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const address = server.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const [found] = await readListeners([port]);
+    server.close();
+    expect(found?.port).toBe(port);
+    expect(found?.argv?.[0]).toMatch(/node/);
+  });
+});
