@@ -1,0 +1,32 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { ledger } from "../../components/plan/ledger/ledger";
+import { memoryBar } from "../../operate/plan/memoryBar";
+
+const book = (...gib: number[]) =>
+  ledger(
+    120,
+    [],
+    gib.map((amount, index) => ({ name: `n${index}`, gib: amount, basis: "measured", source: "test" })),
+  );
+
+describe("the memory bar", () => {
+  it("gives each line its share of 60 columns", () => {
+    expect(memoryBar(book(60, 30))).toBe(`[${"A".repeat(30)}${"B".repeat(15)}${".".repeat(15)}]`);
+  });
+
+  it("shows what exceeds the machine behind a bar", () => {
+    expect(memoryBar(book(120, 10))).toBe(`[${"A".repeat(60)}|BBBBB`);
+  });
+
+  it("adds up by running totals: many small lines are not rounded away", () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 20 }), (cents) => {
+        const amounts = cents.map((each) => each / 100);
+        const sum = amounts.reduce((total, each) => total + each, 0);
+        const filled = memoryBar(book(...amounts)).replace(/[^A-Z]/g, "").length;
+        expect(Math.abs(filled - sum / 2)).toBeLessThanOrEqual(0.51);
+      }),
+    );
+  });
+});

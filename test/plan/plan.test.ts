@@ -1,0 +1,144 @@
+import { describe, expect, it } from "vitest";
+import { parseMeminfo } from "../../components/plan/evidence";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { stack } from "../fixtures/machine";
+
+const evidence = { home: "/home/me" };
+const [only] = plan(loadStackFile("Pulumi.dgx.yaml"), evidence).machines;
+
+describe("the plan of the default stack", () => {
+  it("runs instance B as the specification says", () => {
+    const container = only?.containers[0];
+    expect(container).toMatchObject({
+      role: "inference-server",
+      resource: "dgx-b",
+      name: "vllm-qwen3.6-35b-a3b-8001",
+      entrypoint: ["vllm", "serve"],
+      gpus: "all",
+      ipc: "host",
+      restart: "unless-stopped",
+      network: "local-serving",
+      hosts: ["host.docker.internal:host-gateway"],
+      ports: [{ ip: "127.0.0.1", host: 8001, container: 8001 }],
+      mounts: [
+        {
+          type: "bind",
+          source: "/home/me/.cache/huggingface",
+          target: "/root/.cache/huggingface",
+          readOnly: false,
+        },
+        { type: "volume", source: "local-serving-b-jit", target: "/jit-cache", readOnly: false },
+      ],
+      ulimits: [
+        { name: "memlock", soft: -1, hard: -1 },
+        { name: "stack", soft: 67108864, hard: 67108864 },
+      ],
+      secretEnv: [],
+    });
+    expect(container?.env).toEqual({
+      FLASHINFER_WORKSPACE_BASE: "/jit-cache/flashinfer",
+      MAX_JOBS: "2",
+      NINJA_JOBS: "2",
+      TORCHINDUCTOR_CACHE_DIR: "/jit-cache/inductor",
+      TRITON_CACHE_DIR: "/jit-cache/triton",
+      VLLM_CACHE_ROOT: "/jit-cache/vllm",
+      VLLM_ENGINE_READY_TIMEOUT_S: "3600",
+      VLLM_USE_FLASHINFER_MOE_FP4: "0",
+    });
+  });
+
+  it("lets a first boot of more than 15 minutes live", () => {
+    const health = only?.containers[0]?.healthcheck;
+    expect(health?.test).toEqual(["CMD", "curl", "-fsS", "-o", "/dev/null", "http://127.0.0.1:8001/health"]);
+    expect(health?.startPeriodSeconds).toBe(45 * 60);
+  });
+
+  it("only declares instance A: no container, no file and no command of it", () => {
+    expect(only?.hostInstance).toMatchObject({ port: 8000, gpuMemoryUtilization: 0.45 });
+    expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(
+      8000,
+    );
+    expect(only?.commands).toEqual([]);
+  });
+
+  it("warns of exactly what is expected", () => {
+    expect(plan(loadStackFile("Pulumi.dgx.yaml"), evidence).warnings.map((warning) => warning.code)).toEqual([
+      "aggregate-high",
+      "unproven",
+      "operating-system-unmeasured",
+      "inert-variable",
+    ]);
+  });
+
+  it("is the same bytes for the same input", () => {
+    const once = JSON.stringify(plan(loadStackFile("Pulumi.dgx.yaml"), evidence));
+    expect(JSON.stringify(plan(loadStackFile("Pulumi.dgx.yaml"), evidence))).toBe(once);
+  });
+});
+
+describe("a plan", () => {
+  it("follows the setting that publishes a port, and the one of the machine where there is none", () => {
+    const ports = (machine: object, server: object) =>
+      plan(stack({ ...machine }, { ...server }), evidence).machines[0]?.containers[0]?.ports;
+    expect(ports({}, { listen: "0.0.0.0", port: 8055 })).toEqual([
+      { ip: "0.0.0.0", host: 8055, container: 8055 },
+    ]);
+    expect(ports({ listen: "192.168.1.4" }, {})).toEqual([
+      { ip: "192.168.1.4", host: 8001, container: 8001 },
+    ]);
+  });
+
+  it("names a container in Docker's letters whatever the served name holds", () => {
+    const name = plan(stack({}, { servedModelName: "Org/My Model".replace(" ", "_") }), evidence).machines[0]
+      ?.containers[0]?.name;
+    expect(name).toBe("vllm-org-my_model-8001");
+  });
+
+  it("lets the operator's variables win over ours", () => {
+    const env = plan(stack({}, { environment: { MAX_JOBS: "1", NCCL_DEBUG: "INFO" } }), evidence).machines[0]
+      ?.containers[0]?.env;
+    expect(env).toMatchObject({ MAX_JOBS: "1", NINJA_JOBS: "2", NCCL_DEBUG: "INFO" });
+  });
+
+  it("warns of heavy weights by band, and of one parser under two names", () => {
+    const codes = (weightsGB: number) =>
+      plan(stack({}, { model: { id: "o/m", family: "qwen3", weightsGB } }), evidence)
+        .warnings.filter((warning) => warning.code === "weights")
+        .map((warning) => warning.message);
+    expect(codes(45)).toEqual([]);
+    expect(codes(46)).toEqual([expect.stringContaining("possible with tuning and a reduced context")]);
+    expect(codes(95)).toEqual([expect.stringContaining("untested")]);
+    expect(codes(120)).toEqual([expect.stringContaining("needs several nodes")]);
+    expect(
+      plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map((warning) => warning.code),
+    ).toContain("same-parser");
+  });
+
+  it("treats one machine and many alike", () => {
+    const one = stack();
+    const two = {
+      machines: { ...one.machines, second: { ...one.machines.dgx, instanceA: "none" as const } },
+    };
+    const planned = plan(two as typeof one, evidence);
+    expect(planned.machines.map((machine) => machine.name)).toEqual(["dgx", "second"]);
+    expect(planned.machines[1]?.containers[0]?.resource).toBe("second-b");
+    expect(planned.machines[1]?.hostInstance).toBe("none");
+  });
+});
+
+describe("/proc/meminfo", () => {
+  it("is read in GiB", () => {
+    expect(
+      parseMeminfo("MemTotal:       127600592 kB\nMemFree: 1 kB\nMemAvailable:   62914560 kB\n"),
+    ).toEqual({
+      totalGiB: 127600592 / 1048576,
+      availableGiB: 60,
+    });
+  });
+
+  it("is no meminfo without both lines", () => {
+    expect(parseMeminfo("MemTotal: 1 kB\n")).toBeUndefined();
+    expect(parseMeminfo("")).toBeUndefined();
+  });
+});

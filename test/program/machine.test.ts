@@ -1,0 +1,100 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { Machine } from "../../components/machine/machine";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { type Recorded, record } from "./record";
+
+const planned = plan(loadStackFile("Pulumi.dgx.yaml"), { home: "/home/me" });
+let recorded: Recorded[] = [];
+beforeAll(async () => {
+  recorded = await record(() => {
+    for (const machine of planned.machines) new Machine({ machine, dockerHost: machine.dockerHost });
+  });
+});
+const inputsOf = (type: string) => recorded.filter((each) => each.type === type).map((each) => each.inputs);
+
+describe("the program for the default stack", () => {
+  it("registers these resources and no others", () => {
+    expect(recorded.map((each) => `${each.type} ${each.name}`).sort()).toEqual([
+      "command:local:Command dgx-b-model-cache",
+      "docker:index/container:Container dgx-b",
+      "docker:index/network:Network dgx-network",
+      "docker:index/remoteImage:RemoteImage dgx-b-image",
+      "docker:index/volume:Volume dgx-b-jit",
+      "local-serving:index:ContainerService dgx-b",
+      "local-serving:index:HostInstance dgx-instance-a",
+      "local-serving:index:ImageRecord dgx-b-image-record",
+      "local-serving:index:InferenceServer dgx-b",
+      "local-serving:index:Machine dgx",
+      "pulumi:providers:docker dgx-docker",
+    ]);
+  });
+
+  it("hands `docker.Container` the very arguments that the policies of `serving plan` judge", () => {
+    const judged = declaredResources(planned).filter(
+      (each) => each.type === "docker:index/container:Container",
+    );
+    expect(inputsOf("docker:index/container:Container")).toEqual(judged.map((each) => each.props));
+  });
+
+  it("gives its components the inputs that the policies of `serving plan` judge", () => {
+    for (const each of declaredResources(planned)) {
+      const found = recorded.find((other) => other.type === each.type && other.name === each.name);
+      expect(found?.inputs, `${each.type} ${each.name}`).toEqual(each.props);
+    }
+  });
+
+  it("makes the container as the specification has it", () => {
+    expect(inputsOf("docker:index/container:Container")).toEqual([
+      expect.objectContaining({
+        name: "vllm-qwen3.6-35b-a3b-8001",
+        image:
+          "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+        entrypoints: ["vllm", "serve"],
+        gpus: "all",
+        ipcMode: "host",
+        restart: "unless-stopped",
+        networkMode: "bridge",
+        networksAdvanced: [{ name: "local-serving", aliases: ["vllm-qwen3.6-35b-a3b-8001"] }],
+        ports: [{ ip: "127.0.0.1", internal: 8001, external: 8001, protocol: "tcp" }],
+        hosts: [{ host: "host.docker.internal", ip: "host-gateway" }],
+        logDriver: "json-file",
+        logOpts: { "max-size": "50m", "max-file": "5" },
+        destroyGraceSeconds: 60,
+        healthcheck: expect.objectContaining({
+          startPeriod: "45m0s",
+          interval: "15s",
+          timeout: "5s",
+          retries: 8,
+        }),
+      }),
+    ]);
+  });
+
+  it("keeps the image when it goes, and pulls the literal that runs", () => {
+    expect(inputsOf("docker:index/remoteImage:RemoteImage")).toEqual([
+      {
+        name: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+        keepLocally: true,
+      },
+    ]);
+  });
+
+  it("makes the model cache and never removes it", () => {
+    expect(inputsOf("command:local:Command")).toEqual([
+      {
+        create: 'mkdir -p -- "$MODEL_CACHE"',
+        environment: { MODEL_CACHE: "/home/me/.cache/huggingface" },
+        addPreviousOutputInEnv: false,
+      },
+    ]);
+  });
+
+  it("leaves instance A as data without a child or a command", () => {
+    expect(inputsOf("local-serving:index:HostInstance")).toEqual([
+      { machine: "dgx", port: 8000, gpuMemoryUtilization: 0.45, maxModelLen: 131072, weightsGB: 44 },
+    ]);
+    expect(recorded.filter((each) => each.name.startsWith("dgx-instance-a"))).toHaveLength(1);
+  });
+});
