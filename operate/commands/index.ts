@@ -1,7 +1,8 @@
 import type { Command } from "commander";
+import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand()];
+  return [planCommand(), pinCommand()];
 }
