@@ -1,0 +1,92 @@
+import type {
+  EnforcementLevel,
+  Policies,
+  PolicyResource,
+  ReportViolation,
+  ResourceValidationArgs,
+  StackValidationArgs,
+} from "@pulumi/policy";
+import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
+import type { Finding, Rule } from "./rules/rule";
+
+/**
+ * Turns rules into policies of the engine. Each rule becomes a policy for single resources and one for the stack under one
+ * name; a rule that also advises gets a sibling that only warns, since a policy has one level for all it says.
+ */
+export function enginePolicies(rules: readonly Rule[]): Policies {
+  const inputs = new Inputs();
+  return rules.flatMap((rule) => {
+    const violations = policy(rule, inputs, "violation", rule.name, rule.description, rule.level);
+    if (!rule.advises) return [violations];
+    const name = adviceName(rule);
+    return [violations, policy(rule, inputs, "advice", name, `Advice: ${rule.description}`, "advisory")];
+  });
+}
+
+/** Name of the policy that holds a mandatory rule's warnings. */
+export function adviceName(rule: Rule): string {
+  return `${rule.name}-advice`;
+}
+
+function policy(
+  rule: Rule,
+  inputs: Inputs,
+  kind: Finding["kind"],
+  name: string,
+  description: string,
+  enforcementLevel: EnforcementLevel,
+): Policies[number] {
+  const report = (findings: readonly Finding[], reportViolation: ReportViolation) => {
+    for (const finding of findings) {
+      if (finding.kind === kind) reportViolation(finding.message, finding.resource.urn);
+    }
+  };
+  return {
+    name,
+    description,
+    enforcementLevel,
+    validateResource: (args: ResourceValidationArgs, reportViolation: ReportViolation) => {
+      const resource = inputs.remember(args);
+      report(rule.judgeResource?.(resource) ?? [], reportViolation);
+    },
+    validateStack: (args: StackValidationArgs, reportViolation: ReportViolation) => {
+      report(rule.judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
+    },
+  };
+}
+
+/**
+ * The inputs of each resource, as they passed by one at a time. The stack's own view shows outputs, in which every field
+ * that nobody set is unknown at a preview: judged by those, each container without an entrypoint would be unreadable.
+ */
+class Inputs {
+  private readonly byUrn = new Map<string, DeclaredResource>();
+
+  remember(args: ResourceValidationArgs): DeclaredResource {
+    const resource = withPlainProps({
+      type: args.type,
+      name: args.name,
+      urn: args.urn,
+      ...(args.opts.parent === undefined ? {} : { parent: args.opts.parent }),
+      ...(args.provider === undefined ? {} : { provider: args.provider.urn }),
+      props: args.props,
+    });
+    this.byUrn.set(args.urn, resource);
+    return resource;
+  }
+
+  /** Falls back to the outputs where no inputs were seen, as for a component that was registered without any. */
+  of(resource: PolicyResource): DeclaredResource {
+    const seen = this.byUrn.get(resource.urn);
+    if (seen !== undefined && Object.keys(seen.props).length > 0) return seen;
+    const parent = resource.parent?.urn ?? resource.opts.parent;
+    return withPlainProps({
+      type: resource.type,
+      name: resource.name,
+      urn: resource.urn,
+      ...(parent === undefined ? {} : { parent }),
+      ...(resource.provider === undefined ? {} : { provider: resource.provider.urn }),
+      props: resource.props,
+    });
+  }
+}

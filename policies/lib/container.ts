@@ -1,0 +1,99 @@
+import type { DeclaredResource } from "./declaredResource";
+import { list, map, type Read, text, UNKNOWN } from "./unknown";
+import { SOME_WORDS, type Word, wordsOf } from "./words";
+
+/** What decides which program a container runs, and with which arguments. */
+export interface LaunchInputs {
+  readonly image: Read<string>;
+  /** `undefined`: the image's own entrypoint. */
+  readonly entrypoint: readonly Word[] | undefined;
+  readonly command: readonly Word[];
+  readonly variables: ReadonlyMap<string, Word>;
+}
+
+/** Launch inputs of a `docker.Container`. */
+export function containerLaunch(props: DeclaredResource["props"]): LaunchInputs {
+  return launch(props.image, props.entrypoints, props.command, props.envs);
+}
+
+/** Launch inputs of an entry in `servers` of a machine component. */
+export function serverLaunch(server: Readonly<Record<string, unknown>>): LaunchInputs {
+  return launch(server.image, server.entrypoints, server.command, server.environment);
+}
+
+function launch(image: unknown, entrypoints: unknown, command: unknown, environment: unknown): LaunchInputs {
+  const entrypoint = wordsOf(list(entrypoints));
+  return {
+    image: text(image),
+    entrypoint: entrypoint.length === 0 ? undefined : entrypoint,
+    command: wordsOf(list(command)),
+    variables: variables(environment),
+  };
+}
+
+/** Environment of a container as name and value; an entry that is not known has no name and is left out. */
+export function variables(environment: unknown): Map<string, Word> {
+  const found = new Map<string, Word>();
+  const entries = Array.isArray(environment) ? environment : [];
+  for (const entry of entries) {
+    if (typeof entry !== "string") continue;
+    const equals = entry.indexOf("=");
+    if (equals > 0) found.set(entry.slice(0, equals), entry.slice(equals + 1));
+  }
+  const asMap = map(environment);
+  if (asMap !== undefined && asMap !== UNKNOWN) {
+    for (const [name, value] of Object.entries(asMap)) found.set(name, text(value) ?? SOME_WORDS);
+  }
+  return found;
+}
+
+/** The name that Docker and other resources know a container by. */
+export function containerName(resource: DeclaredResource): string {
+  const name = text(resource.props.name);
+  return typeof name === "string" ? name : resource.name;
+}
+
+/** The name for a message: the program's own where Pulumi made the container's name from it with a random suffix. */
+export function displayName(resource: DeclaredResource): string {
+  const name = containerName(resource);
+  return /^-[0-9a-f]{7}$/.test(name.slice(resource.name.length)) && name.startsWith(resource.name)
+    ? resource.name
+    : name;
+}
+
+/** What a property that may be unknown is, in words for a message. */
+export function shown(value: Read<string>): string {
+  return value === UNKNOWN
+    ? "a value that is not known yet"
+    : value === undefined
+      ? "nothing"
+      : `\`${value}\``;
+}
+
+/** A published port. */
+export interface PublishedPort {
+  /** `0.0.0.0` is every address of the machine, and Docker's default. */
+  readonly address: Read<string>;
+  /** `undefined`: Docker picks a free one. */
+  readonly port: Read<string>;
+  readonly protocol: string;
+}
+
+/** Docker's address when none is given. */
+export const EVERY_ADDRESS = "0.0.0.0";
+
+/** The ports that a container publishes, `UNKNOWN` when the list itself is not known. */
+export function publishedPorts(props: DeclaredResource["props"]): readonly PublishedPort[] | typeof UNKNOWN {
+  const ports = list(props.ports);
+  if (ports === UNKNOWN) return UNKNOWN;
+  return ports.map((entry) => {
+    const port = map(entry);
+    if (port === undefined || port === UNKNOWN) return { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
+    const protocol = text(port.protocol);
+    return {
+      address: text(port.ip) || EVERY_ADDRESS,
+      port: text(port.external),
+      protocol: typeof protocol === "string" ? protocol : "tcp",
+    };
+  });
+}

@@ -1,0 +1,40 @@
+/** The parts of `repository[:tag][@digest]`. */
+export interface ImageReference {
+  readonly repository: string;
+  readonly tag?: string;
+  /** `sha256:` and 64 hex digits. */
+  readonly digest?: string;
+}
+
+const DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** Reads an image reference; `undefined` for what is none, such as a bare image id (`sha256:...`). */
+export function imageReference(image: string): ImageReference | undefined {
+  const [name = "", digest, ...more] = image.split("@");
+  if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest)) || DIGEST.test(name))
+    return undefined;
+  // A colon before the last slash belongs to the registry's port.
+  const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
+  const repository = colon < 0 ? name : name.slice(0, colon);
+  const tag = colon < 0 ? undefined : name.slice(colon + 1);
+  if (!/^[a-z0-9]/i.test(repository) || (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag)))
+    return undefined;
+  return { repository, ...(tag === undefined ? {} : { tag }), ...(digest === undefined ? {} : { digest }) };
+}
+
+/** What a well-known image serves. */
+export type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server";
+
+const ROLES: readonly (readonly [Role, RegExp])[] = [
+  // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
+  ["inference-server", /(^|\/)vllm|-vllm$/i],
+  ["bridge", /(^|\/)litellm/i],
+  ["chat-ui", /(^|\/)open-webui/i],
+  ["simple-server", /(^|\/)ollama/i],
+];
+
+/** The role of an image by its name, `undefined` for any other image. */
+export function roleOf(image: string): Role | undefined {
+  const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;
+  return ROLES.find(([, pattern]) => pattern.test(repository))?.[0];
+}

@@ -1,0 +1,106 @@
+import { containerName } from "./container";
+import { type DeclaredResource, ofType, TYPE } from "./declaredResource";
+import { list, map, text, UNKNOWN } from "./unknown";
+
+/** Containers and declarations that share one machine. */
+export interface MachineGroup {
+  /** The machine's name; `undefined` when nothing in the program names one. */
+  readonly machine: string | undefined;
+  readonly containers: readonly DeclaredResource[];
+  /** Declarations of host-installed instances on it. */
+  readonly hostInstances: readonly DeclaredResource[];
+  /** What the program says of inference servers on it, beside their containers. */
+  readonly serverRecords: readonly DeclaredResource[];
+  /** Its machine component, where there is one. */
+  readonly component: DeclaredResource | undefined;
+}
+
+/**
+ * Groups containers by the machine that they run on: the machine component above them, the machine that their provider
+ * names, what an InferenceServer or a machine component says of their name, the Docker provider that they share with such
+ * a container, else the only machine there is. Where several machines are declared and nothing tells, a container is put
+ * on each of them, so that no sum comes out too small.
+ */
+export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[] {
+  const containers = ofType(resources, TYPE.container);
+  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
+    ofType(resources, type),
+  );
+  const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
+  const places = placesOf(resources, containers, machines);
+  const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
+  return names.map((machine) => {
+    const here = (resource: DeclaredResource) => (machineOf(resource) ?? machine) === machine;
+    return {
+      machine,
+      containers: containers.filter((container) => places.get(container)?.includes(machine)),
+      hostInstances: ofType(resources, TYPE.hostInstance).filter(here),
+      serverRecords: ofType(resources, TYPE.inferenceServer).filter(here),
+      component: ofType(resources, TYPE.machine).find(here),
+    };
+  });
+}
+
+function machineOf(resource: DeclaredResource): string | undefined {
+  const machine = text(resource.props.machine);
+  if (typeof machine === "string") return machine;
+  return resource.type === TYPE.machine ? resource.name : undefined;
+}
+
+function placesOf(
+  resources: readonly DeclaredResource[],
+  containers: readonly DeclaredResource[],
+  machines: readonly string[],
+): Map<DeclaredResource, readonly (string | undefined)[]> {
+  const stated = statedMachines(resources);
+  const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
+  const above = (resource: DeclaredResource): string | undefined => {
+    const parent = resource.parent === undefined ? undefined : byUrn.get(resource.parent);
+    if (parent === undefined) return undefined;
+    return parent.type === TYPE.machine ? machineOf(parent) : above(parent);
+  };
+  const told = (container: DeclaredResource): string | undefined => {
+    const { provider } = container;
+    const said = stated.get(containerName(container)) ?? stated.get(container.name) ?? [];
+    return (
+      above(container) ??
+      (provider !== undefined && machines.includes(provider) ? provider : undefined) ??
+      // A name that two machines use says nothing about which of them is meant.
+      (said.length === 1 ? said[0] : undefined)
+    );
+  };
+  const ofProvider = new Map<string, string>();
+  for (const container of containers) {
+    const machine = told(container);
+    if (machine !== undefined && container.provider !== undefined)
+      ofProvider.set(container.provider, machine);
+  }
+  return new Map(
+    containers.map((container) => {
+      const machine =
+        told(container) ??
+        (container.provider === undefined ? undefined : ofProvider.get(container.provider));
+      const anywhere = machines.length === 0 ? [undefined] : machines;
+      return [container, machine === undefined ? anywhere : [machine]];
+    }),
+  );
+}
+
+/** Container name to the machines that are said to run it. */
+function statedMachines(resources: readonly DeclaredResource[]): Map<string, readonly string[]> {
+  const stated = new Map<string, readonly string[]>();
+  const state = (name: unknown, machine: string | undefined) => {
+    if (typeof name !== "string" || machine === undefined) return;
+    stated.set(name, [...new Set([...(stated.get(name) ?? []), machine])]);
+  };
+  for (const server of ofType(resources, TYPE.inferenceServer))
+    state(server.props.container, machineOf(server));
+  for (const component of ofType(resources, TYPE.machine)) {
+    const servers = list(component.props.servers);
+    for (const entry of servers === UNKNOWN ? [] : servers) {
+      const server = map(entry);
+      if (server !== undefined && server !== UNKNOWN) state(server.name, machineOf(component));
+    }
+  }
+  return stated;
+}

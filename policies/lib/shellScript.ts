@@ -1,0 +1,197 @@
+import { UNKNOWN } from "./unknown";
+import { isText, SOME_WORDS, type Word } from "./words";
+
+/** What a script may refer to: the words behind `-c SCRIPT` ($0, $1, ...) and the container's variables. */
+export interface ShellScope {
+  readonly parameters: readonly Word[];
+  readonly variables: ReadonlyMap<string, Word>;
+}
+
+/**
+ * Splits a POSIX shell script into its simple commands, as far as can be told without running it: quotes, escapes,
+ * comments, redirections, `"$@"` and the container's variables are followed; what only a shell can know (a command's
+ * output, a variable that the image or the script itself sets) becomes an unknown word.
+ */
+export function simpleCommands(script: string, scope: ShellScope): Word[][] {
+  const reader = new ScriptReader(script, withoutAssigned(script, scope));
+  return reader.read();
+}
+
+/** A variable that the script sets, or parameters that it replaces, can't be followed by reading. */
+function withoutAssigned(script: string, scope: ShellScope): ShellScope {
+  const variables = new Map(scope.variables);
+  for (const match of script.matchAll(/(?:^|[\s;&|({"'])([A-Za-z_]\w*)\+?=/g))
+    variables.delete(match[1] ?? "");
+  for (const match of script.matchAll(/\b(?:read|for|unset|getopts)\b([^;\n&|]*)/g)) {
+    for (const name of (match[1] ?? "").split(/\s+/)) variables.delete(name);
+  }
+  const replaced = /(?:^|[\s;&|({])(?:set\s+(?:--|[^-+\s;])|shift\b)/.test(script);
+  return { variables, parameters: replaced ? ["sh", SOME_WORDS] : scope.parameters };
+}
+
+class ScriptReader {
+  private at = 0;
+  private commands: Word[][] = [];
+  private command: Word[] = [];
+  /** The word that is being read: its text so far, `undefined` between words, `UNKNOWN` once a part is not known. */
+  private word: string | undefined | typeof UNKNOWN;
+  /** The next word names the file of a redirection. */
+  private skipWord = false;
+
+  constructor(
+    private readonly script: string,
+    private readonly scope: ShellScope,
+  ) {}
+
+  read(): Word[][] {
+    while (this.at < this.script.length) this.step();
+    this.endCommand();
+    return this.commands;
+  }
+
+  private step(): void {
+    const char = this.script.charAt(this.at++);
+    if (char === " " || char === "\t") this.endWord();
+    else if (";&|()\n".includes(char)) this.endCommand();
+    else if (char === "#" && this.word === undefined) this.skipUntil("\n");
+    else if (char === "'") this.append(this.takeUntil("'"));
+    else if (char === '"') this.quoted();
+    else if (char === "\\") this.escape();
+    else if (char === "$") this.expansion(false);
+    else if (char === "`") this.unknownUntil("`");
+    else if (char === "<" || char === ">") this.redirection();
+    else this.append(char);
+  }
+
+  private append(text: string): void {
+    if (this.word !== UNKNOWN) this.word = (this.word ?? "") + text;
+  }
+
+  private push(word: Word): void {
+    if (this.skipWord) this.skipWord = false;
+    else this.command.push(word);
+  }
+
+  private endWord(): void {
+    if (this.word !== undefined) this.push(this.word);
+    this.word = undefined;
+  }
+
+  private endCommand(): void {
+    this.endWord();
+    if (this.command.length > 0) this.commands.push(this.command);
+    this.command = [];
+    this.skipWord = false;
+  }
+
+  private takeUntil(end: string): string {
+    const stop = this.script.indexOf(end, this.at);
+    const text = this.script.slice(this.at, stop < 0 ? undefined : stop);
+    this.at = stop < 0 ? this.script.length : stop + end.length;
+    return text;
+  }
+
+  private skipUntil(end: string): void {
+    this.takeUntil(end);
+    this.at--;
+    if (this.script.charAt(this.at) !== end) this.at++;
+  }
+
+  private unknownUntil(end: string): void {
+    this.takeUntil(end);
+    this.word = UNKNOWN;
+  }
+
+  private escape(): void {
+    const char = this.script.charAt(this.at++);
+    if (char !== "\n") this.append(char);
+  }
+
+  private quoted(): void {
+    this.append("");
+    while (this.at < this.script.length) {
+      const char = this.script.charAt(this.at++);
+      if (char === '"') return;
+      if (char === "$") this.expansion(true);
+      else if (char === "`") this.unknownUntil("`");
+      else if (char === "\\") {
+        const next = this.script.charAt(this.at++);
+        this.append('$`"\\'.includes(next) ? next : next === "\n" ? "" : `\\${next}`);
+      } else this.append(char);
+    }
+  }
+
+  private redirection(): void {
+    if (isText(this.word) && /^\d*$/.test(this.word)) this.word = undefined;
+    else this.endWord();
+    while ("<>&-|".includes(this.script.charAt(this.at)) && this.at < this.script.length) this.at++;
+    this.skipWord = true;
+  }
+
+  private expansion(quoted: boolean): void {
+    const rest = this.script.slice(this.at);
+    if (rest.startsWith("(")) {
+      this.at += closing(rest);
+      this.value(UNKNOWN, quoted);
+      return;
+    }
+    const braced = /^\{([A-Za-z_]\w*|\d+|[@*])([^}]*)\}/.exec(rest);
+    const bare = /^([A-Za-z_]\w*|\d|[@*#?$!-])/.exec(rest);
+    const found = braced ?? bare;
+    if (found === null) {
+      if (rest.startsWith("{")) {
+        this.takeUntil("}");
+        this.value(UNKNOWN, quoted);
+      } else this.append("$");
+      return;
+    }
+    this.at += found[0].length;
+    const [, name = "", operator = ""] = found;
+    if (name === "@" || name === "*") this.parameters(quoted && name === "*");
+    else this.value(this.lookUp(name, operator), quoted);
+  }
+
+  private lookUp(name: string, operator: string): Word {
+    const value = /^\d+$/.test(name) ? this.scope.parameters[Number(name)] : this.scope.variables.get(name);
+    // `${NAME:-default}` is the value where there is one; any other operator changes it.
+    if (operator !== "" && !/^:?[-?]/.test(operator)) return UNKNOWN;
+    return value === undefined || value === "" ? UNKNOWN : value;
+  }
+
+  private value(value: Word, quoted: boolean): void {
+    if (quoted) {
+      if (isText(value)) this.append(value);
+      else this.word = UNKNOWN;
+    } else if (!isText(value)) {
+      // Without quotes a shell splits the value, so it may be several words.
+      this.word = undefined;
+      this.push(SOME_WORDS);
+    } else {
+      const parts = value.split(/\s+/);
+      parts.forEach((part, index) => {
+        if (index > 0) this.endWord();
+        if (part !== "") this.append(part);
+      });
+    }
+  }
+
+  /** `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no arguments any more. */
+  private parameters(joined: boolean): void {
+    if (joined || (this.word !== undefined && this.word !== "")) {
+      this.word = UNKNOWN;
+      return;
+    }
+    this.word = undefined;
+    for (const parameter of this.scope.parameters.slice(1)) this.push(parameter);
+  }
+}
+
+/** Length of a `(...)` group at the start of the text. */
+function closing(text: string): number {
+  let depth = 0;
+  for (let index = 0; index < text.length; index++) {
+    if (text.charAt(index) === "(") depth++;
+    if (text.charAt(index) === ")" && --depth === 0) return index + 1;
+  }
+  return text.length;
+}

@@ -1,0 +1,62 @@
+/**
+ * Stands for a value that is not known before the update. A rule meets this symbol instead of an exception, so that one
+ * unknown value can't hide what the rule would have said about the next.
+ */
+export const UNKNOWN: unique symbol = Symbol("a value that is not known before the update");
+
+/** A value that was read: there, absent (`undefined`), or not known yet. */
+export type Read<T> = T | undefined | typeof UNKNOWN;
+
+/** Copies resource properties into plain data in which `UNKNOWN` stands for each value that is not known yet. */
+export function plainProps(props: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(Object.keys(props).map((key) => [key, plainAt(props, key)]));
+}
+
+function plainAt(container: object, key: PropertyKey): unknown {
+  try {
+    return plain(Reflect.get(container, key));
+  } catch (error) {
+    if (isUnknownValueError(error)) return UNKNOWN;
+    throw error;
+  }
+}
+
+function plain(value: unknown): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  // An Output that the program has not resolved, and a preview's unknown as the Node SDK writes it.
+  if ("__pulumiOutput" in value || "__pulumiUnknown" in value) return UNKNOWN;
+  if (Array.isArray(value)) return Array.from({ length: value.length }, (_, index) => plainAt(value, index));
+  return plainProps(value as Record<string, unknown>);
+}
+
+/** `UnknownValueError` of @pulumi/policy, told by what it carries: this file is also used where that package isn't. */
+function isUnknownValueError(error: unknown): boolean {
+  return error instanceof Error && "unknownTypeSentinel" in error;
+}
+
+/** Text of a property; a number or a boolean counts as its text. */
+export function text(value: unknown): Read<string> {
+  if (value === UNKNOWN) return UNKNOWN;
+  if (typeof value === "string") return value;
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
+}
+
+/** A list property; absent counts as empty. */
+export function list(value: unknown): readonly unknown[] | typeof UNKNOWN {
+  if (value === UNKNOWN) return UNKNOWN;
+  return Array.isArray(value) ? value : [];
+}
+
+/** A map property, `undefined` where it is something else. */
+export function map(value: unknown): Read<Readonly<Record<string, unknown>>> {
+  if (value === UNKNOWN) return UNKNOWN;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return undefined;
+  return value as Readonly<Record<string, unknown>>;
+}
+
+/** `true` when the value, or anything inside it, is not known. */
+export function holdsUnknown(value: unknown): boolean {
+  if (value === UNKNOWN) return true;
+  if (typeof value !== "object" || value === null) return false;
+  return Object.values(value).some(holdsUnknown);
+}

@@ -1,0 +1,192 @@
+import { displayName, serverLaunch } from "../lib/container";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
+import { byMachine, type MachineGroup } from "../lib/machines";
+import { list, map, text, UNKNOWN } from "../lib/unknown";
+import {
+  AGGREGATE_LIMIT,
+  largestThatFits,
+  type Share,
+  shareFrom,
+  shareOf,
+  shareText,
+  tenThousandths,
+} from "../lib/utilization";
+import { advice, type Finding, type Rule, violation } from "./rule";
+
+/** One instance's claim: ours, or a host-installed one that is only declared. */
+interface Claim {
+  readonly who: string;
+  readonly ours: boolean;
+  readonly share: Share;
+}
+
+/** All `--gpu-memory-utilization` shares of one machine stay at or under 0.90, instance A included. */
+export const aggregateUtilization: Rule = {
+  name: "aggregate-utilization",
+  description:
+    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90.",
+  level: "mandatory",
+  fixed: true,
+  advises: true,
+  judgeResource(resource) {
+    return resource.type === TYPE.machine ? judged(resource, claimsOf(resource), resource) : [];
+  },
+  judgeStack(resources) {
+    return byMachine(resources).flatMap((group) => {
+      const claims = [...hostClaims(group), ...group.containers.flatMap(containerClaims)];
+      const ours = claims.filter((claim) => claim.ours);
+      const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
+      if (subject === undefined || ours.length === 0) return [];
+      // The machine component was judged before anything was touched; the same sum needs no second word.
+      if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return [];
+      const found = judged(subject, claims, group.component);
+      return found.length > 0 ? found : undeclaredHost(subject, group);
+    });
+  },
+};
+
+function judged(
+  subject: DeclaredResource,
+  claims: readonly Claim[],
+  component?: DeclaredResource,
+): Finding[] {
+  const limit = tenThousandths(AGGREGATE_LIMIT);
+  const unknown = claims.filter((claim) => !claim.share.known);
+  if (unknown.length > 0) {
+    return unknown.map(({ who, share }) =>
+      violation(
+        subject,
+        `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, ` +
+          `so that the sum can be held against the limit of ${shareText(limit)}.`,
+      ),
+    );
+  }
+  const sum = total(claims);
+  if (sum <= limit) return [];
+  const size = component === undefined ? undefined : Number(text(component.props.totalGiB));
+  const gib = size ? ` (${((sum / 10_000) * size).toFixed(1)} of ${size} GiB)` : "";
+  const ours = claims.filter((claim) => claim.ours);
+  const remedies = ours.map((claim) => remedy(claim, limit, sum));
+  const host = claims.some((claim) => !claim.ours)
+    ? " Instance A is not ours to lower: only its owner can."
+    : "";
+  return [
+    violation(
+      subject,
+      `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ` +
+        `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.join(" ")}${host}`,
+    ),
+  ];
+}
+
+function remedy(claim: Claim, limit: number, sum: number): string {
+  const own = claim.share.known ? claim.share.tenThousandths : 0;
+  const fits = largestThatFits(limit, sum - own);
+  return fits > 0
+    ? `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less.`
+    : `Beside the others no share is left for ${claim.who}.`;
+}
+
+function machineText(component: DeclaredResource | undefined): string {
+  const machine = component === undefined ? undefined : text(component.props.machine);
+  return typeof machine === "string" ? `machine ${machine}` : "this machine";
+}
+
+function claimText({ who, share }: Claim): string {
+  if (!share.known) return `${who} ?`;
+  const why = share.byDefault ? " (vLLM's default, as --gpu-memory-utilization is missing)" : "";
+  return `${who} ${shareText(share.tenThousandths)}${why}`;
+}
+
+function total(claims: readonly Claim[]): number {
+  return claims.reduce((sum, { share }) => sum + (share.known ? share.tenThousandths : 0), 0);
+}
+
+function sameSum(a: readonly Claim[], b: readonly Claim[]): boolean {
+  const known = [...a, ...b].every((claim) => claim.share.known);
+  return known && a.length === b.length && total(a) === total(b);
+}
+
+/** Claims that a machine component declares in its inputs. */
+function claimsOf(machine: DeclaredResource): Claim[] {
+  const claims: Claim[] = [];
+  const host = machine.props.hostInstance;
+  if (host === UNKNOWN) claims.push(unknownClaim("Instance A", false, "`hostInstance` is not known"));
+  else if (typeof host === "object" && host !== null) claims.push(hostClaim(host as Record<string, unknown>));
+  else if (host !== "none") {
+    claims.push(
+      unknownClaim(
+        "Instance A",
+        false,
+        "nothing is declared of it; say its share, or `none` if there is no A",
+      ),
+    );
+  }
+  const servers = list(machine.props.servers);
+  if (servers === UNKNOWN)
+    return [...claims, unknownClaim("A server of ours", true, "`servers` is not known")];
+  for (const [index, entry] of servers.entries()) {
+    const server = map(entry);
+    if (server === undefined || server === UNKNOWN) {
+      claims.push(unknownClaim(`Server ${index + 1}`, true, "its arguments are not known"));
+      continue;
+    }
+    const name = text(server.name);
+    const who = typeof name === "string" ? name : `server ${index + 1}`;
+    claims.push(
+      ...readingClaims(
+        who,
+        readLaunch(serverLaunch(server), () => true),
+      ),
+    );
+  }
+  return claims;
+}
+
+function hostClaims(group: MachineGroup): Claim[] {
+  if (group.hostInstances.length > 0) {
+    return group.hostInstances.map((instance) => hostClaim(instance.props));
+  }
+  const host = group.component?.props.hostInstance;
+  return typeof host === "object" && host !== null ? [hostClaim(host as Record<string, unknown>)] : [];
+}
+
+function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
+  const port = text(instance.port);
+  const who = typeof port === "string" ? `instance A (host, port ${port})` : "instance A (host)";
+  const value = instance.gpuMemoryUtilization;
+  if (value === UNKNOWN || value === undefined)
+    return unknownClaim(who, false, "its gpuMemoryUtilization is not known");
+  return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
+}
+
+function containerClaims(container: DeclaredResource): Claim[] {
+  return readingClaims(displayName(container), readContainer(container));
+}
+
+function readingClaims(who: string, reading: ServerReading): Claim[] {
+  if (reading.kind === "no") return [];
+  if (reading.unreadable.length > 0) {
+    const may = reading.kind === "possible" ? "it may be an inference server: " : "";
+    return [unknownClaim(who, true, may + reading.unreadable.join("; "))];
+  }
+  if (reading.kind === "possible") return [];
+  return reading.servers.map((server) => ({ who, ours: true, share: shareOf(server) }));
+}
+
+function unknownClaim(who: string, ours: boolean, why: string): Claim {
+  return { who, ours, share: { known: false, why } };
+}
+
+/** A program of plain containers may run on a machine without an A; but nothing says so. */
+function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Finding[] {
+  if (group.hostInstances.length > 0 || group.component !== undefined) return [];
+  return [
+    advice(
+      subject,
+      `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. ` +
+        `If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`,
+    ),
+  ];
+}

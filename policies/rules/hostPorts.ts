@@ -1,0 +1,119 @@
+import { displayName, EVERY_ADDRESS, type PublishedPort, publishedPorts } from "../lib/container";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { readContainer } from "../lib/inferenceServer";
+import { byMachine, type MachineGroup } from "../lib/machines";
+import { text, UNKNOWN } from "../lib/unknown";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** Instance A's port (specification, "Processes and ports"). */
+export const INSTANCE_A_PORT = "8000";
+/** Where vLLM listens when no `--port` is given. */
+const VLLM_DEFAULT_PORT = "8000";
+
+/** Two programs can't listen on one port of a machine, and 8000 belongs to instance A. */
+export const hostPorts: Rule = {
+  name: "host-ports",
+  description: "A host port is used once per machine, and port 8000 only by the host-installed instance A.",
+  level: "mandatory",
+  judgeResource(resource) {
+    if (resource.type !== TYPE.container) return [];
+    const ports = portsOf(resource);
+    if (ports === UNKNOWN) return notKnown(resource, "`ports`");
+    return ports.flatMap((port, index) => {
+      if (port.port === UNKNOWN) return notKnown(resource, `\`ports[${index}].external\``);
+      return port.port === INSTANCE_A_PORT ? [onInstanceA(resource, INSTANCE_A_PORT)] : [];
+    });
+  },
+  judgeStack(resources) {
+    return byMachine(resources).flatMap((group) => [...usedTwice(group), ...onHostInstance(group)]);
+  },
+};
+
+function portsOf(container: DeclaredResource): readonly PublishedPort[] | typeof UNKNOWN {
+  if (text(container.props.networkMode) !== "host") return publishedPorts(container.props);
+  // In the host's network nothing is published: the server's own port is the host's port.
+  const reading = readContainer(container);
+  if (reading.kind !== "yes") return [];
+  return reading.servers.map((server) => {
+    const given = server.options.get("port")?.[0];
+    const port = typeof given === "string" ? given : given === undefined ? VLLM_DEFAULT_PORT : UNKNOWN;
+    return { address: EVERY_ADDRESS, port, protocol: "tcp" };
+  });
+}
+
+/** Only an inference server must say its ports; an unrelated container may leave them to the update. */
+function notKnown(resource: DeclaredResource, what: string): Finding[] {
+  if (readContainer(resource).kind === "no") return [];
+  return [
+    violation(
+      resource,
+      `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ` +
+        `${INSTANCE_A_PORT}. Give it as a plain number.`,
+    ),
+  ];
+}
+
+function onInstanceA(resource: DeclaredResource, port: string): Finding {
+  return violation(
+    resource,
+    `${displayName(resource)} takes host port ${port}, which belongs to the host-installed instance A. Publish ` +
+      "another port, such as 8001.",
+  );
+}
+
+function usedTwice(group: MachineGroup): Finding[] {
+  const taken: { container: DeclaredResource; port: PublishedPort }[] = [];
+  const findings: Finding[] = [];
+  for (const container of group.containers) {
+    const ports = portsOf(container);
+    for (const port of ports === UNKNOWN ? [] : ports) {
+      const other = taken.find((each) => collide(each.port, port));
+      if (other !== undefined) {
+        findings.push(
+          violation(
+            container,
+            `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ` +
+              `${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. ` +
+              "Give one of them another port.",
+          ),
+        );
+      }
+      taken.push({ container, port });
+    }
+  }
+  return findings;
+}
+
+function collide(a: PublishedPort, b: PublishedPort): boolean {
+  if (typeof a.port !== "string" || a.port !== b.port || a.protocol !== b.protocol) return false;
+  // An address that is not known may be the same one.
+  return (
+    a.address === b.address ||
+    [a.address, b.address].some((address) => address === UNKNOWN || isEvery(String(address)))
+  );
+}
+
+function isEvery(address: string): boolean {
+  return [EVERY_ADDRESS, "::", "[::]", "*"].includes(address);
+}
+
+function addressText(port: PublishedPort): string {
+  return port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
+}
+
+/** Instance A may be declared on another port than 8000. */
+function onHostInstance(group: MachineGroup): Finding[] {
+  const host = group.component?.props.hostInstance;
+  const declared = [
+    ...group.hostInstances.map((instance) => text(instance.props.port)),
+    ...(typeof host === "object" && host !== null ? [text((host as { port?: unknown }).port)] : []),
+  ];
+  return group.containers.flatMap((container) => {
+    const ports = portsOf(container);
+    return (ports === UNKNOWN ? [] : ports).flatMap(({ port }) =>
+      typeof port === "string" && port !== INSTANCE_A_PORT && declared.includes(port)
+        ? [onInstanceA(container, port)]
+        : [],
+    );
+  });
+}

@@ -1,0 +1,29 @@
+import { aggregateUtilization } from "./aggregateUtilization";
+import { denyList } from "./denyList";
+import { hostPorts } from "./hostPorts";
+import { inferenceContainer } from "./inferenceContainer";
+import { inferenceImage } from "./inferenceImage";
+import { lanExposure } from "./lanExposure";
+import { movingTag } from "./movingTag";
+import { reasoningParser } from "./reasoningParser";
+import type { Rule } from "./rule";
+import { secretValues } from "./secretValues";
+import { servedModelName } from "./servedModelName";
+import { toolCalling } from "./toolCalling";
+import { transformersRange } from "./transformersRange";
+
+/** Every rule, in the order in which verdicts are shown. The first three can't be lowered. */
+export const rules: readonly Rule[] = [
+  aggregateUtilization,
+  servedModelName,
+  inferenceImage,
+  movingTag,
+  denyList,
+  transformersRange,
+  inferenceContainer,
+  hostPorts,
+  toolCalling,
+  reasoningParser,
+  secretValues,
+  lanExposure,
+];

@@ -1,0 +1,57 @@
+import { displayName, shown } from "../lib/container";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { readContainer } from "../lib/inferenceServer";
+import { holdsUnknown, text, UNKNOWN } from "../lib/unknown";
+import { type Rule, violation } from "./rule";
+
+/** What the container of an inference server must have (specification, "Inference-server launch parameters"). */
+const WANTED = [
+  { what: "all GPUs", set: 'gpus: "all"', value: gpus, is: (value: unknown) => value === "all" },
+  {
+    what: "the host's IPC namespace",
+    set: 'ipcMode: "host"',
+    value: (props: Props) => text(props.ipcMode),
+    is: (value: unknown) => value === "host",
+  },
+  {
+    what: "a restart policy that survives a reboot",
+    set: 'restart: "unless-stopped"',
+    value: (props: Props) => text(props.restart),
+    is: (value: unknown) => value === "unless-stopped",
+  },
+] as const;
+
+type Props = DeclaredResource["props"];
+
+export const inferenceContainer: Rule = {
+  name: "inference-container",
+  description:
+    "An inference server's container has all GPUs, the host's IPC namespace and the restart policy unless-stopped.",
+  level: "mandatory",
+  judgeResource(resource) {
+    if (resource.type !== TYPE.container || readContainer(resource).kind !== "yes") return [];
+    return WANTED.flatMap((wanted) => {
+      const value = wanted.value(resource.props);
+      if (wanted.is(value)) return [];
+      return [
+        violation(
+          resource,
+          `${displayName(resource)} lacks ${wanted.what}: it has ${shown(value)}. Set \`${wanted.set}\`.`,
+        ),
+      ];
+    });
+  },
+};
+
+/** `all` also where it is asked for as a device request: a count of -1, or the CDI name for all GPUs. */
+function gpus(props: Props) {
+  if (props.gpus !== undefined) return text(props.gpus);
+  if (holdsUnknown(props.deviceRequests)) return UNKNOWN;
+  const requests = Array.isArray(props.deviceRequests) ? props.deviceRequests : [];
+  const all = requests.some(
+    (request: { count?: unknown; deviceIds?: unknown }) =>
+      request.count === -1 ||
+      (Array.isArray(request.deviceIds) && request.deviceIds.includes("nvidia.com/gpu=all")),
+  );
+  return all ? "all" : requests.length > 0 ? "some GPUs by device request" : undefined;
+}

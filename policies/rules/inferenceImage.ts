@@ -1,0 +1,100 @@
+import { displayName, shown } from "../lib/container";
+import { type DeclaredResource, ofType, TYPE } from "../lib/declaredResource";
+import { type ImageRecord, recordsOf } from "../lib/imageRecord";
+import { imageReference } from "../lib/imageReference";
+import { readContainer } from "../lib/inferenceServer";
+import { text, UNKNOWN } from "../lib/unknown";
+import { atLeast, FLOORS, isVersion } from "../lib/versions";
+import { advice, type Finding, type Rule, violation } from "./rule";
+
+const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
+
+/** An inference server's image is one exact image whose versions are known to reach the floors. */
+export const inferenceImage: Rule = {
+  name: "inference-image",
+  description: `An inference server runs an image pinned by digest that is recorded to hold at least ${FLOORS_TEXT}.`,
+  level: "mandatory",
+  fixed: true,
+  advises: true,
+  judgeResource(resource) {
+    const digest = pinned(resource);
+    return typeof digest === "object" ? [digest] : [];
+  },
+  judgeStack(resources) {
+    return ofType(resources, TYPE.container).flatMap((container) => {
+      const digest = pinned(container);
+      return typeof digest === "string" ? judgeRecords(container, recordsOf(resources, digest)) : [];
+    });
+  },
+};
+
+/** The digest of an inference server's image, or what is wrong with the image; `undefined` for other resources. */
+function pinned(resource: DeclaredResource): string | Finding | undefined {
+  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
+  const name = displayName(resource);
+  const image = text(resource.props.image);
+  if (image === UNKNOWN || image === undefined) {
+    return violation(
+      resource,
+      `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the ` +
+        "image as plain text, `repository:tag@sha256:...`, not as another resource's output.",
+    );
+  }
+  const reference = imageReference(image);
+  if (reference?.digest === undefined) {
+    return violation(
+      resource,
+      `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as ` +
+        `\`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` ` +
+        "finds the digest and the versions inside.",
+    );
+  }
+  return reference.digest;
+}
+
+function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]): Finding[] {
+  const name = displayName(container);
+  const image = shown(text(container.props.image));
+  if (records.length === 0) {
+    return [
+      violation(
+        container,
+        `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and ` +
+          "transformers for this digest; `serving pin` reads them inside the image.",
+      ),
+    ];
+  }
+  return records.flatMap((record) => {
+    const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
+    const { evidence } = record;
+    if (evidence !== "read" && evidence !== "published") {
+      faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
+    }
+    if (faults.length > 0) {
+      return [
+        violation(
+          container,
+          `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; ` +
+            "pin an image that holds them.",
+        ),
+      ];
+    }
+    if (evidence === "read") return [];
+    const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
+    return [
+      advice(
+        container,
+        `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. ` +
+          "Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
+      ),
+    ];
+  });
+}
+
+function floorFault(record: ImageRecord, package_: string, floor: string): string | undefined {
+  const version = record.versions.get(package_);
+  if (version === undefined) return `its record has no version of ${package_}`;
+  if (version === UNKNOWN) return `the version of ${package_} in its record is not known before the update`;
+  if (!isVersion(version)) return `\`${version}\` is no version of ${package_} that can be compared`;
+  return atLeast(version, floor) ? undefined : `it holds ${package_} ${version}, below ${floor}`;
+}

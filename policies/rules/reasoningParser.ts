@@ -1,0 +1,52 @@
+import { displayName } from "../lib/container";
+import type { DeclaredResource } from "../lib/declaredResource";
+import { readContainer } from "../lib/inferenceServer";
+import { byMachine } from "../lib/machines";
+import type { ServerArguments } from "../lib/serverArguments";
+import { recordsWithContainers } from "../lib/serverRecord";
+import { isText } from "../lib/words";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** How publishers name models that answer without thinking first. */
+const NAMED_AS_NOT_THINKING = /(^|[-_/.])(instruct|coder|base)([-_.]|$)/i;
+
+/** A reasoning parser on a model that doesn't think swallows its tool calls. */
+export const reasoningParser: Rule = {
+  name: "reasoning-parser",
+  description: "A model without a thinking mode is served without a reasoning parser.",
+  level: "mandatory",
+  judgeStack(resources) {
+    return byMachine(resources).flatMap((group) => {
+      const records = recordsWithContainers(group);
+      return group.containers.flatMap((container) => {
+        const record = records.find((each) => each.container === container)?.record;
+        return judge(container, record?.thinking);
+      });
+    });
+  },
+};
+
+function judge(container: DeclaredResource, thinking: boolean | undefined): Finding[] {
+  const reading = readContainer(container);
+  if (reading.kind !== "yes" || thinking === true) return [];
+  return reading.servers.flatMap((server) => {
+    const parser = server.options.get("reasoning-parser")?.[0];
+    if (parser === undefined || parser === "") return [];
+    const model = modelOf(server);
+    if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
+    const why =
+      thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
+    return [
+      violation(
+        container,
+        `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +
+          `${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser` +
+          `${thinking === false ? "." : ", or declare the model's thinking mode."}`,
+      ),
+    ];
+  });
+}
+
+function modelOf(server: ServerArguments): string {
+  return isText(server.model) ? server.model : "";
+}

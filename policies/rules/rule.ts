@@ -1,0 +1,40 @@
+import type { DeclaredResource } from "../lib/declaredResource";
+
+/** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
+export type Level = "mandatory" | "advisory" | "disabled";
+
+/** What a rule has against one resource. */
+export interface Finding {
+  readonly resource: DeclaredResource;
+  /** `violation` counts as the rule's level says; `advice` is never more than a warning. */
+  readonly kind: "violation" | "advice";
+  /** Names the resource, the value, the limit and the remedy; never a secret. */
+  readonly message: string;
+}
+
+/**
+ * One rule about what may run. Pure and free of @pulumi/policy, since the program, `serving plan` and the tests evaluate
+ * the same objects that the policy pack hands to the engine.
+ */
+export interface Rule {
+  /** Kebab-case; the name that a policy configuration uses. */
+  readonly name: string;
+  readonly description: string;
+  readonly level: "mandatory" | "advisory";
+  /** The level can't be lowered by a policy configuration. */
+  readonly fixed?: true;
+  /** The rule also gives advice, which the engine must show as a warning even when the rule is mandatory. */
+  readonly advises?: true;
+  /** Judges one resource by its inputs, before it is touched. */
+  judgeResource?(resource: DeclaredResource): Finding[];
+  /** Judges all resources of a run together. */
+  judgeStack?(resources: readonly DeclaredResource[]): Finding[];
+}
+
+export function violation(resource: DeclaredResource, message: string): Finding {
+  return { resource, kind: "violation", message };
+}
+
+export function advice(resource: DeclaredResource, message: string): Finding {
+  return { resource, kind: "advice", message };
+}

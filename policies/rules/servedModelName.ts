@@ -1,0 +1,74 @@
+import { displayName } from "../lib/container";
+import { TYPE } from "../lib/declaredResource";
+import { readContainer } from "../lib/inferenceServer";
+import type { ServerArguments } from "../lib/serverArguments";
+import { isText } from "../lib/words";
+import { type Rule, violation } from "./rule";
+
+/** What vLLM serves when no model is named. */
+const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
+
+/** The first served name is the canonical one, and a coding client can't address an id with a slash. */
+export const servedModelName: Rule = {
+  name: "served-model-name",
+  description:
+    "The first name under which a model is served has no slash, since coding clients can't address one.",
+  level: "mandatory",
+  fixed: true,
+  judgeResource(resource) {
+    if (resource.type !== TYPE.container) return [];
+    const reading = readContainer(resource);
+    if (reading.kind === "no") return [];
+    const name = displayName(resource);
+    if (reading.unreadable.length > 0) {
+      const what = reading.kind === "possible" ? "may be an inference server" : "is an inference server";
+      return [
+        violation(
+          resource,
+          `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. ` +
+            "Make it plain, so that its first name can be seen to have no slash.",
+        ),
+      ];
+    }
+    if (reading.kind === "possible") return [];
+    return reading.servers.flatMap((server) => {
+      const fault = faultOf(server);
+      return fault === undefined ? [] : [violation(resource, `${name} ${fault}`)];
+    });
+  },
+};
+
+function faultOf(server: ServerArguments): string | undefined {
+  const names = server.options.get("served-model-name");
+  if (names !== undefined) {
+    const [first] = names;
+    if (first === undefined || first === "")
+      return "has --served-model-name without a name; put a name without a slash behind it.";
+    if (!isText(first))
+      return "has a first --served-model-name that is not known before the update; give it as plain text.";
+    if (!first.includes("/")) return undefined;
+    return (
+      `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without ` +
+      `a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` behind it as an alias.`
+    );
+  }
+  const model = server.model ?? VLLM_DEFAULT_MODEL;
+  if (!isText(model)) {
+    return "has no --served-model-name, and its model is not known before the update; give a name without a slash.";
+  }
+  if (!model.includes("/")) return undefined;
+  const why = server.model === undefined ? " (vLLM's default model, as none is given)" : "";
+  return (
+    `has no --served-model-name, so its model is served as \`${model}\`${why}, which has a slash; coding clients ` +
+    `can't address it. Add \`--served-model-name ${suggestion(model)} ${model}\`.`
+  );
+}
+
+function suggestion(name: string): string {
+  return (
+    name
+      .slice(name.lastIndexOf("/") + 1)
+      .toLowerCase()
+      .replace(/[^a-z0-9.]+/g, "-") || "model"
+  );
+}

@@ -1,0 +1,75 @@
+import { displayName, shown } from "../lib/container";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { readContainer } from "../lib/inferenceServer";
+import { byMachine } from "../lib/machines";
+import { isOn, type ServerArguments } from "../lib/serverArguments";
+import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** Coding clients work only with structured tool calls, and those only with the flag and a parser. */
+export const toolCalling: Rule = {
+  name: "tool-calling",
+  description: "Automatic tool choice has a parser, and coding clients use only servers that have both.",
+  level: "mandatory",
+  judgeResource(resource) {
+    return servers(resource).flatMap((server) =>
+      isOn(server, "enable-auto-tool-choice") && !hasParser(server)
+        ? [
+            violation(
+              resource,
+              `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses ` +
+                "to start. Add the parser of the model's family, such as `--tool-call-parser qwen3_coder`.",
+            ),
+          ]
+        : [],
+    );
+  },
+  judgeStack(resources) {
+    return byMachine(resources).flatMap((group) =>
+      recordsWithContainers(group).flatMap(({ record, container }) => judgeClients(record, container)),
+    );
+  },
+};
+
+function servers(resource: DeclaredResource): readonly ServerArguments[] {
+  const reading = resource.type === TYPE.container ? readContainer(resource) : undefined;
+  return reading?.kind === "yes" ? reading.servers : [];
+}
+
+function hasParser(server: ServerArguments): boolean {
+  return (server.options.get("tool-call-parser")?.length ?? 0) > 0;
+}
+
+function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding[] {
+  if (record.codingClients.length === 0) return [];
+  const clients = record.codingClients.join(", ");
+  if (record.kind === "base") {
+    return [
+      violation(
+        record.resource,
+        `${clients} can't use ${shown(record.modelId)}: a base model has no chat and no tool calls. Take the ` +
+          "clients away from it, or serve a chat model.",
+      ),
+    ];
+  }
+  if (container === undefined) {
+    return [
+      violation(
+        record.resource,
+        `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a ` +
+          "container that it does.",
+      ),
+    ];
+  }
+  const able = servers(container).some(
+    (server) => isOn(server, "enable-auto-tool-choice") && hasParser(server),
+  );
+  if (able) return [];
+  return [
+    violation(
+      container,
+      `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
+        "`--enable-auto-tool-choice --tool-call-parser <parser>`, or take the coding clients away from it.",
+    ),
+  ];
+}
