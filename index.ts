@@ -10,7 +10,7 @@ import { previewHost } from "./components/preflight/previewHost";
 import { parseEngineConfig } from "./components/settings/load";
 import { FaultyInput } from "./faults/fault";
 import { judge } from "./policies/judge";
-import { utilizationOf } from "./policies/lib/utilization";
+import { utilizationOf } from "./policies/lib/argvUtilization";
 
 export = async () => {
   const planned = plan(readSettings(), { home: homedir() });

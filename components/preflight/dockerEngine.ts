@@ -46,7 +46,7 @@ async function runningContainer(address: RequestOptions, id: string): Promise<Ru
       : {};
   return {
     name: String(found.Name).replace(/^\//, ""),
-    command: Array.isArray(config.Cmd) ? config.Cmd.map(String) : [],
+    argv: [config.Entrypoint, config.Cmd].flatMap((words) => (Array.isArray(words) ? words.map(String) : [])),
     hostPorts: Object.values(ports).flatMap((bindings) =>
       Array.isArray(bindings) ? bindings.filter(isRecord).map((binding) => Number(binding.HostPort)) : [],
     ),

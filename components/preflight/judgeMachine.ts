@@ -99,8 +99,11 @@ function memoryFindings(
   }
   const shareOf = (argv: readonly string[]) => (readUtilization(argv) ?? 0) * totalGiB;
   const running = docker.reachable ? docker.containers : [];
-  const held = running.reduce((sum, container) => sum + shareOf(container.command), 0);
-  const wanted = machine.inferenceServers.reduce((sum, server) => sum + shareOf(server.container.command), 0);
+  const held = running.reduce((sum, container) => sum + shareOf(container.argv), 0);
+  const wanted = machine.inferenceServers.reduce(
+    (sum, server) => sum + shareOf([...(server.container.entrypoint ?? []), ...server.container.command]),
+    0,
+  );
   if (memory.availableGiB + held < wanted) {
     const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
     findings.push(

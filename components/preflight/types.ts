@@ -22,7 +22,8 @@ export type DockerFacts =
 /** A running container that carries our label for this machine. */
 export interface RunningContainer {
   readonly name: string;
-  readonly command: readonly string[];
+  /** Entrypoint and command. */
+  readonly argv: readonly string[];
   readonly hostPorts: readonly number[];
 }
 

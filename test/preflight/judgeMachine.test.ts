@@ -45,7 +45,7 @@ describe("preflight", () => {
   });
 
   it("counts what our running server holds, by its own argv, since it is being replaced", () => {
-    const running = { name: "vllm-old-8001", command: argvOf(0.4), hostPorts: [8001] };
+    const running = { name: "vllm-old-8001", argv: argvOf(0.4), hostPorts: [8001] };
     const facts = {
       docker: { reachable: true, gpuRuntime: true, containers: [running] },
       listeners: [...healthy.listeners, { port: 8001 }],
