@@ -6,6 +6,8 @@ import { machineFacts } from "./machineFacts";
 export interface Declared {
   readonly type: string;
   readonly name: string;
+  /** Machine that a container runs on; in the engine its provider says so. */
+  readonly provider?: string;
   readonly props: Readonly<Record<string, unknown>>;
 }
 
@@ -50,6 +52,7 @@ function machineResources(machine: MachinePlan): Declared[] {
     ...machine.containers.map((container) => ({
       type: "docker:index/container:Container",
       name: container.resource,
+      provider: name,
       props: containerArgs(container),
     })),
   ];

@@ -1,0 +1,48 @@
+import { execFileSync } from "node:child_process";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { plan } from "../../components/plan/plan";
+import { stackSettings } from "../../components/settings/stackSettings";
+import { judge } from "../../policies/judge";
+import { serverInput } from "../fixtures/machine";
+import { report, timed } from "./figures";
+
+const COLD_RUNS = 15;
+const WARM_RUNS = 30;
+
+/** The plan from a cold start, and its core in a warm process by number of machines. */
+export async function planBench(): Promise<void> {
+  report(
+    "serving plan, cold",
+    await timed(COLD_RUNS, () => execFileSync("node", ["dist/serving.cjs", "plan", "--format", "json"])),
+    "goal: under 500 ms",
+  );
+  report("node with nothing to do, cold", await timed(COLD_RUNS, () => execFileSync("node", ["-e", "0"])));
+  for (const count of [1, 100, 1000]) {
+    const input = {
+      machines: Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, machine()])),
+    };
+    const core = await timed(count > 100 ? 5 : WARM_RUNS, () =>
+      plan(stackSettings.parse(input), { home: "/home/me" }),
+    );
+    report(
+      `settings to plan, ${count} machines`,
+      core,
+      `${(core.median / count).toFixed(3)} ms a machine, goal: under 5`,
+    );
+    const planned = plan(stackSettings.parse(input), { home: "/home/me" });
+    const judged = await timed(count > 100 ? 1 : 5, () => judge(declaredResources(planned)));
+    report(
+      `policies over the plan, ${count} machines`,
+      judged,
+      `${(judged.median / count).toFixed(3)} ms a machine`,
+    );
+  }
+}
+
+function machine() {
+  return {
+    totalGiB: 121.63,
+    instanceA: { gpuMemoryUtilization: 0.45 },
+    inferenceServers: { b: serverInput() },
+  };
+}

@@ -1,0 +1,8 @@
+import { planBench } from "./planBench";
+
+/** Prints the figures of the design's table; asserts none of them. */
+async function main(): Promise<void> {
+  await planBench();
+}
+
+void main();
