@@ -1,13 +1,35 @@
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
+/** Tests that drive the real engine or a real Docker daemon, where the machine has them. */
+const REAL_PARTS = ["test/engine/**/*.test.ts", "test/docker/**/*.test.ts"];
+
 export default defineConfig({
   root: resolve(__dirname, ".."),
   test: {
-    include: ["test/**/*.test.ts"],
-    testTimeout: 20_000,
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
     pool: "forks",
     maxWorkers: 2,
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: "pure",
+          include: ["test/**/*.test.ts"],
+          exclude: REAL_PARTS,
+          testTimeout: 20_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: "real",
+          include: REAL_PARTS,
+          globalSetup: ["test/layers/setup.ts"],
+          testTimeout: 180_000,
+          hookTimeout: 180_000,
+        },
+      },
+    ],
   },
 });

@@ -1,0 +1,63 @@
+import { randomUUID } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { inject } from "vitest";
+import { mustRun } from "../layers/run";
+import type { Versions } from "../stand-in/programs/versions";
+
+export interface PinnedImage {
+  /** `localhost:PORT/vllm/vllm-openai:v0.30.0`. */
+  readonly tag: string;
+  /** `sha256:<64 hex>` as the registry gave it. */
+  readonly digest: string;
+  /** Tag and digest together, as a stack file has it. */
+  readonly reference: string;
+}
+
+export interface ImageOptions {
+  /** Path of the image in its registry, `vllm/vllm-openai` by default. */
+  readonly repository?: string;
+  /** By default `v` and vLLM's version. */
+  readonly tag?: string;
+  /** What the packages inside say of themselves. */
+  readonly versions?: Versions;
+}
+
+/** Versions as they are published for the pinned image of the default stack. */
+export const DEFAULT_VERSIONS: Versions = {
+  vllm: "0.30.0",
+  transformers: "5.10.4",
+  torch: "2.13.0",
+  "flashinfer-python": "0.6.17",
+};
+
+/**
+ * Makes an image that holds the stand-in server and pushes it to the tests' registry, so that its digest is real.
+ * Each call gives a digest of its own, so that a test may remove its image while another runs.
+ */
+export async function pinnedImage(options: ImageOptions = {}): Promise<PinnedImage> {
+  const layer = inject("dockerLayer");
+  if (layer.missing !== undefined) throw new Error(layer.missing);
+  const versions = options.versions ?? DEFAULT_VERSIONS;
+  const repository = `${layer.registry}/${options.repository ?? "vllm/vllm-openai"}`;
+  const tag = `${repository}:${options.tag ?? `v${versions.vllm ?? "0"}`}`;
+  const container = await mustRun("docker", ["create", layer.baseImage]);
+  const folder = mkdtempSync(join(tmpdir(), "stand-in-image-"));
+  try {
+    mkdirSync(join(folder, "stand-in"));
+    writeFileSync(join(folder, "stand-in/versions.json"), JSON.stringify(versions));
+    writeFileSync(join(folder, "stand-in/build-id"), randomUUID());
+    await mustRun("docker", ["cp", join(folder, "stand-in"), `${container}:/opt`]);
+    await mustRun("docker", ["commit", container, tag]);
+  } finally {
+    rmSync(folder, { recursive: true });
+    await mustRun("docker", ["rm", container]);
+  }
+  await mustRun("docker", ["push", "--quiet", tag]);
+  const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", tag]);
+  const repoDigests = JSON.parse(inspected) as string[];
+  const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];
+  if (digest === undefined) throw new Error(`the registry gave ${tag} no digest: ${inspected}`);
+  return { tag, digest, reference: `${tag}@${digest}` };
+}

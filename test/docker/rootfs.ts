@@ -1,0 +1,60 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, realpathSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { build } from "esbuild";
+import { mustRun } from "../layers/run";
+
+/** The shell and the tools that scripts inside the image may use; the host's own, with their libraries. */
+const TOOLS = ["sh", "awk", "cat", "cut", "date", "env", "grep", "head", "id", "ls", "mkdir", "sed", "sleep"];
+
+/** Programs of the image by their name there. */
+const PROGRAMS = ["vllm", "python3", "curl"];
+
+const SEARCH = ["/usr/bin", "/bin"];
+
+/**
+ * Puts the file system of the stand-in image into an empty directory: the running Node, a shell, a few tools and the
+ * stand-in programs. Nothing is fetched, so this works where no registry of images is reached.
+ */
+export async function makeRootfs(root: string): Promise<void> {
+  for (const folder of ["tmp", "root", "bin", "usr/local/bin", "opt/stand-in"]) {
+    mkdirSync(join(root, folder), { recursive: true });
+  }
+  chmodSync(join(root, "tmp"), 0o1777);
+  for (const tool of TOOLS) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
+  await copyBinary(process.execPath, join(root, "usr/local/bin/node"), root);
+  for (const program of PROGRAMS) {
+    await build({
+      entryPoints: [resolve(__dirname, "../stand-in/programs", `${program}.ts`)],
+      outfile: join(root, "opt/stand-in", `${program}.cjs`),
+      bundle: true,
+      platform: "node",
+      target: "node20",
+      logLevel: "error",
+    });
+    const launcher = join(root, "usr/local/bin", program);
+    writeFileSync(launcher, `#!/bin/sh\nexec node /opt/stand-in/${program}.cjs "$@"\n`);
+    chmodSync(launcher, 0o755);
+  }
+}
+
+function hostTool(name: string): string {
+  const found = SEARCH.map((folder) => join(folder, name)).find((path) => existsSync(path));
+  if (found === undefined) throw new Error(`${name} is in none of ${SEARCH.join(", ")}`);
+  return found;
+}
+
+/** Copies a program with the shared libraries that it names, each to the path where the loader looks for it. */
+async function copyBinary(from: string, to: string, root: string): Promise<void> {
+  cpSync(realpathSync(from), to);
+  for (const library of librariesIn(await mustRun("ldd", [from]))) {
+    const target = join(root, library);
+    if (existsSync(target)) continue;
+    mkdirSync(dirname(target), { recursive: true });
+    cpSync(realpathSync(library), target);
+  }
+}
+
+/** The paths in the output of `ldd`; the kernel's own library has none. */
+function librariesIn(output: string): string[] {
+  return output.split("\n").flatMap((line) => /(?:=> |^\s*)(\/\S+) \(0x/.exec(line)?.[1] ?? []);
+}

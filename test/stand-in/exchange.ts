@@ -1,0 +1,45 @@
+import type { ServerArguments } from "./arguments";
+
+/** What a route is given: the parsed body of a request and the server it was sent to. */
+export interface Exchange {
+  readonly body: JsonObject;
+  readonly server: ServerState;
+}
+
+export type JsonObject = Record<string, unknown>;
+
+/** What is known of a running stand-in. */
+export interface ServerState {
+  readonly args: ServerArguments;
+  /** vLLM's version, as `GET /version` says it. */
+  readonly version: string;
+  /** Counters that `GET /metrics` shows. */
+  readonly counts: { requests: number; promptTokens: number; generationTokens: number };
+}
+
+/** One server-sent event; vLLM names events on /v1/responses and /v1/messages, and not on the OpenAI routes. */
+export interface StreamEvent {
+  readonly event?: string;
+  readonly data: JsonObject | "[DONE]";
+}
+
+export type Reply =
+  | { readonly status: number; readonly json: JsonObject }
+  | { readonly status: number; readonly text: string }
+  | { readonly status: number; readonly stream: readonly StreamEvent[] };
+
+export type Route = (exchange: Exchange) => Reply;
+
+/** Routes by method and path (`POST /v1/chat/completions`). A failing form replaces one of these. */
+export type RouteTable = Readonly<Record<string, Route>>;
+
+export const ok = (json: JsonObject): Reply => ({ status: 200, json });
+
+/** The objects in a list of a request's body; anything else is left out. */
+export function objects(value: unknown): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isObject) : [];
+}
+
+export function isObject(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

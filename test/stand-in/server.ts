@@ -1,0 +1,114 @@
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { parseServerArguments } from "./arguments";
+import { RefusedRequest, refusal } from "./errors";
+import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState } from "./exchange";
+import { chat } from "./routes/chat";
+import { completions } from "./routes/completions";
+import { messages } from "./routes/messages";
+import { metrics } from "./routes/metrics";
+import { models } from "./routes/models";
+import { responses } from "./routes/responses";
+
+/** Every route of a healthy server. */
+export const HEALTHY: RouteTable = {
+  ...models,
+  ...completions,
+  ...chat,
+  ...responses,
+  ...messages,
+  ...metrics,
+};
+
+export interface StandInOptions {
+  /** What `GET /version` says. */
+  readonly version?: string;
+  /** Routes that take the place of healthy ones: the form in which this server fails. */
+  readonly routes?: RouteTable;
+}
+
+export interface StandIn {
+  /** Root of the server without a slash at its end, `http://127.0.0.1:8001`. */
+  readonly url: string;
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts a server that answers vLLM's routes, from the arguments that vLLM would get.
+ * `--port 0` takes any free port. Throws `RefusedArguments` for a command line that vLLM refuses.
+ */
+export async function startStandIn(argv: readonly string[], options: StandInOptions = {}): Promise<StandIn> {
+  const state: ServerState = {
+    args: parseServerArguments(argv),
+    version: options.version ?? "0.30.0",
+    counts: { requests: 0, promptTokens: 0, generationTokens: 0 },
+  };
+  const routes = { ...HEALTHY, ...options.routes };
+  const server = createServer((request, response) => {
+    void serve(request, routes, state).then((reply) => send(response, reply));
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(state.args.port, state.args.host, resolve);
+  });
+  // An address is a string only for a Unix socket, which is never listened on here.
+  const { port } = server.address() as AddressInfo;
+  const host = state.args.host === "0.0.0.0" ? "127.0.0.1" : state.args.host;
+  return {
+    url: `http://${host}:${port}`,
+    port,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+async function serve(request: IncomingMessage, routes: RouteTable, server: ServerState): Promise<Reply> {
+  const path = new URL(request.url ?? "/", "http://stand-in").pathname;
+  const route = routes[`${request.method} ${path}`];
+  try {
+    if (route === undefined) {
+      const known = Object.keys(routes).some((key) => key.endsWith(` ${path}`));
+      return known
+        ? { status: 405, json: { detail: "Method Not Allowed" } }
+        : { status: 404, json: { detail: "Not Found" } };
+    }
+    return route({ body: await readBody(request), server });
+  } catch (error) {
+    const known = error instanceof RefusedRequest;
+    return refusal(path, known ? error : new RefusedRequest(500, "InternalServerError", String(error)));
+  }
+}
+
+async function readBody(request: IncomingMessage): Promise<JsonObject> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  if (text === "") return {};
+  try {
+    const body: unknown = JSON.parse(text);
+    if (isObject(body)) return body;
+  } catch {
+    // Said below: the same answer for text that is no JSON and JSON that is no object.
+  }
+  throw new RefusedRequest(400, "BadRequestError", "The body is no JSON object.");
+}
+
+function send(response: ServerResponse, reply: Reply): void {
+  if ("stream" in reply) {
+    response.writeHead(reply.status, { "content-type": "text/event-stream; charset=utf-8" });
+    for (const { event, data } of reply.stream) {
+      if (event !== undefined) response.write(`event: ${event}\n`);
+      response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
+    }
+    response.end();
+  } else if ("json" in reply) {
+    response
+      .writeHead(reply.status, { "content-type": "application/json" })
+      .end(`${JSON.stringify(reply.json)}`);
+  } else {
+    response.writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" }).end(reply.text);
+  }
+}
