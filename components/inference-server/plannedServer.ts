@@ -14,8 +14,6 @@ const ENGINE_READY_TIMEOUT_SECONDS = 3600;
 /** 64 MiB of stack, as the published recipes for this machine set it. */
 const STACK_BYTES = 67_108_864;
 
-const UNLIMITED = -1;
-
 /** Everything that one inference server declares on the machine. */
 export function plannedServer(
   machineName: string,
@@ -53,7 +51,7 @@ export function plannedServer(
       retries: server.healthcheck.retries,
     },
     ulimits: [
-      { name: "memlock", soft: UNLIMITED, hard: UNLIMITED },
+      { name: "memlock", soft: server.lockedMemoryBytes, hard: server.lockedMemoryBytes },
       { name: "stack", soft: STACK_BYTES, hard: STACK_BYTES },
     ],
     stopGraceSeconds: server.stopGraceSeconds,

@@ -196,6 +196,13 @@ export const inferenceServer = z
         "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
       ),
     healthcheck,
+    lockedMemoryBytes: z
+      .int()
+      .min(-1)
+      .default(-1)
+      .describe(
+        "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
+      ),
     stopGraceSeconds: z
       .int()
       .min(1)

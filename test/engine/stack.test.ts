@@ -1,0 +1,205 @@
+import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { type PinnedImage, pinnedImage } from "../docker/image";
+import { freePort } from "../docker/registry";
+import { mustRun, run } from "../layers/run";
+import { describeEngineWithGpus } from "./available";
+import { type HostProcess, startInstanceA } from "./instanceA";
+import { SHARE, type StackParts, stackConfig } from "./stackConfig";
+import type { Update } from "./update";
+import { Workspace } from "./workspace";
+
+describeEngineWithGpus("the stack on a real machine", () => {
+  let workspace: Workspace;
+  let parts: StackParts;
+  let newer: PinnedImage;
+  let instanceA: HostProcess;
+  let startOfA: string;
+  let container: string;
+
+  beforeAll(async () => {
+    const [portA, portB] = [await freePort(), await freePort()];
+    instanceA = await startInstanceA(portA, SHARE);
+    startOfA = instanceA.startTime();
+    parts = { image: await pinnedImage(), portA, portB, unique: `s${portB}` };
+    newer = await pinnedImage({ tag: "v0.30.1" });
+    container = `vllm-model-${parts.unique}-${portB}`;
+    workspace = await Workspace.open({ config: stackConfig(parts) });
+  }, 120_000);
+
+  afterAll(async () => {
+    instanceA.stop();
+    await workspace.close();
+  }, 120_000);
+
+  const inspect = async (format: string): Promise<unknown> =>
+    JSON.parse(await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, container]));
+  const steps = (update: Update) =>
+    update.steps.map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`).sort();
+  /** What a reviewer reads of a change, without the warnings. */
+  const previewOf = async (server: object, machine: object = {}) => {
+    workspace.configure(stackConfig(parts, { ...server }, { ...machine }));
+    const preview = await workspace.preview("--diff");
+    workspace.configure(stackConfig(parts));
+    return preview;
+  };
+
+  it("is created by the first `up`", async () => {
+    const up = await workspace.up("--policy-pack", join(workspace.project, "policies"));
+    expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
+    expect(steps(up).filter((step) => step.startsWith("create"))).toContain("create Container dgx-b");
+    expect(await inspect(".Config.Image")).toBe(parts.image.reference);
+    expect(await inspect(".HostConfig.DeviceRequests")).toMatchObject([{ Count: -1 }]);
+    expect(await inspect(".HostConfig.IpcMode")).toBe("host");
+    expect(await inspect(".HostConfig.RestartPolicy.Name")).toBe("unless-stopped");
+    expect(await inspect(".HostConfig.PortBindings")).toEqual({
+      [`${parts.portB}/tcp`]: [{ HostIp: "127.0.0.1", HostPort: String(parts.portB) }],
+    });
+    expect(await inspect(".Config.Healthcheck.StartPeriod")).toBe(45 * 60 * 1e9);
+    expect(await inspect(".HostConfig.Ulimits")).toContainEqual({
+      Name: "memlock",
+      Soft: 65536,
+      Hard: 65536,
+    });
+  });
+
+  it("serves the declared name first and the hub id as an alias", async () => {
+    const models = async () => {
+      const answer = await fetch(`http://127.0.0.1:${parts.portB}/v1/models`).catch(() => undefined);
+      return ((await answer?.json()) as { data: { id: string; max_model_len: number }[] } | undefined)?.data;
+    };
+    await expect.poll(models, { timeout: 15_000 }).toBeDefined();
+    expect((await models())?.map((each) => [each.id, each.max_model_len])).toEqual([
+      [`model-${parts.unique}`, 4096],
+      ["org/model", 4096],
+    ]);
+  });
+
+  it("makes the model cache as the operator's own folder", () => {
+    const cache = statSync(join(workspace.home, ".cache/huggingface"));
+    expect(cache.isDirectory()).toBe(true);
+    expect(cache.uid).toBe(process.getuid?.());
+  });
+
+  it("tells where it is and how the memory adds up, and nothing secret", async () => {
+    const outputs = await workspace.outputs();
+    expect(outputs.endpoints).toEqual({
+      dgx: {
+        "instance A (not ours)": `http://127.0.0.1:${parts.portA}/v1`,
+        [container]: `http://127.0.0.1:${parts.portB}/v1`,
+      },
+    });
+    expect(outputs.memory).toMatchObject({ dgx: { "aggregate utilization": "0.04 (limit 0.90)" } });
+  });
+
+  it("changes nothing at the second `up`, nor when the machine is read again", async () => {
+    const id = await inspect(".Id");
+    expect(steps(await workspace.up())).toEqual([]);
+    const refreshed = await workspace.preview("--refresh", "--diff", "--expect-no-changes");
+    expect(refreshed, refreshed.stdout).toMatchObject({ code: 0, steps: [] });
+    expect(await inspect(".Id")).toBe(id);
+  });
+
+  const REPLACES_CONTAINER = [
+    "create-replacement Container dgx-b",
+    "delete-replaced Container dgx-b",
+    "replace Container dgx-b",
+  ];
+  it.each<[string, object, string[], RegExp]>([
+    ["utilization", { gpuMemoryUtilization: 0.03 }, ["command"], /"0\.02" => "0\.03"/],
+    ["tool parser", { tools: { parser: "qwen3_xml" } }, ["command"], /"qwen3_coder" => "qwen3_xml"/],
+    [
+      "a variable",
+      { environment: { NCCL_DEBUG: "INFO" } },
+      ["envs"],
+      /\+ \[\d+\]: "NCCL_DEBUG=INFO"|"NCCL_DEBUG=INFO"/,
+    ],
+    ["health check", { healthcheck: { intervalSeconds: 2 } }, ["healthcheck"], /interval\s*: "1s" => "2s"/],
+  ])("a change of %s replaces the container and nothing else", async (_, server, diffs, sentence) => {
+    const preview = await previewOf(server);
+    expect(steps(preview).filter((step) => !step.includes(" Machine "))).toEqual(REPLACES_CONTAINER);
+    expect(preview.steps.find(({ op, name }) => op === "replace" && name === "dgx-b")?.diffs).toEqual(diffs);
+    expect(preview.stdout).toMatch(sentence);
+  });
+
+  it("a change of the image pulls it and replaces the container", async () => {
+    const preview = await previewOf({ image: newer.reference });
+    expect(steps(preview).filter((step) => step.startsWith("replace"))).toEqual([
+      "replace Container dgx-b",
+      "replace RemoteImage dgx-b-image",
+    ]);
+    expect(preview.stdout).toContain(`"${parts.image.reference}" => "${newer.reference}"`);
+  });
+
+  it("a new served name replaces the container under its new name", async () => {
+    const preview = await previewOf({ servedModelName: "other" });
+    expect(steps(preview).filter((step) => step.startsWith("replace"))).toEqual(["replace Container dgx-b"]);
+    expect(preview.stdout).toContain(`"${container}" => "vllm-other-${parts.portB}"`);
+  });
+
+  it("another model cache makes the folder and replaces the container", async () => {
+    const preview = await previewOf({}, { modelCache: "~/models" });
+    expect(steps(preview).filter((step) => !step.includes(" Machine "))).toEqual(
+      [...REPLACES_CONTAINER, "update Command dgx-b-model-cache"].sort(),
+    );
+    expect(preview.stdout).toContain(`"${workspace.home}/.cache/huggingface" => "${workspace.home}/models"`);
+  });
+
+  it("a corrected version record and a corrected declaration of A restart nothing", async () => {
+    const preview = await previewOf(
+      { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", source: "test" } },
+      { instanceA: { port: parts.portA, gpuMemoryUtilization: SHARE, maxModelLen: 131072 } },
+    );
+    expect(preview.code).toBe(0);
+    expect(steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step))).toEqual([]);
+    expect(preview.stdout).toContain('"5.10.4" => "5.11.0"');
+  });
+
+  it("really replaces: a changed utilization and image run afterwards, with the compiled kernels' volume kept", async () => {
+    const volume = await inspect("(index .Mounts 1).Name");
+    await mustRun("docker", ["exec", container, "/bin/sh", "-c", "echo kept > /jit-cache/kernel"]);
+    workspace.configure(stackConfig(parts, { gpuMemoryUtilization: 0.03, image: newer.reference }));
+    const up = await workspace.up();
+    expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
+    expect(await inspect(".Config.Image")).toBe(newer.reference);
+    expect((await inspect(".Config.Cmd")) as string[]).toContain("0.03");
+    expect(await inspect("(index .Mounts 1).Name")).toBe(volume);
+    expect(await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"])).toBe(
+      "kept",
+    );
+    expect((await workspace.preview("--refresh", "--expect-no-changes")).code).toBe(0);
+  });
+
+  it("stops a plain `up` at 0.95 before the first resource, with the figures", async () => {
+    const id = await inspect(".Id");
+    workspace.configure(stackConfig(parts, { gpuMemoryUtilization: 0.95 }));
+    const up = await workspace.up("--skip-preview");
+    expect(up.code).not.toBe(0);
+    expect(steps(up).filter((step) => !step.includes("Stack"))).toEqual([]);
+    expect(up.stdout + up.stderr).toContain("Refused, and nothing was changed:");
+    expect(up.stdout + up.stderr).toMatch(/aggregate-utilization: .*0\.97/);
+    expect(up.stdout + up.stderr).not.toContain("    at ");
+    expect(await inspect(".Id")).toBe(id);
+  });
+
+  it("leaves instance A as it was: the same process, answering, throughout", async () => {
+    expect(instanceA.startTime()).toBe(startOfA);
+    expect(await instanceA.answers()).toBe(true);
+  });
+
+  it("is gone after `down`, with models and images kept and A untouched", async () => {
+    const models = join(workspace.home, ".cache/huggingface/hub");
+    mkdirSync(models, { recursive: true });
+    writeFileSync(join(models, "weights"), "kept");
+    workspace.configure(stackConfig(parts));
+    expect(await workspace.destroy()).toMatchObject({ code: 0 });
+    expect((await run("docker", ["inspect", container])).code).not.toBe(0);
+    expect((await run("docker", ["network", "inspect", `net-${parts.unique}`])).code).not.toBe(0);
+    expect((await run("docker", ["volume", "inspect", `net-${parts.unique}-b-jit`])).code).not.toBe(0);
+    expect(existsSync(join(models, "weights"))).toBe(true);
+    await mustRun("docker", ["image", "inspect", parts.image.reference]);
+    expect(instanceA.startTime()).toBe(startOfA);
+    expect(await instanceA.answers()).toBe(true);
+  });
+});

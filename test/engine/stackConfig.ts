@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+import { parseMeminfo } from "../../components/plan/evidence";
+import type { PinnedImage } from "../docker/image";
+
+export interface StackParts {
+  readonly image: PinnedImage;
+  readonly portA: number;
+  readonly portB: number;
+  /** Makes Docker's names unique, since test files share one daemon. */
+  readonly unique: string;
+}
+
+/** Memory of this machine, so that the preflight finds what is declared. */
+export const TOTAL_GIB = Number(parseMeminfo(readFileSync("/proc/meminfo", "utf8"))?.totalGiB.toFixed(2));
+
+/** The share that each server of a test asks for: small enough for any machine that runs tests. */
+export const SHARE = 0.02;
+
+/** A stack of one machine with instance A and one server; tests overlay what they are about. */
+export function stackConfig(
+  parts: StackParts,
+  server: Record<string, unknown> = {},
+  machine: Record<string, unknown> = {},
+): Record<string, unknown> {
+  return {
+    "local-serving:machines": {
+      dgx: {
+        totalGiB: TOTAL_GIB,
+        network: `net-${parts.unique}`,
+        operatingSystemGiB: 1,
+        instanceA: { port: parts.portA, gpuMemoryUtilization: SHARE },
+        inferenceServers: {
+          b: {
+            model: { id: "org/model", family: "qwen3", thinking: true },
+            servedModelName: `model-${parts.unique}`,
+            image: parts.image.reference,
+            versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "read", source: "test" },
+            port: parts.portB,
+            gpuMemoryUtilization: SHARE,
+            maxModelLen: 4096,
+            // A daemon inside a sandbox may not lift the limit; that -1 is passed on is tested with the plan.
+            lockedMemoryBytes: 65536,
+            healthcheck: { intervalSeconds: 1 },
+            stopGraceSeconds: 5,
+            ...server,
+          },
+        },
+        ...machine,
+      },
+    },
+  };
+}
