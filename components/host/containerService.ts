@@ -7,8 +7,8 @@ import { containerArgs } from "./containerArgs";
 const PULL_TIMEOUT = "3h";
 
 /**
- * Arguments whose change the provider announces as an update, and then leaves the container as it was. `mounts` were seen
- * to behave so in 5.1.0; the others are neither replaced nor handled in its source.
+ * Arguments whose change a preview announces as an update, though a living container can't take it. The provider's
+ * update handles none of them; `mounts` were seen to be announced so with provider 5.1.0.
  */
 const SILENT_UPDATES = ["cpuPeriod", "cpuQuota", "healthcheck", "init", "mounts", "rm", "tmpfs"];
 
