@@ -76,7 +76,8 @@ function readable(servers: readonly (readonly Word[])[], unreadable: readonly st
 
 function wrapperArguments(argv: readonly Word[]): readonly Word[] | undefined {
   if (!argv.some((word) => isText(word) && TELLING_FLAG.test(word))) return undefined;
-  return argv.slice(argv.findIndex((word) => isText(word) && word.startsWith("-")));
+  // An unknown word in front stays in, since it may be an option too.
+  return argv.slice(argv.findIndex((word) => !isText(word) || word.startsWith("-")));
 }
 
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
