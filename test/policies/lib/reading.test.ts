@@ -1,4 +1,3 @@
-import { unknownCheckingProxy } from "@pulumi/policy/proxy";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
@@ -6,7 +5,7 @@ import { isPlaceholder, isSecretName } from "../../../policies/lib/secrets";
 import { plainProps, UNKNOWN } from "../../../policies/lib/unknown";
 import { largestThatFits, shareFrom, shareText, tenThousandths } from "../../../policies/lib/utilization";
 import { atLeast, isVersion, series } from "../../../policies/lib/versions";
-import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT } from "../declared";
+import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../declared";
 
 describe("plainProps", () => {
   it("puts a symbol where a value is not known, and keeps the rest", () => {
