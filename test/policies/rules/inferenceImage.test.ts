@@ -120,6 +120,12 @@ describe("the versions inside", () => {
     );
   });
 
+  it("are refused when one of two records of the digest is below", () => {
+    const below = record({ vllm: "0.25.0", transformers: "5.10.4" });
+    expect(said(RULE, [server(), record(), record(), below])).toHaveLength(1);
+    expect(said(RULE, [server(), record(), record()])).toEqual([]);
+  });
+
   it("keep their level", () => {
     expect(verdictsOf(RULE, [server()], { all: "disabled" })).toMatchObject([{ verdict: "refused" }]);
   });
