@@ -1,18 +1,18 @@
-import { spawnSync } from "node:child_process";
-import { describe, it } from "vitest";
+import { inject } from "vitest";
+import { describeDocker, describeDockerWithGpus } from "../docker/available";
+import { describeLayer } from "../layers/describeLayer";
 
 /** Tests that need the Pulumi CLI with its plugins, and no daemon. */
 export function describeEngine(name: string, tests: () => void): void {
-  const missing = spawnSync("pulumi", ["version"]).status === 0 ? undefined : "no pulumi on PATH";
-  if (missing === undefined) {
-    describe(name, tests);
-  } else if (process.env.REQUIRE_ENGINE === "1") {
-    describe(name, () => {
-      it("has an engine", () => {
-        throw new Error(missing);
-      });
-    });
-  } else {
-    describe.skip(`${name} (skipped: ${missing})`, tests);
-  }
+  describeLayer("engine", inject("engineLayer").missing, name, tests);
+}
+
+/** Tests that need the engine, a daemon and a registry of images. */
+export function describeEngineWithDocker(name: string, tests: () => void): void {
+  describeEngine(name, () => describeDocker("with a Docker daemon", tests));
+}
+
+/** As `describeEngineWithDocker`, for stacks whose containers ask for all GPUs. */
+export function describeEngineWithGpus(name: string, tests: () => void): void {
+  describeEngine(name, () => describeDockerWithGpus("with a Docker daemon that serves GPUs", tests));
 }
