@@ -24,9 +24,18 @@ export function imageRecord(resource: DeclaredResource): ImageRecord {
   };
 }
 
-/** All records of one digest. */
-export function recordsOf(resources: readonly DeclaredResource[], digest: string): ImageRecord[] {
-  return ofType(resources, TYPE.imageRecord)
-    .map(imageRecord)
-    .filter((record) => record.digest === digest);
+/** The records of each digest; of several that say the same one is kept. */
+export function recordsByDigest(resources: readonly DeclaredResource[]): Map<string, ImageRecord[]> {
+  const byDigest = new Map<string, ImageRecord[]>();
+  const seen = new Set<string>();
+  for (const record of ofType(resources, TYPE.imageRecord).map(imageRecord)) {
+    if (typeof record.digest !== "string") continue;
+    const says = [record.digest, ...record.versions.entries(), record.evidence].flat().map(String).join("\n");
+    if (seen.has(says)) continue;
+    seen.add(says);
+    const records = byDigest.get(record.digest) ?? [];
+    records.push(record);
+    byDigest.set(record.digest, records);
+  }
+  return byDigest;
 }

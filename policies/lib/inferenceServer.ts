@@ -22,9 +22,16 @@ const NOT_A_SERVER: ServerReading = { kind: "no" };
 /** A flag that no other server has, for a wrapper script that hands its arguments on. */
 const TELLING_FLAG = /^--(gpu[-_]memory[-_]utilization|device[-_]memory[-_]utilization)(=|$)/;
 
+/** Several rules read each container; a declared resource doesn't change. */
+const readings = new WeakMap<DeclaredResource, ServerReading>();
+
 /** Is this container an inference server, and which arguments does it start with? */
 export function readContainer(resource: DeclaredResource): ServerReading {
-  return readLaunch(containerLaunch(resource.props), () => speaksForServer(resource));
+  const known = readings.get(resource);
+  if (known !== undefined) return known;
+  const reading = readLaunch(containerLaunch(resource.props), () => speaksForServer(resource));
+  readings.set(resource, reading);
+  return reading;
 }
 
 /** The same for the launch inputs alone; `hint` says whether anything else speaks for an inference server. */
@@ -76,7 +83,8 @@ function readable(servers: readonly (readonly Word[])[], unreadable: readonly st
 
 function wrapperArguments(argv: readonly Word[]): readonly Word[] | undefined {
   if (!argv.some((word) => isText(word) && TELLING_FLAG.test(word))) return undefined;
-  return argv.slice(argv.findIndex((word) => isText(word) && word.startsWith("-")));
+  // An unknown word in front stays in, since it may be an option too.
+  return argv.slice(argv.findIndex((word) => !isText(word) || word.startsWith("-")));
 }
 
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */

@@ -21,7 +21,18 @@ export interface MachineGroup {
  * a container, else the only machine there is. Where several machines are declared and nothing tells, a container is put
  * on each of them, so that no sum comes out too small.
  */
-export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[] {
+export function byMachine(resources: readonly DeclaredResource[]): readonly MachineGroup[] {
+  const known = groupings.get(resources);
+  if (known !== undefined) return known;
+  const groups = grouped(resources);
+  groupings.set(resources, groups);
+  return groups;
+}
+
+/** Several rules ask for the groups of one run. */
+const groupings = new WeakMap<readonly DeclaredResource[], readonly MachineGroup[]>();
+
+function grouped(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
     ofType(resources, type),
@@ -29,14 +40,23 @@ export function byMachine(resources: readonly DeclaredResource[]): MachineGroup[
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
   const places = placesOf(resources, containers, machines);
   const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
+  const members = new Map(names.map((machine) => [machine, [] as DeclaredResource[]]));
+  for (const container of containers) {
+    for (const machine of places.get(container) ?? []) members.get(machine)?.push(container);
+  }
+  for (const resource of declaring) {
+    const machine = machineOf(resource);
+    // A declaration that names no machine holds for each.
+    for (const each of machine === undefined ? names : [machine]) members.get(each)?.push(resource);
+  }
   return names.map((machine) => {
-    const here = (resource: DeclaredResource) => (machineOf(resource) ?? machine) === machine;
+    const here = members.get(machine) ?? [];
     return {
       machine,
-      containers: containers.filter((container) => places.get(container)?.includes(machine)),
-      hostInstances: ofType(resources, TYPE.hostInstance).filter(here),
-      serverRecords: ofType(resources, TYPE.inferenceServer).filter(here),
-      component: ofType(resources, TYPE.machine).find(here),
+      containers: ofType(here, TYPE.container),
+      hostInstances: ofType(here, TYPE.hostInstance),
+      serverRecords: ofType(here, TYPE.inferenceServer),
+      component: ofType(here, TYPE.machine)[0],
     };
   });
 }
@@ -53,6 +73,7 @@ function placesOf(
   machines: readonly string[],
 ): Map<DeclaredResource, readonly (string | undefined)[]> {
   const stated = statedMachines(resources);
+  const known = new Set(machines);
   const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
   const above = (resource: DeclaredResource): string | undefined => {
     const parent = resource.parent === undefined ? undefined : byUrn.get(resource.parent);
@@ -64,7 +85,7 @@ function placesOf(
     const said = stated.get(containerName(container)) ?? stated.get(container.name) ?? [];
     return (
       above(container) ??
-      (provider !== undefined && machines.includes(provider) ? provider : undefined) ??
+      (provider !== undefined && known.has(provider) ? provider : undefined) ??
       // A name that two machines use says nothing about which of them is meant.
       (said.length === 1 ? said[0] : undefined)
     );

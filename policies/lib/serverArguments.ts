@@ -74,6 +74,8 @@ export function readServerArguments(words: readonly Word[]): ServerArguments {
   return { model, options, unreadable };
 }
 
+const EXACT: ReadonlySet<string> = new Set(LONG_OPTIONS);
+
 function isOption(word: Word | undefined): boolean {
   // A negative number is a value, as argparse has it.
   return isText(word) && /^-./.test(word) && !/^-(\d+|\d*\.\d+)$/.test(word);
@@ -96,8 +98,9 @@ function resolve(word: string): { name: string; explicit?: string; candidates?: 
   const [base = "", ...inner] = flag.slice(2).split(".");
   const written = base.replaceAll("_", "-");
   if (inner.length > 0) return { name: `${written}.${inner.join(".")}`, ...explicit };
-  const exact = LONG_OPTIONS.includes(written);
-  const fitting = exact ? [written] : LONG_OPTIONS.filter((option) => option.startsWith(written));
+  const fitting = EXACT.has(written)
+    ? [written]
+    : LONG_OPTIONS.filter((option) => option.startsWith(written));
   if (fitting.length > 1) return { name: written, candidates: fitting };
   const name = fitting[0] ?? written;
   return { name: ALIASES.get(`--${name}`) ?? name, ...explicit };

@@ -1,6 +1,6 @@
 import { displayName, shown } from "../lib/container";
 import { type DeclaredResource, ofType, TYPE } from "../lib/declaredResource";
-import { type ImageRecord, recordsOf } from "../lib/imageRecord";
+import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { text, UNKNOWN } from "../lib/unknown";
@@ -21,9 +21,10 @@ export const inferenceImage: Rule = {
     return typeof digest === "object" ? [digest] : [];
   },
   judgeStack(resources) {
+    const records = recordsByDigest(resources);
     return ofType(resources, TYPE.container).flatMap((container) => {
       const digest = pinned(container);
-      return typeof digest === "string" ? judgeRecords(container, recordsOf(resources, digest)) : [];
+      return typeof digest === "string" ? judgeRecords(container, records.get(digest) ?? []) : [];
     });
   },
 };

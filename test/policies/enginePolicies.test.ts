@@ -1,0 +1,107 @@
+import type { PolicyResource, ResourceValidationArgs } from "@pulumi/policy";
+import { describe, expect, it } from "vitest";
+import { enginePolicies } from "../../policies/enginePolicies";
+import { judge } from "../../policies/judge";
+import type { DeclaredResource } from "../../policies/lib/declaredResource";
+import { rules } from "../../policies/rules";
+import { hostInstance, record, server, UNKNOWN_LIST } from "./declared";
+
+/** What the SDK hands to a policy, as far as ours read it. */
+function asArgs(resource: DeclaredResource): ResourceValidationArgs {
+  const { type, name, urn = "", props } = resource;
+  return { type, name, urn, props, opts: {} } as unknown as ResourceValidationArgs;
+}
+
+/** Runs the pack over resources as the engine does: inputs one by one, then the stack with outputs. */
+function run(inputs: readonly DeclaredResource[], outputs: readonly DeclaredResource[] = inputs): string[] {
+  const said: string[] = [];
+  const policies = enginePolicies(rules);
+  for (const resource of inputs) {
+    for (const policy of policies) {
+      if (!("validateResource" in policy) || typeof policy.validateResource !== "function") continue;
+      policy.validateResource(asArgs(resource), (_, urn) => said.push(`${policy.name} ${urn}`));
+    }
+  }
+  for (const policy of policies) {
+    if (!("validateStack" in policy)) continue;
+    const args = { resources: outputs.map(asArgs) as unknown as PolicyResource[] };
+    policy.validateStack(args as Parameters<typeof policy.validateStack>[0], (_, urn) =>
+      said.push(`${policy.name} ${urn}`),
+    );
+  }
+  return said;
+}
+
+const clean = [server(), record(), hostInstance()];
+
+describe("the policies of the pack", () => {
+  it("carry unique kebab-case names, levels and descriptions that are sentences", () => {
+    const policies = enginePolicies(rules);
+    expect(new Set(policies.map((policy) => policy.name)).size).toBe(policies.length);
+    for (const { name, description, enforcementLevel } of policies) {
+      expect(name).toMatch(/^[a-z]+(-[a-z]+)+$/);
+      expect(description).toMatch(/^[A-Z].*\.$/);
+      expect(enforcementLevel).toMatch(/^(mandatory|advisory)$/);
+    }
+  });
+
+  it("have exactly three that are fixed, all mandatory", () => {
+    const fixed = rules.filter((rule) => rule.fixed);
+    expect(fixed.map((rule) => rule.name)).toEqual([
+      "aggregate-utilization",
+      "served-model-name",
+      "inference-image",
+    ]);
+    expect(fixed.every((rule) => rule.level === "mandatory")).toBe(true);
+  });
+
+  it("give advice under a name of its own that only warns", () => {
+    expect(run([server(), record(undefined, "published"), hostInstance()])).toEqual([
+      `inference-image-advice ${server().urn}`,
+    ]);
+    const advising = enginePolicies(rules).filter((policy) => policy.name.endsWith("-advice"));
+    expect(advising.map((policy) => policy.enforcementLevel)).toEqual(["advisory", "advisory", "advisory"]);
+  });
+
+  it("let a rule advise only where it says that it does", () => {
+    const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
+    const warning = findings.filter((each) => each.verdict === "warned" && each.level === "mandatory");
+    expect(new Set(warning.map((each) => each.name))).toEqual(
+      new Set(rules.filter((rule) => rule.advises).map((rule) => rule.name)),
+    );
+  });
+
+  it("judge the stack by inputs, in which a field that nobody set is not unknown", () => {
+    const outputs = [server({ entrypoints: UNKNOWN_LIST }), record(), hostInstance()];
+    expect(run(clean, outputs)).toEqual([]);
+    expect(run([], outputs)).not.toEqual([]);
+  });
+
+  it("point at the resource that a finding is about", () => {
+    expect(run([server({ gpus: undefined }), record(), hostInstance()])).toEqual([
+      `inference-container ${server().urn}`,
+    ]);
+  });
+});
+
+describe("judge", () => {
+  it("says one pass for each rule without findings", () => {
+    expect(judge(clean)).toEqual(
+      rules.map((rule) => ({
+        name: rule.name,
+        level: rule.level,
+        verdict: "pass",
+        message: "",
+        resource: "",
+      })),
+    );
+  });
+
+  it("leaves out what is disabled, except what is fixed", () => {
+    expect(judge(clean, { all: "disabled" }).map((verdict) => verdict.name)).toEqual([
+      "aggregate-utilization",
+      "served-model-name",
+      "inference-image",
+    ]);
+  });
+});

@@ -1,0 +1,201 @@
+import { describe, expect, it } from "vitest";
+import {
+  container,
+  hostInstance,
+  said,
+  server,
+  serving,
+  UNKNOWN_LIST,
+  UNKNOWN_NUMBER,
+  UNKNOWN_TEXT,
+  verdictsOf,
+} from "../declared";
+
+describe("inference-container", () => {
+  const RULE = "inference-container";
+  it.each([
+    ["no GPUs", { gpus: undefined }, 'b lacks all GPUs: it has nothing. Set `gpus: "all"`.'],
+    ["one GPU", { gpus: "device=0" }, "b lacks all GPUs: it has `device=0`."],
+    ["unknown GPUs", { gpus: UNKNOWN_TEXT }, "b lacks all GPUs: it has a value that is not known yet."],
+    [
+      "private IPC",
+      { ipcMode: "private" },
+      'b lacks the host\'s IPC namespace: it has `private`. Set `ipcMode: "host"`.',
+    ],
+    ["no restart policy", { restart: undefined }, 'it has nothing. Set `restart: "unless-stopped"`.'],
+    ["another restart policy", { restart: "always" }, "it has `always`."],
+    ["an unknown restart policy", { restart: UNKNOWN_TEXT }, "it has a value that is not known yet."],
+  ])("refuses %s", (_, changes, why) => {
+    const messages = said(RULE, [server(changes)]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toContain(why);
+  });
+
+  it("accepts device requests for all GPUs", () => {
+    expect(
+      said(RULE, [server({ gpus: undefined, deviceRequests: [{ driver: "nvidia", count: -1 }] })]),
+    ).toEqual([]);
+    const cdi = [{ driver: "cdi", deviceIds: ["nvidia.com/gpu=all"] }];
+    expect(said(RULE, [server({ gpus: undefined, deviceRequests: cdi })])).toEqual([]);
+    expect(said(RULE, [server({ gpus: undefined, deviceRequests: [{ count: 1 }] })])).toHaveLength(1);
+  });
+
+  it("passes the clean server and other containers", () => {
+    expect(said(RULE, [server(), container("web", { image: "nginx:1.27" })])).toEqual([]);
+  });
+
+  it("takes another level", () => {
+    expect(verdictsOf(RULE, [server({ gpus: undefined })], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "warned" },
+    ]);
+  });
+});
+
+describe("host-ports", () => {
+  const RULE = "host-ports";
+  const web = (ports: unknown, name = "web", more = {}) =>
+    container(name, { image: "nginx:1.27", ports, ...more });
+  const on = (external: unknown, ip?: unknown, protocol?: string) => [
+    { internal: 80, external, ip, protocol },
+  ];
+
+  it("passes different ports, different addresses and different protocols", () => {
+    expect(said(RULE, [web(on(8080)), web(on(8081), "web2")])).toEqual([]);
+    expect(said(RULE, [web(on(8080, "127.0.0.1")), web(on(8080, "10.0.0.1"), "web2")])).toEqual([]);
+    expect(said(RULE, [web(on(53)), web(on(53, undefined, "udp"), "web2")])).toEqual([]);
+    expect(said(RULE, [web(on(undefined)), web(on(undefined), "web2")])).toEqual([]);
+  });
+
+  it.each([
+    ["the same address", "127.0.0.1", "127.0.0.1"],
+    ["every address and one", undefined, "127.0.0.1"],
+    ["one and every address", "127.0.0.1", "0.0.0.0"],
+    ["every address of IPv6", "::", "127.0.0.1"],
+  ])("refuses a port used twice: %s", (_, first, second) => {
+    const messages = said(RULE, [web(on(8080, first)), web(on(8080, second), "web2")]);
+    expect(messages).toEqual([
+      `refused: web2 takes host port 8080/tcp on ${second}, which web takes on ${first ?? "0.0.0.0"}. Give one of them ` +
+        "another port.",
+    ]);
+  });
+
+  it("refuses an address that may be the same", () => {
+    expect(said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "127.0.0.1"), "web2")])).toHaveLength(1);
+  });
+
+  it("keeps machines apart", () => {
+    const machines = [hostInstance(0.4, "one"), hostInstance(0.4, "two")];
+    const apart = [web(on(8080), "web", {}), web(on(8080), "web2", {})].map((each, index) => ({
+      ...each,
+      provider: index === 0 ? "one" : "two",
+    }));
+    expect(said(RULE, [...machines, ...apart])).toEqual([]);
+  });
+
+  it("refuses port 8000 to any container", () => {
+    expect(said(RULE, [web(on(8000))])).toEqual([
+      "refused: web takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8001.",
+    ]);
+  });
+
+  it("refuses the port that instance A is declared on", () => {
+    expect(said(RULE, [web(on(9000)), hostInstance(0.4, "dgx", 9000)]).join()).toMatch(
+      /web takes host port 9000, which/,
+    );
+  });
+
+  it("reads the server's own port in the host's network", () => {
+    const host = (...command: unknown[]) => server({ networkMode: "host", ports: undefined, command });
+    expect(said(RULE, [host("m")]).join()).toMatch(/takes host port 8000/);
+    expect(said(RULE, [host("m", "--port", "8001"), web(on(8001))])).toHaveLength(1);
+    expect(said(RULE, [host("m", "--port", "8001")])).toEqual([]);
+  });
+
+  it("wants the ports of a server to be known, and of nothing else", () => {
+    expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(
+      /b: `ports` is not known before the update/,
+    );
+    expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(
+      /`ports\[0\]\.external` is not known/,
+    );
+    expect(said(RULE, [web(UNKNOWN_LIST), web(on(UNKNOWN_NUMBER), "web2")])).toEqual([]);
+  });
+});
+
+describe("secret-values", () => {
+  const RULE = "secret-values";
+  const SECRET = "hf_s3cr3tvalue";
+  it("refuses a value, and never shows it", () => {
+    const messages = said(RULE, [server({ envs: [`HF_TOKEN=${SECRET}`, "PATH=/bin"] })]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(
+      /^refused: b has a value for the secret-like variable HF_TOKEN in its environment\./,
+    );
+    expect(messages[0]).toContain("HF_TOKEN_PATH");
+    expect(messages.join()).not.toContain(SECRET);
+  });
+
+  it("refuses it in any container, with an equals sign in it too", () => {
+    expect(said(RULE, [container("web", { image: "nginx", envs: ["DB_PASSWORD=a=b=c"] })])).toHaveLength(1);
+  });
+
+  it.each([
+    "HF_TOKEN=",
+    "OPENAI_API_KEY=<API_KEY>",
+    "LITELLM_MASTER_KEY=placeholder",
+    "HF_TOKEN_PATH=/run/token",
+    "HF_TOKEN",
+  ])("passes %s", (entry) => expect(said(RULE, [server({ envs: [entry] })])).toEqual([]));
+
+  it.each([
+    ["two words", ["m", "--api-key", SECRET]],
+    ["equals sign", ["m", `--api_key=${SECRET}`]],
+    ["second of two", ["m", "--api-key", "placeholder", SECRET]],
+    ["a hub token", ["m", "--hf-token", SECRET]],
+  ])("refuses a secret among the arguments: %s", (_, command) => {
+    const messages = said(RULE, [serving(...command)]);
+    expect(messages.join()).toMatch(/^refused: b has a value behind --(api-key|hf-token)\./);
+    expect(messages.join()).not.toContain(SECRET);
+  });
+
+  it("wants the variables of a server to be known, and of nothing else", () => {
+    expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(
+      /`envs` is not known before the update/,
+    );
+    expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(/`envs\[1\]` is not known/);
+    expect(said(RULE, [container("web", { image: "nginx", envs: [UNKNOWN_TEXT] })])).toEqual([]);
+  });
+
+  it("takes another level", () => {
+    expect(verdictsOf(RULE, [server({ envs: [`A_KEY=${SECRET}`] })], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "warned" },
+    ]);
+  });
+});
+
+describe("lan-exposure", () => {
+  const RULE = "lan-exposure";
+  const at = (ip: unknown) => server({ ports: [{ internal: 8001, external: 8001, ip }] });
+  it.each(["0.0.0.0", undefined, "192.168.1.5", "::"])("warns of %s", (ip) => {
+    const messages = said(RULE, [at(ip)]);
+    expect(messages).toEqual([
+      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked. ` +
+        "Publish it on 127.0.0.1 if that is not meant.",
+    ]);
+  });
+  it.each(["127.0.0.1", "127.0.0.53", "::1"])("passes %s", (ip) => expect(said(RULE, [at(ip)])).toEqual([]));
+  it("warns of the host's network", () => {
+    expect(said(RULE, [server({ networkMode: "host" })]).join()).toMatch(
+      /^warned: b is in the host's network/,
+    );
+  });
+  it("leaves unrelated and unknown alone", () => {
+    expect(said(RULE, [container("web", { image: "nginx", ports: [{ external: 80 }] })])).toEqual([]);
+    expect(said(RULE, [at(UNKNOWN_TEXT)])).toEqual([]);
+  });
+  it("refuses when the configuration makes it mandatory", () => {
+    expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
+  });
+});

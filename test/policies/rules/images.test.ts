@@ -1,0 +1,117 @@
+import { describe, expect, it } from "vitest";
+import { container, DIGEST, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+
+describe("moving-tag", () => {
+  const RULE = "moving-tag";
+  it.each([
+    ["vllm/vllm-openai:nightly", "has the tag `nightly`, which moves"],
+    ["vllm/vllm-openai:latest", "has the tag `latest`, which moves"],
+    ["vllm/vllm-openai", "has no tag, which means `latest`, moves"],
+    ["ghcr.io/berriai/litellm:main-latest", "has the tag `main-latest`"],
+    ["ghcr.io/open-webui/open-webui:main", "has the tag `main`"],
+    ["ghcr.io/open-webui/open-webui:cuda", "has the tag `cuda`"],
+    ["ollama/ollama", "has no tag"],
+  ])("refuses %s", (image, why) => {
+    const messages = said(RULE, [container("x", { image })]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toContain(why);
+    expect(messages[0]).toMatch(/^refused: x: the image .*<release>@sha256:\.\.\.`\.$/);
+  });
+
+  it.each([
+    ["a release", "ghcr.io/berriai/litellm:v1.103.0"],
+    ["a track with a digest", `vllm/vllm-openai:nightly@${DIGEST}`],
+    ["an unrelated image", "nginx:latest"],
+    ["an unknown image", UNKNOWN_TEXT],
+  ])("passes: %s", (_, image) => expect(said(RULE, [container("x", { image })])).toEqual([]));
+
+  it("takes another level from the configuration", () => {
+    const moving = [container("x", { image: "ollama/ollama" })];
+    expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([
+      { level: "advisory", verdict: "warned" },
+    ]);
+    expect(verdictsOf(RULE, moving, { [RULE]: "disabled" })).toEqual([]);
+    expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
+  });
+});
+
+describe("deny-list", () => {
+  const RULE = "deny-list";
+  it.each(["v1.82.7", "main-v1.82.7-stable", "1.82.8", `v1.82.8@${DIGEST}`])("refuses litellm:%s", (tag) => {
+    const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(
+      /^refused: bridge \(image .*\) holds litellm 1\.82\.[78]: .*compromised.*Take 1\.83\.4/,
+    );
+  });
+
+  it.each(["v1.82.6", "v1.82.70", "v1.103.0", "main-latest"])("passes litellm:%s", (tag) => {
+    expect(said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })])).toEqual([]);
+  });
+
+  it("refuses what a record says is inside", () => {
+    expect(said(RULE, [record({ litellm: "1.82.7" })]).join()).toContain(
+      "The image recorded as v030 holds litellm 1.82.7",
+    );
+    expect(said(RULE, [record({ litellm: "1.82.7+local" })])).toHaveLength(1);
+  });
+
+  it("refuses transformers 5.17.0 beside vLLM 0.27 only", () => {
+    expect(said(RULE, [record({ vllm: "0.27.1", transformers: "5.17.0" })])).toEqual([
+      "refused: The image recorded as v030 holds transformers 5.17.0: it breaks vLLM 0.27 (aws/deep-learning-containers pull " +
+        "request 6773). Take an image with another transformers, such as 5.14.1, or a newer vLLM.",
+    ]);
+    expect(said(RULE, [record({ vllm: "0.27.1.dev3+gabc", transformers: "5.17.0" })])).toHaveLength(1);
+    expect(said(RULE, [record({ vllm: "0.30.0", transformers: "5.17.0" })])).toEqual([]);
+    expect(said(RULE, [record({ vllm: "0.27.1", transformers: "5.14.1" })])).toEqual([]);
+  });
+
+  it("leaves unknown and unrelated images alone", () => {
+    const others = [UNKNOWN_TEXT, "nginx:1.82.7", IMAGE].map((image) => container("x", { image }));
+    expect(said(RULE, others)).toEqual([]);
+    expect(said(RULE, [record({ litellm: UNKNOWN_TEXT })])).toEqual([]);
+  });
+});
+
+describe("transformers-range", () => {
+  const RULE = "transformers-range";
+  it.each([
+    ["0.26.0", "5.5.3"],
+    ["0.27.1", "5.17.0"],
+    ["0.30.0", "5.10.4"],
+    ["0.31.0", "5.17.9"],
+    ["0.32.0", "5.19.0"],
+    ["0.33.0", "5.16.1"],
+  ])("passes vllm %s with transformers %s", (vllm, transformers) => {
+    expect(said(RULE, [record({ vllm, transformers })])).toEqual([]);
+  });
+
+  it.each([
+    ["0.28.0", "5.5.2", ">=5.5.3"],
+    ["0.30.0", "5.10.3", ">=5.10.4"],
+    ["0.30.0", "5.10.4rc1", ">=5.10.4"],
+    ["0.31.0", "5.18.0", ">=5.10.4,<5.18"],
+    ["0.32.0", "5.16.0", ">=5.16.1,<5.20"],
+    ["0.33.0", "5.21.0", ">=5.16.1,<5.21"],
+    ["0.33.1.dev2+gabc", "5.21.0", ">=5.16.1,<5.21"],
+  ])("refuses vllm %s with transformers %s", (vllm, transformers, range) => {
+    expect(said(RULE, [record({ vllm, transformers })])).toEqual([
+      `refused: v030 holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two ` +
+        "versions belong together.",
+    ]);
+  });
+
+  it("says when it knows no range", () => {
+    expect(said(RULE, [record({ vllm: "0.34.0", transformers: "5.30.0" })]).join()).toMatch(
+      /^warned: v030: no range of transformers is known for vLLM 0\.34\.0/,
+    );
+  });
+
+  it("leaves to others what has no version, and containers", () => {
+    const none = [record({ vllm: "0.31.0" }), record({ vllm: "nightly", transformers: "5.1" }), server()];
+    expect(said(RULE, none)).toEqual([]);
+    expect(said(RULE, [record({ vllm: UNKNOWN_TEXT, transformers: "5.1" })])).toEqual([]);
+  });
+});

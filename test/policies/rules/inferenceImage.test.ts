@@ -1,0 +1,132 @@
+import { describe, expect, it } from "vitest";
+import { container, DIGEST, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+
+const RULE = "inference-image";
+
+describe("the image's form", () => {
+  it.each([
+    ["a tag alone", "vllm/vllm-openai:v0.30.0"],
+    ["no tag", "vllm/vllm-openai"],
+    ["a short digest", "vllm/vllm-openai@sha256:8a69ffad"],
+    ["a digest in capitals", `vllm/vllm-openai@${DIGEST.toUpperCase()}`],
+  ])("refuses %s", (_, image) => {
+    const messages = said(RULE, [server({ image, command: ["vllm", "serve", "m"] })]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(
+      /^refused: b runs `vllm\/vllm-openai.*`, which is not pinned: .*sha256:<64 hex digits>/,
+    );
+  });
+
+  it("names the command that finds the digest", () => {
+    expect(said(RULE, [server({ image: "vllm/vllm-openai:v0.30.0" })]).join()).toContain(
+      "`serving pin vllm/vllm-openai:v0.30.0` finds the digest",
+    );
+  });
+
+  it("refuses an image that is not known, by its arguments or its GPUs", () => {
+    for (const command of [["vllm", "serve", "m"], undefined]) {
+      expect(said(RULE, [server({ image: UNKNOWN_TEXT, command })])).toEqual([
+        "refused: b is or may be an inference server, and its image is a value that is not known yet before the update. " +
+          "Give the image as plain text, `repository:tag@sha256:...`, not as another resource's output.",
+      ]);
+    }
+  });
+
+  it("leaves other images alone", () => {
+    const others = [container("web", { image: "nginx" }), container("web2", { image: UNKNOWN_TEXT })];
+    expect(said(RULE, others)).toEqual([]);
+  });
+});
+
+describe("the versions inside", () => {
+  it("pass when they were read and reach the floors", () => {
+    expect(verdictsOf(RULE, [server(), record()])).toMatchObject([{ verdict: "pass" }]);
+    expect(verdictsOf(RULE, [server(), record({ vllm: "0.26.0", transformers: "5.8.0" })])).toMatchObject([
+      { verdict: "pass" },
+    ]);
+  });
+
+  it("are only warned about when they were published", () => {
+    expect(said(RULE, [server(), record(undefined, "published")])).toEqual([
+      `warned: b: vllm \`0.30.0\` and transformers \`5.10.4\` are what was published about \`${IMAGE}\`, not what was read ` +
+        "inside it. Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
+    ]);
+  });
+
+  it("are refused without a record of this digest", () => {
+    expect(said(RULE, [server()])).toEqual([
+      `refused: b runs \`${IMAGE}\`, and no local-serving:index:ImageRecord says which versions it holds. Record vllm and ` +
+        "transformers for this digest; `serving pin` reads them inside the image.",
+    ]);
+    const other = server({ image: `vllm/vllm-openai@sha256:${"0".repeat(64)}` });
+    expect(said(RULE, [other, record()])).toHaveLength(1);
+  });
+
+  it.each([
+    ["vllm below", { vllm: "0.25.3", transformers: "5.10.4" }, "it holds vllm 0.25.3, below 0.26.0"],
+    [
+      "a release candidate",
+      { vllm: "0.26.0rc1", transformers: "5.10.4" },
+      "it holds vllm 0.26.0rc1, below 0.26.0",
+    ],
+    [
+      "a nightly of it",
+      { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" },
+      "vllm 0.26.0.dev3+gabc, below 0.26.0",
+    ],
+    [
+      "transformers below",
+      { vllm: "0.30.0", transformers: "5.7.9" },
+      "it holds transformers 5.7.9, below 5.8.0",
+    ],
+    [
+      "9 is below 10 only as text",
+      { vllm: "0.9.0", transformers: "5.10.4" },
+      "it holds vllm 0.9.0, below 0.26.0",
+    ],
+    ["no vllm", { transformers: "5.10.4" }, "its record has no version of vllm"],
+    ["no transformers", { vllm: "0.30.0" }, "its record has no version of transformers"],
+    [
+      "no version",
+      { vllm: "nightly", transformers: "5.10.4" },
+      "`nightly` is no version of vllm that can be compared",
+    ],
+    [
+      "unknown",
+      { vllm: UNKNOWN_TEXT, transformers: "5.10.4" },
+      "the version of vllm in its record is not known",
+    ],
+  ])("are refused: %s", (_, versions, why) => {
+    const messages = said(RULE, [server(), record(versions)]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(/^refused: b runs .*which can't be used: /);
+    expect(messages[0]).toContain(why);
+    expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
+  });
+
+  it("accept a development build above the floor", () => {
+    expect(said(RULE, [server(), record({ vllm: "0.27.1.dev3+gabc", transformers: "5.8.0" })])).toEqual([]);
+  });
+
+  it("name both faults at once", () => {
+    expect(said(RULE, [server(), record({ vllm: "0.25.0", transformers: "5.0.0" })]).join()).toMatch(
+      /vllm 0\.25\.0, below 0\.26\.0; it holds transformers 5\.0\.0, below 5\.8\.0/,
+    );
+  });
+
+  it.each([undefined, "guessed", UNKNOWN_TEXT])("are refused without evidence: %s", (evidence) => {
+    expect(said(RULE, [server(), record(undefined, evidence ?? null)]).join()).toMatch(
+      /its evidence is .* instead of `read` or `published`/,
+    );
+  });
+
+  it("are refused when one of two records of the digest is below", () => {
+    const below = record({ vllm: "0.25.0", transformers: "5.10.4" });
+    expect(said(RULE, [server(), record(), record(), below])).toHaveLength(1);
+    expect(said(RULE, [server(), record(), record()])).toEqual([]);
+  });
+
+  it("keep their level", () => {
+    expect(verdictsOf(RULE, [server()], { all: "disabled" })).toMatchObject([{ verdict: "refused" }]);
+  });
+});

@@ -1,0 +1,109 @@
+import { describe, expect, it } from "vitest";
+import {
+  CLEAN_COMMAND,
+  container,
+  said,
+  server,
+  serverRecord,
+  serving,
+  UNKNOWN_LIST,
+  verdictsOf,
+} from "../declared";
+
+describe("tool-calling", () => {
+  const RULE = "tool-calling";
+  const clients = (changes = {}) => serverRecord({ codingClients: ["codex", "opencode"], ...changes });
+
+  it("passes a server with both, with coding clients and without", () => {
+    expect(said(RULE, [server(), serverRecord()])).toEqual([]);
+    expect(said(RULE, [server(), clients()])).toEqual([]);
+  });
+
+  it.each([
+    ["written out", ["m", "--enable-auto-tool-choice"]],
+    ["underscores", ["m", "--enable_auto_tool_choice"]],
+    ["abbreviated", ["m", "--enable-auto"]],
+    ["a parser without a name", ["m", "--enable-auto-tool-choice", "--tool-call-parser"]],
+  ])("refuses automatic tool choice without a parser: %s", (_, command) => {
+    expect(said(RULE, [serving(...command)])).toEqual([
+      "refused: b has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of " +
+        "the model's family, such as `--tool-call-parser qwen3_coder`.",
+    ]);
+  });
+
+  it.each([
+    ["neither", ["m"]],
+    ["a parser alone", ["m", "--tool-call-parser", "hermes"]],
+    ["switched off again", [...CLEAN_COMMAND, "--no-enable-auto-tool-choice"]],
+  ])("refuses coding clients on a server with %s", (_, command) => {
+    expect(said(RULE, [serving(...command), clients()])).toEqual([
+      "refused: codex, opencode would use b, which makes no structured tool calls. Add `--enable-auto-tool-choice " +
+        "--tool-call-parser <parser>`, or take the coding clients away from it.",
+    ]);
+    expect(said(RULE, [serving(...command), serverRecord()])).toEqual([]);
+  });
+
+  it("refuses coding clients on a base model", () => {
+    const base = clients({ model: { id: "Qwen/Base", kind: "base", thinking: false } });
+    expect(said(RULE, [server(), base]).join()).toMatch(
+      /codex, opencode can't use `Qwen\/Base`: a base model has no chat/,
+    );
+  });
+
+  it("refuses coding clients on a container that isn't declared", () => {
+    expect(said(RULE, [server(), clients({ container: "other" })]).join()).toMatch(
+      /container `other`, which the program doesn't/,
+    );
+  });
+
+  it("takes unknown clients for clients", () => {
+    expect(said(RULE, [serving("m"), clients({ codingClients: UNKNOWN_LIST })])).toHaveLength(1);
+  });
+
+  it("leaves other containers alone", () => {
+    expect(
+      said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })]),
+    ).toEqual([]);
+  });
+});
+
+describe("reasoning-parser", () => {
+  const RULE = "reasoning-parser";
+  const thinking = (value: boolean) => serverRecord({ model: { id: "x", kind: "chat", thinking: value } });
+  const parsing = (model: string) =>
+    serving(model, "--served-model-name", "m", "--reasoning-parser", "qwen3");
+
+  it("refuses it for a model that is declared not to think", () => {
+    expect(said(RULE, [parsing("Qwen/X"), thinking(false)])).toEqual([
+      "refused: b has --reasoning-parser qwen3, but Qwen/X is declared to have no thinking mode: the parser would take the " +
+        "tool calls for reasoning. Pass no reasoning parser.",
+    ]);
+  });
+
+  it("passes it for a model that thinks, whatever its name", () => {
+    expect(said(RULE, [parsing("Qwen/X"), thinking(true)])).toEqual([]);
+    expect(said(RULE, [parsing("Qwen/X-Instruct"), thinking(true)])).toEqual([]);
+  });
+
+  it.each(["Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen/Qwen3-Coder-30B-A3B", "Qwen/Qwen3-8B-Base"])(
+    "refuses it by the name %s where nothing is declared",
+    (model) =>
+      expect(said(RULE, [parsing(model)]).join()).toMatch(
+        /has no thinking mode by its name.*or declare the model's/,
+      ),
+  );
+
+  it("passes without a parser, and other names where nothing is declared", () => {
+    expect(said(RULE, [server(), thinking(false)])).toEqual([]);
+    expect(said(RULE, [parsing("Qwen/Qwen3.6-35B-A3B")])).toEqual([]);
+    expect(
+      said(RULE, [container("web", { image: "nginx", command: ["x-Instruct", "--reasoning-parser", "q"] })]),
+    ).toEqual([]);
+  });
+
+  it("takes another level", () => {
+    expect(verdictsOf(RULE, [parsing("a/b-Instruct")], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "warned" },
+    ]);
+  });
+});

@@ -1,0 +1,61 @@
+import { describe, expect, it } from "vitest";
+import { container, said, server, serving, UNKNOWN_TEXT, verdictsOf } from "../declared";
+
+const RULE = "served-model-name";
+
+describe("served-model-name", () => {
+  it.each([
+    ["a name without a slash first", ["a/b", "--served-model-name", "b", "a/b"]],
+    ["with an equals sign", ["a/b", "--served-model-name=b"]],
+    ["the last of two", ["a/b", "--served-model-name", "a/b", "--served-model-name", "b"]],
+    ["a model without a slash", ["gpt2"]],
+  ])("passes: %s", (_, command) => expect(said(RULE, [serving(...command)])).toEqual([]));
+
+  it.each([
+    ["first of two", ["a/b", "--served-model-name", "a/b", "b"]],
+    ["with an equals sign", ["a/b", "--served-model-name=a/b"]],
+    ["underscores", ["a/b", "--served_model_name", "a/b"]],
+    ["abbreviated", ["a/b", "--served", "a/b"]],
+    ["the last of two", ["a/b", "--served-model-name", "b", "--served-model-name", "a/b"]],
+    ["in a script", ["sh", "-c", "exec vllm serve a/b --served-model-name 'a/b'"]],
+  ])("refuses a slash: %s", (_, command) => {
+    expect(said(RULE, [serving(...command)])).toEqual([
+      "refused: b serves its model as `a/b`, which has a slash; coding clients can't address it. Put a name without a " +
+        "slash first, such as `b`, and keep `a/b` behind it as an alias.",
+    ]);
+  });
+
+  it("refuses a model id that is the name for want of another", () => {
+    expect(said(RULE, [serving("Qwen/Qwen3.6 X")])).toEqual([
+      "refused: b has no --served-model-name, so its model is served as `Qwen/Qwen3.6 X`, which has a slash; coding " +
+        "clients can't address it. Add `--served-model-name qwen3.6-x Qwen/Qwen3.6 X`.",
+    ]);
+  });
+
+  it("knows the model that vLLM serves when none is given", () => {
+    expect(said(RULE, [server({ command: undefined })]).join()).toContain(
+      "`Qwen/Qwen3-0.6B` (vLLM's default model, as none is given)",
+    );
+  });
+
+  it.each([
+    ["no name behind the flag", ["m", "--served-model-name"], /without a name/],
+    [
+      "an unknown name",
+      ["m", "--served-model-name", UNKNOWN_TEXT],
+      /first --served-model-name that is not known/,
+    ],
+    ["an unknown argument", ["m", UNKNOWN_TEXT], /can't be judged: argument 2 is not known/],
+    ["--config", ["m", "--config=x.yaml"], /can't be judged: `--config` takes options from a file/],
+  ])("refuses %s", (_, command, why) => expect(said(RULE, [serving(...command)]).join()).toMatch(why));
+
+  it("leaves other containers alone", () => {
+    expect(said(RULE, [container("web", { image: "nginx:1.27", command: ["a/b"] })])).toEqual([]);
+  });
+
+  it("keeps its level", () => {
+    expect(verdictsOf(RULE, [serving("a/b")], { [RULE]: "advisory" })).toMatchObject([
+      { verdict: "refused" },
+    ]);
+  });
+});
