@@ -39,7 +39,8 @@ function noFit(plan: Omit<KvPlan, "problems">, rules: EngineRules): Fault[] {
 
 /** Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are captured. */
 function tooManySequences(plan: Omit<KvPlan, "problems">, model: ModelShape): Fault[] {
-  if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.maxNumSeqs <= plan.numBlocks) return [];
+  if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
+  if (plan.maxNumSeqs <= plan.numBlocks) return [];
   const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool, and each sequence of a model with linear layers needs one; the engine stops with "max_num_seqs exceeds available Mamba cache blocks". Use at most ${plan.numBlocks}.`;
   return [error("maxNumSeqs", "too_many_sequences", message)];
 }
