@@ -17,7 +17,7 @@ export interface Admission extends Agent {
   readonly admitted: boolean;
   readonly blocksPerAgent: number;
   readonly bytesPerAgent: number;
-  /** Agents that work at once, each to the last token of its request. */
+  /** Agents that work at once (0 where the engine does not start), each to the last token of its request. */
   readonly atOnce: number;
   /** What more agents would need first. */
   readonly limitedBy: "window" | "kv-cache" | "max-num-seqs";
@@ -44,7 +44,7 @@ export function admission(plan: KvPlan, agent: Agent): Admission {
   };
   const admitted = requestTokens <= plan.maxModelLen;
   if (!admitted) return { ...sized, admitted, atOnce: 0, limitedBy: "window" };
-  const held = plan.fits ? Math.floor(plan.usableBlocks / blocksPerAgent) : 0;
+  const held = plan.starts ? Math.floor(plan.usableBlocks / blocksPerAgent) : 0;
   const sequences = plan.maxNumSeqs ?? Number.POSITIVE_INFINITY;
   return sequences < held
     ? { ...sized, admitted, atOnce: sequences, limitedBy: "max-num-seqs" }

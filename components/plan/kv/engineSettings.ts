@@ -4,6 +4,9 @@ import { FaultyInput } from "../../../faults/fault";
 import { schemaFaults } from "../../../faults/schemaFaults";
 import { KV_DTYPES } from "./kvDtype";
 
+export const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as const;
+export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
+
 /** The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the pinned release. */
 export const kvEngineSettingsSchema = z.strictObject({
   vllmVersion: z
@@ -35,11 +38,11 @@ export const kvEngineSettingsSchema = z.strictObject({
     .describe("draft tokens of a step (`num_speculative_tokens`); 0: no speculative decoding"),
   prefixCaching: z.boolean().default(true).describe("`--enable-prefix-caching`"),
   gdnPrefillBackend: z
-    .enum(["auto", "flashinfer", "triton", "cutedsl"])
+    .enum(GDN_PREFILL_BACKENDS)
     .default("auto")
     .describe("`--gdn-prefill-backend`; auto: FlashInfer where its kernel supports the model"),
   mambaSsmCacheDtype: z
-    .enum(["auto", "float32", "float16", "bfloat16"])
+    .enum(SSM_CACHE_DTYPES)
     .default("auto")
     .describe("`--mamba-ssm-cache-dtype`; auto: what the model says"),
   tensorParallelSize: z
@@ -55,6 +58,9 @@ export type KvEngineSettings = z.input<typeof kvEngineSettingsSchema>;
 
 /** Settings with every default filled in. */
 export type ResolvedKvEngineSettings = z.output<typeof kvEngineSettingsSchema>;
+
+/** What holds where a setting is left out; `maxModelLen` and `maxNumSeqs` have no default. */
+export const KV_ENGINE_DEFAULTS: ResolvedKvEngineSettings = kvEngineSettingsSchema.parse({});
 
 /** Fills in defaults. Throws `FaultyInput` with every setting that is out of its range. */
 export function resolveKvEngineSettings(settings: KvEngineSettings): ResolvedKvEngineSettings {

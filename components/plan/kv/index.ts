@@ -1,7 +1,13 @@
 /** The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json alone. */
 export { type Admission, type Agent, admission } from "./admission";
 export type { CacheGroups, CacheLayout } from "./cacheLayout";
-export { type KvEngineSettings, kvEngineSettingsSchema } from "./engineSettings";
+export {
+  GDN_PREFILL_BACKENDS,
+  KV_ENGINE_DEFAULTS,
+  type KvEngineSettings,
+  kvEngineSettingsSchema,
+  SSM_CACHE_DTYPES,
+} from "./engineSettings";
 export { gib } from "./gib";
 export { KV_DTYPES, type KvDtype } from "./kvDtype";
 export { type KvPlan, kvPlan, type RequestCost } from "./kvPlan";

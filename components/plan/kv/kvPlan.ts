@@ -1,4 +1,4 @@
-import { type Fault, FaultyInput } from "../../../faults/fault";
+import { type Fault, FaultyInput, hasErrors } from "../../../faults/fault";
 import { type CacheLayout, cacheLayout } from "./cacheLayout";
 import { engineRules } from "./engineRules";
 import {
@@ -25,6 +25,8 @@ export interface RequestCost {
 export interface KvPlan {
   /** Whether one request of `maxModelLen` tokens fits; where not, the engine refuses to start. */
   readonly fits: boolean;
+  /** Whether the engine starts at all: a request fits, and so do its sequences. */
+  readonly starts: boolean;
   /** Tokens in a block. */
   readonly blockSize: number;
   readonly bytesPerBlock: number;
@@ -133,7 +135,8 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     requests: [...USUAL_LENGTHS.filter((tokens) => tokens < maxModelLen).map(cost), window],
     layout,
   };
-  return { ...plan, problems: planProblems(plan, model, settings, rules) };
+  const problems = planProblems(plan, model, settings, rules);
+  return { ...plan, starts: !hasErrors(problems), problems };
 }
 
 function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, layout: CacheLayout): number {

@@ -5,9 +5,12 @@ import { gib } from "./gib";
 import type { KvPlan } from "./kvPlan";
 import type { ModelShape } from "./modelShape";
 
+/** A plan before it is judged. */
+type Figures = Omit<KvPlan, "problems" | "starts">;
+
 /** Why the engine would not start with this plan, and what a reader of it should know. */
 export function planProblems(
-  plan: Omit<KvPlan, "problems">,
+  plan: Figures,
   model: ModelShape,
   settings: ResolvedKvEngineSettings,
   rules: EngineRules,
@@ -21,7 +24,7 @@ export function planProblems(
 }
 
 /** Source of both refusals: vLLM 0.28 `kv_cache_utils.py`, _check_enough_kv_cache_memory. */
-function noFit(plan: Omit<KvPlan, "problems">, rules: EngineRules): Fault[] {
+function noFit(plan: Figures, rules: EngineRules): Fault[] {
   if (plan.fits) return [];
   if (plan.availableBytes <= 0) {
     const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
@@ -38,14 +41,14 @@ function noFit(plan: Omit<KvPlan, "problems">, rules: EngineRules): Fault[] {
 }
 
 /** Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are captured. */
-function tooManySequences(plan: Omit<KvPlan, "problems">, model: ModelShape): Fault[] {
+function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
   if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
   if (plan.maxNumSeqs <= plan.numBlocks) return [];
   const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool, and each sequence of a model with linear layers needs one; the engine stops with "max_num_seqs exceeds available Mamba cache blocks". Use at most ${plan.numBlocks}.`;
   return [error("maxNumSeqs", "too_many_sequences", message)];
 }
 
-function windowAboveModel(plan: Omit<KvPlan, "problems">, model: ModelShape): Fault[] {
+function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   if (model.window === null || plan.maxModelLen <= model.window) return [];
   const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config stretches its positions.`;
   return [warning("maxModelLen", "window_above_model", message)];
