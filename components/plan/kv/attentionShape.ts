@@ -1,6 +1,6 @@
 import type { Fault } from "../../../faults/fault";
 import type { ConfigFields } from "./configSchema";
-import { missingField, unknownArchitecture } from "./unplanned";
+import { missingField, unknownArchitecture } from "./shapeFaults";
 
 /** What an attention layer caches of one token: a key and a value for each head, or one compressed vector (MLA). */
 export type AttentionShape =

@@ -1,8 +1,8 @@
 import { engineRules, SMALLEST_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
-import { stateBytes } from "./linearAttention";
 import type { ModelShape } from "./modelShape";
+import { stateBytes } from "./recurrentState";
 
 /** Layers of one kind, split into groups that share a block table. */
 export type CacheGroups =

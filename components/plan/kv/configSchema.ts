@@ -48,6 +48,22 @@ export const configSchema = z.looseObject({
     .nullish()
     .describe("number format of the recurrent state of a linear layer; absent: as the model's"),
 
+  hybrid_override_pattern: z
+    .string()
+    .min(1)
+    .nullish()
+    .describe("one letter a layer: M state-space, * attention, - and E without a cache"),
+  layers_block_type: z.array(z.string()).min(1).nullish().describe("the same in words"),
+  mamba_num_heads: width().nullish().describe("heads of a state-space layer"),
+  mamba_head_dim: width().nullish().describe("width of a state-space head"),
+  ssm_state_size: width().nullish().describe("size of a state-space head's state for each of its channels"),
+  n_groups: width().nullish().describe("groups of heads that share their input of a state-space layer"),
+  conv_kernel: width().nullish().describe("length of the causal convolution of a state-space layer"),
+  mamba_ssm_cache_dtype: z
+    .enum(["auto", "float32", "float16", "bfloat16"])
+    .nullish()
+    .describe("number format of a state-space layer's state"),
+
   mtp_num_hidden_layers: layerCount().nullish().describe("layers of the multi-token-prediction module"),
   num_nextn_predict_layers: layerCount().nullish().describe("another name of mtp_num_hidden_layers"),
   max_position_embeddings: tokens().nullish().describe("context window, in tokens"),

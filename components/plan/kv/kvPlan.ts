@@ -150,9 +150,9 @@ function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, la
     const message = `vLLM has no ${layout.kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`;
     faults.push({ path: "kvCacheDtype", code: "impossible_value", message, severity: "error" });
   }
-  const heads = model.linear === null ? [] : [model.linear.keyHeads, model.linear.valueHeads];
+  const heads = model.linear?.heads ?? [];
   if (heads.some((count) => count % settings.tensorParallelSize !== 0)) {
-    const message = `${heads.join(" and ")} linear-attention heads can't be divided among ${settings.tensorParallelSize} devices.`;
+    const message = `${heads.join(" and ")} heads of linear layers can't be divided among ${settings.tensorParallelSize} devices.`;
     faults.push({ path: "tensorParallelSize", code: "impossible_value", message, severity: "error" });
   }
   if (maxModelLen === null || faults.length > 0) throw new FaultyInput("engine settings", faults);

@@ -1,6 +1,7 @@
 import type { Fault } from "../../../faults/fault";
 import type { ConfigFields } from "./configSchema";
-import { unknownArchitecture } from "./unplanned";
+import { unknownArchitecture } from "./shapeFaults";
+import { stateSpaceLayers, tellsStateSpace } from "./stateSpace";
 
 /** How many layers of each kind a model has. */
 export interface LayerCounts {
@@ -8,7 +9,7 @@ export interface LayerCounts {
   readonly full: number;
   /** Layers that cache a window of the last tokens. */
   readonly sliding: number;
-  /** Layers that keep a state of constant size (gated delta net). */
+  /** Layers that keep a state of constant size (gated delta net, state space). */
   readonly linear: number;
 }
 
@@ -25,6 +26,7 @@ const KINDS: Readonly<Record<string, keyof LayerCounts>> = {
 export function layerPattern(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
   const layers = config.num_hidden_layers;
   if (config.layer_types != null) return namedLayers(config.layer_types, layers);
+  if (tellsStateSpace(config)) return stateSpaceLayers(config);
   if (config.full_attention_interval != null || config.linear_num_value_heads != null) {
     const full = Math.floor(layers / (config.full_attention_interval ?? DEFAULT_FULL_ATTENTION_INTERVAL));
     return { counts: { full, sliding: 0, linear: layers - full }, faults: [] };

@@ -6,8 +6,11 @@ import { checkpointKvDtype } from "./checkpointKvDtype";
 import { type ConfigFields, configSchema } from "./configSchema";
 import type { KvDtype } from "./kvDtype";
 import { type LayerCounts, layerPattern } from "./layerPattern";
-import { type LinearAttention, linearAttention } from "./linearAttention";
-import { missingField, unknownArchitecture, unplannedCaches } from "./unplanned";
+import { linearAttention } from "./linearAttention";
+import type { RecurrentState } from "./recurrentState";
+import { missingField, unknownArchitecture } from "./shapeFaults";
+import { stateSpaceState, tellsStateSpace } from "./stateSpace";
+import { unplannedCaches } from "./unplanned";
 
 /** All that a KV plan has to know of a model. */
 export interface ModelShape {
@@ -16,7 +19,7 @@ export interface ModelShape {
   /** Window of the sliding layers in tokens, `null` where there are none. */
   readonly slidingWindow: number | null;
   /** The state of the linear layers, `null` where there are none. */
-  readonly linear: LinearAttention | null;
+  readonly linear: RecurrentState | null;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
   readonly draftLayers: number | null;
   /** The model's own context window in tokens, `null` where the config names none. */
@@ -58,7 +61,7 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
 function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; faults: Fault[] } {
   const { counts, faults } = layerPattern(config);
   const found = attentionShape(config);
-  const linear = counts.linear > 0 ? linearAttention(config) : { linear: null, faults: [] };
+  const linear = counts.linear > 0 ? recurrentState(config) : { state: null, faults: [] };
   faults.push(...found.faults, ...linear.faults);
   if (counts.sliding > 0 && config.sliding_window == null) {
     faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
@@ -75,12 +78,16 @@ function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; fault
     attention: found.attention,
     layers: counts,
     slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,
-    linear: linear.linear,
+    linear: linear.state,
     draftLayers: drafts === 0 ? null : drafts,
     window: config.max_position_embeddings ?? null,
     kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config),
   };
   return { shape, faults };
+}
+
+function recurrentState(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
+  return tellsStateSpace(config) ? { state: stateSpaceState(config), faults: [] } : linearAttention(config);
 }
 
 /** A config that tells nothing of attention is no broken one, but one of another kind. */

@@ -61,6 +61,11 @@ function assumptions(model: ModelShape, settings: ResolvedKvEngineSettings, rule
       "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
     faults.push(warning("draftTokens", "draft_layer_assumed", message));
   }
+  if (model.linear?.kind === "state-space") {
+    const message =
+      "The rules for state-space layers were read in vLLM 0.28 and compared with one published log; take the engine's own log as the last word.";
+    faults.push(warning("", "few_comparisons", message));
+  }
   if (!rules.checked) {
     const message = `The rules of the cache were compared with vLLM ${CHECKED_VERSIONS.oldest} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
     faults.push(warning("vllmVersion", "unchecked_version", message));

@@ -1,4 +1,6 @@
 import type { Fault } from "../../../faults/fault";
+import { unknownArchitecture } from "./shapeFaults";
+import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 
 /**
  * Fields which say that a model caches something else than the layers planned here, each with what that is.
@@ -23,7 +25,7 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   },
   { field: /^(attention_chunk_size|rswa_window)$/, says: "another kind of windowed attention" },
   {
-    field: /^(index_topk|index_head_dim|compress_ratios|sparse_attention_config)$/,
+    field: /^(index_topk|index_head_dim|indexer_.*|compress_ratios|sparse_attention_config)$/,
     says: "sparse attention",
   },
   { field: /^(num_kv_shared_layers|kv_shared_layers|cla_share_factor)$/, says: "layers that share a cache" },
@@ -37,26 +39,12 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
 
 /** What a config says about caches that are not planned here: one `unknown_architecture` fault for each field. */
 export function unplannedCaches(fields: Readonly<Record<string, unknown>>): Fault[] {
+  const planned = tellsStateSpace(fields) ? STATE_SPACE_FIELDS : [];
   return Object.entries(fields).flatMap(([field, value]) => {
     const mark = MARKS.find((each) => each.field.test(field));
-    if (mark === undefined || saysNothing(value)) return [];
+    if (mark === undefined || planned.includes(field) || saysNothing(value)) return [];
     return [unknownArchitecture(field, `This field tells of ${mark.says}, for which there is no KV plan.`)];
   });
-}
-
-/** The fault of a model whose cache can't be planned; `field` is the field that shows it. */
-export function unknownArchitecture(field: string, why: string): Fault {
-  return {
-    path: field,
-    code: "unknown_architecture",
-    message: `Unknown architecture: ${why} Its KV cache is unknown until the engine has measured it.`,
-    severity: "error",
-  };
-}
-
-/** The fault of a field that is needed and absent. */
-export function missingField(path: string, why: string): Fault {
-  return { path, code: "missing_key", message: `This field is required. ${why}`, severity: "error" };
 }
 
 function saysNothing(value: unknown): boolean {

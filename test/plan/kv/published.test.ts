@@ -184,3 +184,57 @@ describe("one DGX Spark, as its owner logged it (vLLM 0.28.0, fp8, 3 drafts, 262
     expect(plan.problems[0]?.message).toContain("(-1.75 GiB)");
   });
 });
+
+describe("another model on such a machine: state-space layers", () => {
+  const pattern = "MEMEMEM*EMEMEMEM*EMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEMEM*EMEMEMEM*EMEMEMEME";
+  const config = {
+    num_hidden_layers: 88,
+    hybrid_override_pattern: pattern,
+    num_attention_heads: 32,
+    num_key_value_heads: 2,
+    head_dim: 128,
+    mamba_num_heads: 128,
+    mamba_head_dim: 64,
+    ssm_state_size: 128,
+    n_groups: 8,
+    conv_kernel: 4,
+    mamba_ssm_cache_dtype: "float32",
+    num_nextn_predict_layers: 1,
+  };
+
+  it("utilization 0.72 left 14.79 GiB: 2.35 M tokens, 17.9x at 131,072", () => {
+    // The log's figures are rounded; 466 blocks need 14.79004 GiB.
+    const plan = kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 131_072 }, 14.7901 * GIB);
+    expect(plan).toMatchObject({ blockSize: 8320, blocksPerRequest: 26, numBlocks: 466, fits: true });
+    expect(plan.layers).toMatchObject({ full: 8, linear: 40, groups: 6, padding: 0 });
+    expect([plan.maxConcurrency.toFixed(1), (plan.tokens / 1e6).toFixed(2)]).toEqual(["17.9", "2.35"]);
+    expect(plan.problems.map((each) => [each.code, each.severity])).toEqual([["few_comparisons", "warning"]]);
+  });
+
+  it("the same layers in words make the same plan; the newer rule of gated delta nets does not touch them", () => {
+    const words: Record<string, string> = { M: "mamba", "*": "attention", E: "moe" };
+    const { hybrid_override_pattern: _, ...rest } = config;
+    const inWords = { ...rest, layers_block_type: [...pattern].map((letter) => words[letter] ?? "") };
+    expect(modelShape(inWords)).toEqual(modelShape(config));
+    const block = (vllmVersion: string) =>
+      kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096, vllmVersion }, GIB).blockSize;
+    expect([block("0.28.0"), block("0.33.0")]).toEqual([8320, 8320]);
+  });
+
+  it.each([
+    [
+      "a kind of its own",
+      { hybrid_override_pattern: pattern.replace("*", "W") },
+      "hybrid_override_pattern",
+      "unknown_architecture",
+    ],
+    ["too few letters", { hybrid_override_pattern: "M*" }, "hybrid_override_pattern", "impossible_value"],
+  ])("%s", (_, change, path, code) => {
+    const run = () => modelShape({ ...config, ...change });
+    expect(run).toThrow(expect.objectContaining({ faults: [expect.objectContaining({ path, code })] }));
+  });
+
+  it("half of its fields make it unknown, not a plain model", () => {
+    expect(() => modelShape({ ...config, n_groups: undefined })).toThrow("Unknown architecture");
+  });
+});
