@@ -9,7 +9,7 @@ export {
   SSM_CACHE_DTYPES,
 } from "./engineSettings";
 export { gib } from "./gib";
-export { KV_DTYPES, type KvDtype } from "./kvDtype";
+export { KV_DTYPES, type KvDtype, plannedKvDtype } from "./kvDtype";
 export { type KvPlan, kvPlan, type RequestCost } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";
 export { requestBlocks } from "./requestBlocks";

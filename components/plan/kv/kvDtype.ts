@@ -29,6 +29,11 @@ export type KvDtype = keyof typeof VECTOR_BYTES;
 /** Every `--kv-cache-dtype` that can be planned. vLLM's fp8_ds_mla and turboquant_* have layouts of their own. */
 export const KV_DTYPES = ["auto", ...(Object.keys(VECTOR_BYTES) as KvDtype[])] as const;
 
+/** The `--kv-cache-dtype` that a text names; `undefined` for one that can't be planned. */
+export function plannedKvDtype(text: string): KvDtype | "auto" | undefined {
+  return KV_DTYPES.find((dtype) => dtype === text);
+}
+
 /** `auto` means the model's own format, which is one of two bytes, unless the checkpoint asks for another. */
 const AUTO: KvDtype = "bfloat16";
 

@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { explainFailure, serving } from "../../../operate/serving";
+import { explainFailure } from "../../../operate/explainFailure";
+import { serving } from "../../../operate/serving";
 import vectors from "../../plan/kv/vectors.json";
 
 const folder = mkdtempSync(join(tmpdir(), "serving-kv-"));

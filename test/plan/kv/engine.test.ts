@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { admission, type KvEngineSettings, kvPlan, modelShape } from "../../../components/plan/kv";
+import {
+  admission,
+  type KvEngineSettings,
+  kvPlan,
+  modelShape,
+  plannedKvDtype,
+} from "../../../components/plan/kv";
 import { FaultyInput } from "../../../faults/fault";
 
 const GIB = 2 ** 30;
@@ -67,6 +73,14 @@ describe("bytes of a token by KV cache format", () => {
     expect(perLayer("int8_per_token_head", mla)).toBe(584);
   });
 
+  it("a text is a format or not", () => {
+    expect([plannedKvDtype("fp8"), plannedKvDtype("auto"), plannedKvDtype("turboquant_4bit_nc")]).toEqual([
+      "fp8",
+      "auto",
+      undefined,
+    ]);
+  });
+
   it("nvfp4 is refused for MLA, as vLLM does", () => {
     const run = () => kvPlan(mla, { kvCacheDtype: "nvfp4", maxModelLen: 4096 }, GIB);
     expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
@@ -85,6 +99,28 @@ describe("bytes of a token by KV cache format", () => {
     const plan = kvPlan(hybrid, { kvCacheDtype: "nvfp4", maxModelLen: 4096, vllmVersion: "0.30.0" }, GIB);
     // State 2,146,304 bytes; a token 2 x 2 x (128 + 16) = 576: 16 x ceil(232.9).
     expect([plan.blockSize, plan.layout.pageBytes]).toEqual([3728, 3728 * 576]);
+  });
+});
+
+describe("groups of layers", () => {
+  const mix = (full: number, sliding: number) => {
+    const layer_types = [...Array(full).fill("full_attention"), ...Array(sliding).fill("sliding_attention")];
+    const model = modelShape({
+      ...{ num_hidden_layers: full + sliding, num_attention_heads: 8, head_dim: 64, sliding_window: 128 },
+      layer_types,
+    });
+    const { groups, layersPerGroup, padding } = kvPlan(model, { maxModelLen: 4096 }, GIB).layers;
+    return [groups, layersPerGroup, padding];
+  };
+
+  it.each([
+    ["equal kinds", 18, 18, [2, 18, 0]],
+    ["almost equal kinds take the larger", 13, 12, [2, 13, 1]],
+    ["1.5 times as many take the smaller", 20, 30, [3, 20, 10]],
+    ["five to one, with a rest", 8, 54, [8, 8, 2]],
+    ["one kind", 0, 24, [1, 24, 0]],
+  ] as const)("%s", (_, full, sliding, expected) => {
+    expect(mix(full, sliding)).toEqual(expected);
   });
 });
 
