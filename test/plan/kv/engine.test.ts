@@ -202,6 +202,12 @@ describe("settings of the engine", () => {
     expect(plan.problems.map((each) => each.code)).toEqual(codes);
   });
 
+  it("a draft module that the config doesn't describe is one more full layer; without drafts it is none", () => {
+    const full = (draftTokens: number, model = dense) =>
+      kvPlan(model, { draftTokens, maxModelLen: 4096 }, GIB).layers.full;
+    expect([full(0), full(2), full(2, { ...dense, draftLayers: 3 })]).toEqual([32, 33, 35]);
+  });
+
   it("too many sequences: says how many would do", () => {
     const plan = kvPlan(hybrid, { maxModelLen: 8192, kvCacheDtype: "fp8", maxNumSeqs: 256 }, GIB);
     expect([plan.fits, plan.numBlocks]).toEqual([true, 50]);

@@ -234,6 +234,18 @@ describe("another model on such a machine: state-space layers", () => {
     expect(run).toThrow(expect.objectContaining({ faults: [expect.objectContaining({ path, code })] }));
   });
 
+  it("the state is float32 unless config or setting say otherwise", () => {
+    const block = (change: object, mambaSsmCacheDtype?: "bfloat16") =>
+      kvPlan(
+        modelShape({ ...config, ...change }),
+        { kvCacheDtype: "fp8", maxModelLen: 4096, mambaSsmCacheDtype },
+        GIB,
+      ).blockSize;
+    expect(block({ mamba_ssm_cache_dtype: undefined })).toBe(8320);
+    // 61,440 bytes of convolution and 2,097,152 of state: 16 x ceil(263.5).
+    expect([block({ mamba_ssm_cache_dtype: "bfloat16" }), block({}, "bfloat16")]).toEqual([4224, 4224]);
+  });
+
   it("half of its fields make it unknown, not a plain model", () => {
     expect(() => modelShape({ ...config, n_groups: undefined })).toThrow("Unknown architecture");
   });
