@@ -91,7 +91,8 @@ function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" |
   return offset;
 }
 
-function readFailure(error: unknown): string {
+/** Why a file could not be read, in words. */
+export function readFailure(error: unknown): string {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES") return "no permission to read it";

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand(), pinCommand()];
+  return [planCommand(), kvCommand(), pinCommand()];
 }

@@ -1,0 +1,52 @@
+import type { KvPlan } from "./kvPlan";
+import { requestBlocks } from "./requestBlocks";
+
+/** A coding agent as the engine sees it: what it sends with every call, and what it may be answered. */
+export interface Agent {
+  /** Prompt in tokens; agents send about 30,000 to 40,000 with every call. */
+  readonly promptTokens: number;
+  /** `max_tokens` of its calls. */
+  readonly maxTokens: number;
+}
+
+/** How many agents of one kind an engine serves at the same time. */
+export interface Admission extends Agent {
+  /** Prompt and `max_tokens` together: what the window is compared with. */
+  readonly requestTokens: number;
+  /** Whether a call is taken at all; one longer than the window is answered with HTTP 400. */
+  readonly admitted: boolean;
+  readonly blocksPerAgent: number;
+  readonly bytesPerAgent: number;
+  /** Agents that work at once (0 where the engine does not start), each to the last token of its request. */
+  readonly atOnce: number;
+  /** What more agents would need first. */
+  readonly limitedBy: "window" | "kv-cache" | "max-num-seqs";
+}
+
+/**
+ * How many agents work at once. It is the worst case: each fills its whole request and shares no prefix with another;
+ * beyond it requests wait in the queue or are put back (preempted), they don't fail.
+ *
+ * @throws RangeError when a count of tokens is no whole number, or negative, or the request is empty
+ */
+export function admission(plan: KvPlan, agent: Agent): Admission {
+  const requestTokens = agent.promptTokens + agent.maxTokens;
+  if (![agent.promptTokens, agent.maxTokens].every((count) => Number.isInteger(count) && count >= 0)) {
+    throw new RangeError("promptTokens and maxTokens are whole numbers of tokens, 0 or more");
+  }
+  if (requestTokens === 0) throw new RangeError("a request has at least one token");
+  const blocksPerAgent = requestBlocks(plan.layout, requestTokens);
+  const sized = {
+    ...agent,
+    requestTokens,
+    blocksPerAgent,
+    bytesPerAgent: blocksPerAgent * plan.bytesPerBlock,
+  };
+  const admitted = requestTokens <= plan.maxModelLen;
+  if (!admitted) return { ...sized, admitted, atOnce: 0, limitedBy: "window" };
+  const held = plan.starts ? Math.floor(plan.usableBlocks / blocksPerAgent) : 0;
+  const sequences = plan.maxNumSeqs ?? Number.POSITIVE_INFINITY;
+  return sequences < held
+    ? { ...sized, admitted, atOnce: sequences, limitedBy: "max-num-seqs" }
+    : { ...sized, admitted, atOnce: held, limitedBy: "kv-cache" };
+}

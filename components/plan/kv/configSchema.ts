@@ -1,0 +1,72 @@
+import { z } from "zod";
+
+/** No published model comes near these; a larger figure is a broken file, and sums stay exact integers below them. */
+const MOST_LAYERS = 10_000;
+const LARGEST_WIDTH = 1_000_000;
+
+const width = () => z.int().min(1).max(LARGEST_WIDTH);
+const layerCount = () => z.int().min(0).max(MOST_LAYERS);
+const tokens = () => z.int().min(1);
+
+/**
+ * The fields of a model's config.json (its `text_config`, where it has one) that decide what the engine caches.
+ * Names and fallbacks: vLLM 0.28, `transformers_utils/model_arch_config_convertor.py`. Other fields are left alone.
+ */
+export const configSchema = z.looseObject({
+  num_hidden_layers: z.int().min(1).max(MOST_LAYERS).describe("number of transformer layers"),
+  num_attention_heads: width().describe("number of query heads of an attention layer"),
+  hidden_size: width().nullish().describe("width of the residual stream; head_dim is derived from it"),
+  head_dim: z.int().min(0).max(LARGEST_WIDTH).nullish().describe("width of one head; absent or 0: derived"),
+  hidden_size_per_head: width().nullish().describe("another name of head_dim"),
+
+  num_key_value_heads: width().nullish().describe("number of key/value heads of an attention layer"),
+  num_kv_heads: width().nullish().describe("another name of num_key_value_heads"),
+  n_head_kv: width().nullish().describe("another name of num_key_value_heads"),
+  multi_query_group_num: width().nullish().describe("another name of num_key_value_heads"),
+  num_attention_groups: width().nullish().describe("another name of num_key_value_heads"),
+  multi_query: z.boolean().nullish().describe("true: all query heads share one key/value head"),
+  new_decoder_architecture: z.boolean().nullish().describe("true: multi_query is ignored"),
+
+  v_head_dim: width().nullish().describe("width of a value head where it differs from a key head's"),
+  kv_lora_rank: width().nullish().describe("width of the compressed key/value vector (MLA)"),
+  qk_rope_head_dim: width().nullish().describe("width of the rotary part that is cached beside it (MLA)"),
+
+  layer_types: z.array(z.string()).min(1).nullish().describe("kind of each layer, first to last"),
+  full_attention_interval: z.int().min(1).nullish().describe("every n-th layer has full attention"),
+  sliding_window: tokens().nullish().describe("window of the sliding-window layers, in tokens"),
+  sliding_window_pattern: z.int().min(1).nullish().describe("every n-th layer has full attention"),
+  use_sliding_window: z.boolean().nullish().describe("false: sliding_window is ignored"),
+  max_window_layers: layerCount().nullish().describe("layers from this one on use the sliding window"),
+
+  linear_num_key_heads: width().nullish().describe("key heads of a linear-attention layer"),
+  linear_num_value_heads: width().nullish().describe("value heads of a linear-attention layer"),
+  linear_key_head_dim: width().nullish().describe("width of a linear-attention key head"),
+  linear_value_head_dim: width().nullish().describe("width of a linear-attention value head"),
+  linear_conv_kernel_dim: width().nullish().describe("length of the causal convolution of a linear layer"),
+  mamba_ssm_dtype: z
+    .enum(["auto", "float32", "float16", "bfloat16"])
+    .nullish()
+    .describe("number format of the recurrent state of a linear layer; absent: as the model's"),
+
+  hybrid_override_pattern: z
+    .string()
+    .min(1)
+    .nullish()
+    .describe("one letter a layer: M state-space, * attention, - and E without a cache"),
+  layers_block_type: z.array(z.string()).min(1).nullish().describe("the same in words"),
+  mamba_num_heads: width().nullish().describe("heads of a state-space layer"),
+  mamba_head_dim: width().nullish().describe("width of a state-space head"),
+  ssm_state_size: width().nullish().describe("size of a state-space head's state for each of its channels"),
+  n_groups: width().nullish().describe("groups of heads that share their input of a state-space layer"),
+  conv_kernel: width().nullish().describe("length of the causal convolution of a state-space layer"),
+  mamba_ssm_cache_dtype: z
+    .enum(["auto", "float32", "float16", "bfloat16"])
+    .nullish()
+    .describe("number format of a state-space layer's state"),
+
+  mtp_num_hidden_layers: layerCount().nullish().describe("layers of the multi-token-prediction module"),
+  num_nextn_predict_layers: layerCount().nullish().describe("another name of mtp_num_hidden_layers"),
+  max_position_embeddings: tokens().nullish().describe("context window, in tokens"),
+});
+
+export type ConfigFields = z.output<typeof configSchema>;

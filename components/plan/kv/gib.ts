@@ -1,0 +1,6 @@
+const BYTES_PER_GIB = 2 ** 30;
+
+/** Bytes as the engine's messages show them: GiB, two places, no trailing zeros (`8.48 GiB`). */
+export function gib(bytes: number): string {
+  return `${Number((bytes / BYTES_PER_GIB).toFixed(2))} GiB`;
+}

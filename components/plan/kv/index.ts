@@ -1,0 +1,15 @@
+/** The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json alone. */
+export { type Admission, type Agent, admission } from "./admission";
+export type { CacheGroups, CacheLayout } from "./cacheLayout";
+export {
+  GDN_PREFILL_BACKENDS,
+  KV_ENGINE_DEFAULTS,
+  type KvEngineSettings,
+  kvEngineSettingsSchema,
+  SSM_CACHE_DTYPES,
+} from "./engineSettings";
+export { gib } from "./gib";
+export { KV_DTYPES, type KvDtype, plannedKvDtype } from "./kvDtype";
+export { type KvPlan, kvPlan, type RequestCost } from "./kvPlan";
+export { type ModelShape, modelShape } from "./modelShape";
+export { requestBlocks } from "./requestBlocks";

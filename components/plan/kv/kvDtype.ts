@@ -1,0 +1,63 @@
+import type { AttentionShape } from "./attentionShape";
+
+/**
+ * Bytes of one cached vector of `width` numbers, by `--kv-cache-dtype`. Sources: vLLM 0.28 `torch_utils.py`
+ * (nvfp4_kv_cache_full_dim), `triton_attn.py` (per-token-head scales), `kv_cache_interface.py`.
+ */
+const HALF = (width: number) => 2 * width;
+const BYTE = (width: number) => width;
+/** Two numbers a byte, and a one-byte scale for every 16 numbers. */
+const NVFP4 = (width: number) => Math.floor(width / 2) + Math.floor(width / 16);
+
+const VECTOR_BYTES = {
+  bfloat16: HALF,
+  float16: HALF,
+  fp8: BYTE,
+  fp8_e4m3: BYTE,
+  fp8_e5m2: BYTE,
+  fp8_inc: BYTE,
+  nvfp4: NVFP4,
+  nvfp4_4over6: NVFP4,
+  fp8_per_token_head: BYTE,
+  int8_per_token_head: BYTE,
+  int4_per_token_head: (width: number) => Math.floor(width / 2),
+} as const;
+
+/** A format of the KV cache that can be planned. */
+export type KvDtype = keyof typeof VECTOR_BYTES;
+
+/** Every `--kv-cache-dtype` that can be planned. vLLM's fp8_ds_mla and turboquant_* have layouts of their own. */
+export const KV_DTYPES = ["auto", ...(Object.keys(VECTOR_BYTES) as KvDtype[])] as const;
+
+/** The `--kv-cache-dtype` that a text names; `undefined` for one that can't be planned. */
+export function plannedKvDtype(text: string): KvDtype | "auto" | undefined {
+  return KV_DTYPES.find((dtype) => dtype === text);
+}
+
+/** `auto` means the model's own format, which is one of two bytes, unless the checkpoint asks for another. */
+const AUTO: KvDtype = "bfloat16";
+
+/** Per-token-head formats keep one float32 scale beside each key and each value. */
+const SCALE_BYTES = 4;
+
+/** The format that `--kv-cache-dtype` comes to for a checkpoint. */
+export function resolveKvDtype(setting: KvDtype | "auto", checkpoint: KvDtype | null): KvDtype {
+  return setting === "auto" ? (checkpoint ?? AUTO) : setting;
+}
+
+/** Whether vLLM takes the format for MLA ("nvfp4 KV cache is not supported with MLA", vLLM 0.28 config). */
+export function supports(attention: AttentionShape, dtype: KvDtype): boolean {
+  return attention.kind === "heads" || !dtype.startsWith("nvfp4");
+}
+
+/**
+ * Bytes that one attention layer caches of one token on one device.
+ *
+ * @param devices tensor-parallel size; heads are divided among them (at least one each), an MLA vector is not
+ */
+export function bytesPerToken(attention: AttentionShape, dtype: KvDtype, devices: number): number {
+  const scales = dtype.endsWith("_per_token_head") ? 2 * SCALE_BYTES : 0;
+  if (attention.kind === "latent") return VECTOR_BYTES[dtype](attention.width) + scales;
+  const heads = Math.max(1, Math.floor(attention.kvHeads / devices));
+  return heads * (2 * VECTOR_BYTES[dtype](attention.headDim) + scales);
+}

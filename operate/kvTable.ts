@@ -1,0 +1,104 @@
+import { type Admission, gib, type KvPlan } from "../components/plan/kv";
+
+/** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
+export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
+  const verdict = plan.fits
+    ? `Fits: ${plan.maxConcurrency.toFixed(2)} requests of ${count(plan.maxModelLen)} tokens at once in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`
+    : `Does not fit: not one request of ${count(plan.maxModelLen)} tokens in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`;
+  return [
+    verdict,
+    ...plan.problems.map((problem) => `${problem.severity}: ${problem.message}`),
+    "",
+    ...labelled(facts(plan)),
+    "",
+    ...columns([
+      ["request", "blocks", "memory", "at once"],
+      ...plan.requests.map(({ tokens, blocks, bytes, concurrency }) => [
+        `${count(tokens)} tokens`,
+        count(blocks),
+        memory(bytes),
+        `${concurrency.toFixed(2)}x`,
+      ]),
+    ]),
+    "",
+    ...columns([
+      ["agent (prompt + answer)", "blocks", "memory", "at once"],
+      ...agents.map((agent) => [
+        `${count(agent.promptTokens)} + ${count(agent.maxTokens)}`,
+        count(agent.blocksPerAgent),
+        memory(agent.bytesPerAgent),
+        plan.starts ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})` : "0 (the engine does not start)",
+      ]),
+    ]),
+  ].join("\n");
+}
+
+const LIMITS: Readonly<Record<Admission["limitedBy"], string>> = {
+  window: "longer than --max-model-len: HTTP 400",
+  "kv-cache": "as much as the cache holds",
+  "max-num-seqs": "--max-num-seqs",
+};
+
+function facts(plan: KvPlan): [string, string][] {
+  const { layers } = plan;
+  const kinds = [
+    layers.full > 0
+      ? `${layers.full} full${layers.draft > 0 ? ` (${layers.draft} of the draft module)` : ""}`
+      : "",
+    layers.sliding > 0 ? `${layers.sliding} sliding-window` : "",
+    layers.linear > 0 ? `${layers.linear} linear` : "",
+  ].filter(Boolean);
+  const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
+  return [
+    ["layers", kinds.join(", ")],
+    ["groups", groups],
+    ["block", `${count(plan.blockSize)} tokens, ${count(plan.bytesPerBlock)} bytes${padded(plan)}`],
+    ["pool", `${count(plan.numBlocks)} blocks, ${count(plan.tokens)} tokens as the engine's log counts`],
+    ["a token", `${count(plan.bytesPerToken)} bytes in the full-attention layers`],
+    ...(plan.constantBytesPerRequest > 0 ? [constant(plan)] : []),
+    ["longest window", plan.largestMaxModelLen === null ? "any" : `${count(plan.largestMaxModelLen)} tokens`],
+    ["full windows", `${plan.fullWindowsAtOnce} at once`],
+    ["prefix reuse", reuse(plan)],
+  ];
+}
+
+function constant(plan: KvPlan): [string, string] {
+  return ["a request", `${memory(plan.constantBytesPerRequest)} for its linear layers, whatever its length`];
+}
+
+function padded(plan: KvPlan): string {
+  return plan.padding > 0 ? `, state padded by ${(100 * plan.padding).toFixed(2)}%` : "";
+}
+
+function reuse(plan: KvPlan): string {
+  if (plan.prefixReuseTokens === null) return "none (prefix caching is off)";
+  return `in steps of ${count(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
+}
+
+/** Memory with two places always, so that a column of it reads well. */
+function memory(bytes: number): string {
+  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+}
+
+/** Thousands as the engine's log writes them. */
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}
+
+function labelled(rows: readonly [string, string][]): string[] {
+  const width = Math.max(...rows.map(([label]) => label.length));
+  return rows.map(([label, text]) => `${label.padEnd(width)}  ${text}`);
+}
+
+/** Rows whose numbers stand right-aligned under their heads; the first and the last column are text. */
+function columns(rows: readonly string[][]): string[] {
+  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
+  return rows.map((row) =>
+    row
+      .map((cell, index) => {
+        if (index === row.length - 1) return cell;
+        return index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0);
+      })
+      .join("  "),
+  );
+}

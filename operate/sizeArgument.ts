@@ -1,0 +1,30 @@
+import { InvalidArgumentError } from "commander";
+
+const BYTES: Readonly<Record<string, number>> = {
+  "": 1,
+  b: 1,
+  kib: 2 ** 10,
+  mib: 2 ** 20,
+  gib: 2 ** 30,
+  tib: 2 ** 40,
+  kb: 1e3,
+  mb: 1e6,
+  gb: 1e9,
+  tb: 1e12,
+};
+
+/**
+ * Parser of an option's value that is a size: whole bytes (`21474836480`) or a number with its unit (`20GiB`, `6.5 GB`),
+ * in bytes, rounded down. A bare `20G` is refused, since programs differ in what it means.
+ */
+export function byteSize(text: string): number {
+  const [, number = "", unit = ""] = /^(-?\d+(?:\.\d+)?)\s*([a-z]*)$/i.exec(text.trim()) ?? [];
+  const factor = Object.hasOwn(BYTES, unit.toLowerCase()) ? BYTES[unit.toLowerCase()] : undefined;
+  const bytes = Math.floor(Number(number) * (factor ?? Number.NaN));
+  if (number === "" || !Number.isSafeInteger(bytes) || (unit === "" && number.includes("."))) {
+    throw new InvalidArgumentError(
+      "It is a number of bytes or a size with its unit, such as 20GiB, 512MiB or 21474836480.",
+    );
+  }
+  return bytes;
+}
