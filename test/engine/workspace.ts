@@ -1,0 +1,159 @@
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { inject } from "vitest";
+import { type Finished, mustRun, run } from "../layers/run";
+import { engineEnvironment } from "./environment";
+import { type StackConfig, writeStackFile } from "./stackFile";
+import { readUpdate, type Update } from "./update";
+
+export interface WorkspaceOptions {
+  /** Folder of the program with its Pulumi.yaml; by default this project itself. */
+  readonly program?: string;
+  /** What stands under `config:` in Pulumi.<stack>.yaml, keys as there (`local-serving:machines`). */
+  readonly config?: StackConfig;
+  /** Name of the stack, `test` by default. */
+  readonly stack?: string;
+  /** Variables of the engine and the program; `undefined` takes one away. */
+  readonly env?: Readonly<Record<string, string | undefined>>;
+}
+
+/** Parts of this project that no program needs to run. */
+const LEFT_OUT = [
+  ".git",
+  ".github",
+  ".ci",
+  ".pulumi-state",
+  "coverage",
+  "dist",
+  "docs",
+  "node_modules",
+  "test",
+];
+
+const PROJECT = resolve(__dirname, "../..");
+
+/** The longest that one run of the engine may take, in seconds; an `up` here takes about ten. */
+const RUN_LIMIT_SECONDS = 150;
+
+/**
+ * A copy of a program with a home, a state and a stack of its own, under the system's folder for temporary files.
+ * Open one in `beforeAll`, and `close` it in `afterAll`: that destroys what the stack made, also after failures.
+ */
+export class Workspace {
+  private runs = 0;
+
+  private constructor(
+    /** Folder that holds everything of this workspace. */
+    readonly root: string,
+    readonly stack: string,
+    readonly env: Readonly<Record<string, string | undefined>>,
+    private readonly pulumiProgram: string,
+  ) {}
+
+  static async open(options: WorkspaceOptions = {}): Promise<Workspace> {
+    const layer = inject("engineLayer");
+    if (layer.missing !== undefined) throw new Error(layer.missing);
+    // The real path, so that a program's own idea of its folder is the same text.
+    const root = realpathSync(mkdtempSync(join(tmpdir(), "engine-test-")));
+    const env = { ...engineEnvironment(root, layer), ...options.env };
+    const workspace = new Workspace(root, options.stack ?? "test", env, layer.pulumi);
+    try {
+      for (const folder of ["home", "pulumi", "state", "project"]) mkdirSync(join(root, folder));
+      symlinkSync(layer.plugins, join(root, "pulumi/plugins"));
+      copyProgram(options.program ?? PROJECT, workspace.project);
+      workspace.configure(options.config ?? {});
+      const init = ["stack", "init", workspace.stack, "--non-interactive"];
+      await mustRun(layer.pulumi, init, { cwd: workspace.project, env });
+      return workspace;
+    } catch (error) {
+      rmSync(root, { recursive: true });
+      throw error;
+    }
+  }
+
+  /** The copy of the program. */
+  get project(): string {
+    return join(this.root, "project");
+  }
+
+  /** `$HOME` of the engine and the program. */
+  get home(): string {
+    return join(this.root, "home");
+  }
+
+  /** Replaces everything under `config:` in the stack file. */
+  configure(config: StackConfig): void {
+    writeStackFile(join(this.project, `Pulumi.${this.stack}.yaml`), config);
+  }
+
+  preview(...flags: string[]): Promise<Update> {
+    return this.update(["preview", ...flags]);
+  }
+
+  /** Previews and applies, as a person does who says yes; `--skip-preview` leaves the preview out. */
+  up(...flags: string[]): Promise<Update> {
+    return this.update(["up", "--yes", ...flags]);
+  }
+
+  destroy(...flags: string[]): Promise<Update> {
+    return this.update(["destroy", "--yes", ...flags]);
+  }
+
+  refresh(...flags: string[]): Promise<Update> {
+    return this.update(["refresh", "--yes", ...flags]);
+  }
+
+  /** Any other command of the CLI. */
+  pulumi(...args: string[]): Promise<Finished> {
+    return run(
+      this.pulumiProgram,
+      [...args, "--stack", this.stack, "--non-interactive", "--color", "never"],
+      {
+        cwd: this.project,
+        env: this.env,
+        limitSeconds: RUN_LIMIT_SECONDS,
+      },
+    );
+  }
+
+  /** The stack's outputs. */
+  async outputs(): Promise<Record<string, unknown>> {
+    const { code, stdout, stderr } = await this.pulumi("stack", "output", "--json", "--show-secrets");
+    if (code !== 0) throw new Error(stderr);
+    return JSON.parse(stdout) as Record<string, unknown>;
+  }
+
+  /** The state as `pulumi stack export` gives it, for what must or must not stand there. */
+  async state(): Promise<string> {
+    const { code, stdout, stderr } = await this.pulumi("stack", "export");
+    if (code !== 0) throw new Error(stderr);
+    return stdout;
+  }
+
+  /** Destroys what the stack made and removes the folder. A failure to destroy is a failure of the tests. */
+  async close(): Promise<void> {
+    // A run that was killed leaves its lock behind, and perhaps an operation that never ended.
+    await this.pulumi("cancel", "--yes");
+    const destroyed = await this.destroy("--skip-preview");
+    rmSync(this.root, { recursive: true, force: true });
+    if (destroyed.code !== 0) {
+      throw new Error(`destroy ended with ${destroyed.code}:\n${destroyed.stdout}${destroyed.stderr}`);
+    }
+  }
+
+  private async update(args: readonly string[]): Promise<Update> {
+    this.runs += 1;
+    const eventLog = join(this.root, `events-${this.runs}.json`);
+    return readUpdate(await this.pulumi(...args, "--event-log", eventLog), eventLog);
+  }
+}
+
+/** Sources are copied, packages linked; stack files stay behind, since each workspace writes its own. */
+function copyProgram(from: string, to: string): void {
+  for (const name of readdirSync(from)) {
+    if (LEFT_OUT.includes(name) || /^Pulumi\..+\.yaml$/.test(name)) continue;
+    cpSync(join(from, name), join(to, name), { recursive: true });
+  }
+  symlinkSync(realpathSync(join(PROJECT, "node_modules")), join(to, "node_modules"));
+}
