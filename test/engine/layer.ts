@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, join } from "node:path";
 import { run } from "../layers/run";
@@ -29,6 +29,7 @@ export async function findEngine(): Promise<EngineLayer> {
   });
   if (code !== 0) return { missing: `${pulumi} does not run (${stderr.trim().split("\n")[0]})` };
   const plugins = join(PULUMI_HOME, "plugins");
+  mkdirSync(plugins, { recursive: true });
   for (const name of PLUGINS) {
     const missing = await pluginMissing(pulumi, plugins, name);
     if (missing !== undefined) return { missing };
@@ -40,7 +41,7 @@ export async function findEngine(): Promise<EngineLayer> {
 async function pluginMissing(pulumi: string, cache: string, name: string): Promise<string | undefined> {
   const version = packageVersion(name);
   if (onPath(`pulumi-resource-${name}`) !== undefined) return undefined;
-  if (existsSync(cache) && readdirSync(cache).includes(`resource-${name}-v${version}`)) return undefined;
+  if (readdirSync(cache).includes(`resource-${name}-v${version}`)) return undefined;
   const args = ["plugin", "install", "resource", name, version, "--exact"];
   const { code, stderr } = await run(pulumi, args, { limitSeconds: 180 });
   if (code === 0) return undefined;

@@ -68,20 +68,29 @@ describeEngineWithGpus("a program under the real engine", () => {
 });
 
 describeEngine("a workspace", () => {
-  it("keeps its state and its home to itself, and leaves nothing behind", async () => {
-    const workspace = await Workspace.open({ program: FIXTURE, config: { "fixture:port": 1 } });
-    const about = JSON.parse((await workspace.pulumi("stack", "ls", "--json")).stdout) as { name: string }[];
-    expect(about.map(({ name }) => name)).toEqual(["test"]);
-    expect(existsSync(join(workspace.project, "Pulumi.test.yaml"))).toBe(true);
-    await workspace.close();
-    expect(existsSync(workspace.root)).toBe(false);
+  let workspace: Workspace;
+  beforeAll(async () => {
+    workspace = await Workspace.open({
+      program: FIXTURE,
+      config: { "fixture:refusal": "not on this machine" },
+    });
+  });
+
+  it("keeps its state to itself", async () => {
+    const stacks = JSON.parse((await workspace.pulumi("stack", "export")).stdout) as { version: number };
+    expect(stacks.version).toBe(3);
+    expect(existsSync(join(workspace.root, "state/.pulumi/stacks/fixture/test.json"))).toBe(true);
   });
 
   it("tells why a program failed", async () => {
-    const workspace = await Workspace.open({ program: FIXTURE, config: { "fixture:port": "no number" } });
     const preview = await workspace.preview();
     expect(preview.code).not.toBe(0);
-    expect(preview.diagnostics.map(({ message }) => message).join("\n")).toContain("port");
+    expect(preview.diagnostics).toContainEqual({ severity: "error", message: "not on this machine" });
+    expect(preview.steps.map(({ name }) => name)).toEqual(["fixture-test"]);
+  });
+
+  it("leaves nothing behind", async () => {
     await workspace.close();
+    expect(existsSync(workspace.root)).toBe(false);
   });
 });

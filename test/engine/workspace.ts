@@ -58,15 +58,18 @@ export class Workspace {
     const root = realpathSync(mkdtempSync(join(tmpdir(), "engine-test-")));
     const env = { ...engineEnvironment(root, layer), ...options.env };
     const workspace = new Workspace(root, options.stack ?? "test", env, layer.pulumi);
-    for (const folder of ["home", "pulumi", "state", "project"]) mkdirSync(join(root, folder));
-    symlinkSync(layer.plugins, join(root, "pulumi/plugins"));
-    copyProgram(options.program ?? PROJECT, workspace.project);
-    workspace.configure(options.config ?? {});
-    await mustRun(layer.pulumi, ["stack", "init", workspace.stack, "--non-interactive"], {
-      cwd: workspace.project,
-      env,
-    });
-    return workspace;
+    try {
+      for (const folder of ["home", "pulumi", "state", "project"]) mkdirSync(join(root, folder));
+      symlinkSync(layer.plugins, join(root, "pulumi/plugins"));
+      copyProgram(options.program ?? PROJECT, workspace.project);
+      workspace.configure(options.config ?? {});
+      const init = ["stack", "init", workspace.stack, "--non-interactive"];
+      await mustRun(layer.pulumi, init, { cwd: workspace.project, env });
+      return workspace;
+    } catch (error) {
+      rmSync(root, { recursive: true });
+      throw error;
+    }
   }
 
   /** The copy of the program. */
