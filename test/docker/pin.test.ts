@@ -1,0 +1,68 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { judgeImage } from "../../operate/commands/pin";
+import { readImage, splitReference } from "../../operate/pin/readImage";
+import { describeDocker } from "./available";
+import { type PinnedImage, pinnedImage } from "./image";
+
+describeDocker("serving pin", () => {
+  let image: PinnedImage;
+  beforeAll(async () => {
+    image = await pinnedImage({ versions: { vllm: "0.30.0", transformers: "5.12.1" } });
+  });
+
+  it("reads the registry's digest and the versions inside the image", async () => {
+    expect(await readImage(image.tag)).toEqual({
+      image: image.reference,
+      tag: "v0.30.0",
+      digest: image.digest,
+      // A single image is its own platform's image.
+      platformDigest: image.digest,
+      versions: { vllm: "0.30.0", transformers: "5.12.1" },
+    });
+  });
+
+  it("says what docker says of a tag that isn't there", async () => {
+    await expect(readImage(image.tag.replace("v0.30.0", "v9"))).rejects.toThrow("docker pull failed");
+  });
+});
+
+describe("the verdict on an image", () => {
+  const reading = (versions: Record<string, string>, tag = "v0.30.0") => ({
+    image: `vllm/vllm-openai:${tag}@sha256:${"a".repeat(64)}`,
+    tag,
+    digest: `sha256:${"a".repeat(64)}`,
+    platformDigest: `sha256:${"b".repeat(64)}`,
+    versions,
+  });
+
+  it("is `pass` above the floors", () => {
+    expect(judgeImage(reading({ vllm: "0.30.0", transformers: "5.12.1" }))).toEqual({
+      verdict: "pass",
+      reasons: [],
+    });
+  });
+
+  it.each<[Record<string, string>, string]>([
+    [{ vllm: "0.25.1", transformers: "5.12.1" }, "it holds vllm 0.25.1, below 0.26.0"],
+    [{ vllm: "0.26.0rc1", transformers: "5.12.1" }, "it holds vllm 0.26.0rc1, below 0.26.0"],
+    [{ vllm: "0.28.0", transformers: "5.7.9" }, "it holds transformers 5.7.9, below 5.8.0"],
+    [{ vllm: "0.30.0" }, "its record has no version of transformers"],
+  ])("is `refused` for %j", (versions, reason) => {
+    const { verdict, reasons } = judgeImage(reading(versions));
+    expect(verdict).toBe("refused");
+    expect(reasons.join("\n")).toContain(reason);
+  });
+});
+
+describe("a reference", () => {
+  it("is split at its tag, a port left alone", () => {
+    expect(splitReference("localhost:5000/a/b:v1")).toEqual({ repository: "localhost:5000/a/b", tag: "v1" });
+  });
+
+  it.each(["vllm/vllm-openai", "a@sha256:00", "a:b@sha256:00", "localhost:5000/a", ""])(
+    "without a tag is refused: %s",
+    (text) => {
+      expect(() => splitReference(text)).toThrow("expected IMAGE:TAG");
+    },
+  );
+});

@@ -1,0 +1,129 @@
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { pinnedImage } from "../docker/image";
+import { freePort } from "../docker/registry";
+import { mustRun, run } from "../layers/run";
+import { describeEngine, describeEngineWithGpus } from "./available";
+import { DaemonProxy } from "./daemonProxy";
+import { type HostProcess, startInstanceA } from "./instanceA";
+import { SHARE, type StackParts, stackConfig } from "./stackConfig";
+import type { Update } from "./update";
+import { Workspace } from "./workspace";
+
+const NOWHERE = { tag: "x", digest: `sha256:${"0".repeat(64)}`, reference: "" };
+const said = (update: Update) => update.stdout + update.stderr;
+
+describeEngineWithGpus("an `up` that fails half way", () => {
+  let workspace: Workspace;
+  let proxy: DaemonProxy;
+  let instanceA: HostProcess;
+  let parts: StackParts;
+  let machine: { dockerHost: string };
+
+  beforeAll(async () => {
+    const [portA, portB] = [await freePort(), await freePort()];
+    instanceA = await startInstanceA(portA, SHARE);
+    parts = { image: await pinnedImage(), portA, portB, unique: `r${portB}` };
+    workspace = await Workspace.open({ config: {} });
+    proxy = new DaemonProxy(join(workspace.root, "docker.sock"));
+    await proxy.start();
+    machine = { dockerHost: `unix://${proxy.path}` };
+  });
+  afterAll(async () => {
+    instanceA.stop();
+    await workspace.close();
+    await proxy.stop();
+  });
+
+  const configure = (server: object = {}, more: object = {}) =>
+    workspace.configure(stackConfig(parts, { ...server }, { ...machine, ...more }));
+  const container = () => `vllm-model-${parts.unique}-${parts.portB}`;
+  const running = async () =>
+    (
+      await run("docker", ["inspect", "--format", "{{.State.Running}} {{.Config.Image}}", container()])
+    ).stdout.trim();
+
+  it("refuses a taken port before the first resource", async () => {
+    const squatter = createServer().listen(parts.portB, "127.0.0.1");
+    await new Promise((resolve) => squatter.once("listening", resolve));
+    configure();
+    const up = await workspace.up("--skip-preview");
+    await new Promise((resolve) => squatter.close(resolve));
+    expect(up.code).not.toBe(0);
+    expect(said(up)).toContain(
+      `Port ${parts.portB} of ${container()} is taken by something that isn't ours.`,
+    );
+    expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
+  });
+
+  it("refuses an instance A that isn't as declared, and more memory than there is", async () => {
+    configure(
+      { gpuMemoryUtilization: 0.5 },
+      { totalGiB: 4096, instanceA: { port: parts.portA, gpuMemoryUtilization: 0.1 } },
+    );
+    const up = await workspace.up("--skip-preview");
+    expect(said(up)).toContain(
+      `Instance A on port ${parts.portA} runs with utilization ${SHARE}, and 0.1 is declared.`,
+    );
+    expect(said(up)).toMatch(
+      /Not enough memory for \S+: 2048\.00 GiB are wanted .* MemAvailable is \d+\.\d\d GiB/,
+    );
+    expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
+  });
+
+  it("recovers from an image that isn't there", async () => {
+    configure({ image: parts.image.reference.replace(/sha256:.*/, NOWHERE.digest) });
+    const up = await workspace.up("--skip-preview");
+    expect(up.code).not.toBe(0);
+    expect(await running()).toBe("");
+    configure();
+    const next = await workspace.up("--skip-preview");
+    expect(next, said(next)).toMatchObject({ code: 0 });
+    expect(await running()).toBe(`true ${parts.image.reference}`);
+  });
+
+  it("recovers from a daemon that goes while the container is being replaced", async () => {
+    configure({ gpuMemoryUtilization: 0.03 });
+    proxy.goneAtRequest("/containers/create");
+    const up = await workspace.up("--skip-preview");
+    expect(up.code).not.toBe(0);
+    await proxy.start();
+    const next = await workspace.up("--skip-preview");
+    expect(next, said(next)).toMatchObject({ code: 0 });
+    expect(await mustRun("docker", ["inspect", "--format", "{{json .Config.Cmd}}", container()])).toContain(
+      '"0.03"',
+    );
+    expect(await workspace.preview("--refresh", "--expect-no-changes")).toMatchObject({ code: 0 });
+  });
+
+  it("says that no daemon answers, and touches nothing", async () => {
+    await proxy.stop();
+    const up = await workspace.up("--skip-preview");
+    await proxy.start();
+    expect(up.code).not.toBe(0);
+    expect(said(up)).toContain(`No Docker engine answers at ${machine.dockerHost}`);
+    expect(await running()).toBe(`true ${parts.image.reference}`);
+  });
+});
+
+describeEngine("a new stack without a daemon", () => {
+  it("is previewed all the same, with the reason said", async () => {
+    const parts = {
+      image: { ...NOWHERE, reference: `vllm/vllm-openai:v0.30.0@${NOWHERE.digest}` },
+      portA: 1,
+      portB: 8001,
+      unique: "x",
+    };
+    const workspace = await Workspace.open({
+      config: stackConfig(parts, {}, { dockerHost: "unix:///nonexistent/docker.sock" }),
+    });
+    const preview = await workspace.preview("--policy-pack", join(workspace.project, "policies"));
+    await workspace.close();
+    expect(preview, said(preview)).toMatchObject({ code: 0 });
+    expect(preview.steps.map(({ op, name }) => `${op} ${name}`)).toContain("create dgx-b");
+    expect(said(preview)).toContain(
+      "dgx: previewed without a Docker engine (connect ENOENT /nonexistent/docker.sock)",
+    );
+  });
+});
