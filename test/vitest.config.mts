@@ -1,11 +1,9 @@
-import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /** Tests that drive the real engine or a real Docker daemon, where the machine has them. */
 const REAL_PARTS = ["test/engine/**/*.test.ts", "test/docker/**/*.test.ts"];
 
 export default defineConfig({
-  root: resolve(__dirname, ".."),
   test: {
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
     pool: "forks",

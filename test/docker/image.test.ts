@@ -3,6 +3,7 @@ import { mustRun, run } from "../layers/run";
 import { describeDocker, describeDockerWithGpus } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 import { freePort } from "./registry";
+import { statusOf } from "./statusOf";
 
 describeDocker("the stand-in image", () => {
   let image: PinnedImage;
@@ -75,9 +76,7 @@ describeDockerWithGpus("a container of the stand-in image", () => {
   });
 
   it("answers on its published port", async () => {
-    await expect
-      .poll(async () => await status(`http://127.0.0.1:${port}/health`), { timeout: 15_000 })
-      .toBe(200);
+    await expect.poll(() => statusOf(`http://127.0.0.1:${port}/health`), { timeout: 15_000 }).toBe(200);
     expect(await (await fetch(`http://127.0.0.1:${port}/version`)).json()).toEqual({ version: "0.30.0" });
   });
 
@@ -96,8 +95,3 @@ describeDockerWithGpus("a container of the stand-in image", () => {
     expect(await mustRun("docker", ["inspect", "--format", "{{.State.ExitCode}}", container])).toBe("0");
   });
 });
-
-async function status(url: string): Promise<number | undefined> {
-  const response = await fetch(url).catch(() => undefined);
-  return response?.status;
-}

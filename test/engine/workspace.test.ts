@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
 import { freePort } from "../docker/registry";
+import { statusOf } from "../docker/statusOf";
 import { mustRun, run } from "../layers/run";
 import { describeEngine, describeEngineWithGpus } from "./available";
 import { Workspace } from "./workspace";
@@ -36,7 +37,7 @@ describeEngineWithGpus("a program under the real engine", () => {
     expect((await workspace.outputs()).containerId).toBe(await inspect(".Id"));
     expect(readFileSync(join(workspace.home, "note"), "utf8")).toBe(String(port));
     await expect
-      .poll(async () => (await fetch(`http://127.0.0.1:${port}/health`).catch(() => undefined))?.status, {
+      .poll(() => statusOf(`http://127.0.0.1:${port}/health`), {
         timeout: 15_000,
       })
       .toBe(200);
