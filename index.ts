@@ -1,10 +1,11 @@
 import { homedir } from "node:os";
-import { log, RunError, runtime } from "@pulumi/pulumi";
+import { log, runtime } from "@pulumi/pulumi";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
 import { plan } from "./components/plan/plan";
 import { gate } from "./components/preflight/gate";
+import { plainError } from "./components/preflight/plainError";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/previewHost";
 import { parseEngineConfig } from "./components/settings/load";
@@ -32,6 +33,6 @@ function readSettings() {
     return parseEngineConfig(runtime.allConfig());
   } catch (error) {
     // A fault in the stack file is the writer's to mend: all of them, without a stack trace.
-    throw error instanceof FaultyInput ? new RunError(error.message) : error;
+    throw error instanceof FaultyInput ? plainError(error.message) : error;
   }
 }

@@ -1,4 +1,5 @@
-import { log, RunError, runtime } from "@pulumi/pulumi";
+import { log, runtime } from "@pulumi/pulumi";
+import { plainError } from "./plainError";
 
 /** What a policy or the preflight has to say. */
 export interface GateFinding {
