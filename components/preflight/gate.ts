@@ -20,8 +20,6 @@ export function gate(findings: readonly GateFinding[]): void {
   if (runtime.isDryRun()) {
     for (const refusal of refused) log.warn(`\`up\` would refuse this. ${refusal}`);
   } else if (refused.length > 0) {
-    throw new RunError(
-      ["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"),
-    );
+    throw plainError(["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"));
   }
 }
