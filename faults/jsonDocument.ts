@@ -16,7 +16,8 @@ export function readJsonFile(file: string): JsonDocument {
 /** Parses JSON text of any depth without recursion. Throws `UnreadableInput`, which never quotes the text. */
 export function parseJson(file: string, source: string): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
-  if (text.trim() === "") throw new UnreadableInput(file, "the file is empty; it must hold one JSON document");
+  if (text.trim() === "")
+    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document");
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -100,8 +101,7 @@ function indexJson(text: string): JsonIndex {
       keyAt = match.index;
     }
     if (frames.length <= DEEPEST_INDEXED) offsets.set(pathKey(path), { key: keyAt, value: match.index });
-    if (word === "{" || word === "[")
-      frames.push({ list: word === "[", next: 0, awaitsKey: word === "{" });
+    if (word === "{" || word === "[") frames.push({ list: word === "[", next: 0, awaitsKey: word === "{" });
   }
   return { offsets, duplicates };
 }

@@ -1,51 +1,47 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { UnreadableInput } from "./fault";
 
-/** Largest configuration file that is read, in bytes; a larger one is most likely not the file that was meant. */
-export const LARGEST_FILE_BYTES = 4 * 1024 * 1024;
+/** Largest file that is read as configuration, in bytes: hand-written files are a few KiB, so 1 MiB is no limit to anyone. */
+export const LARGEST_FILE_BYTES = 1024 * 1024;
 
-const CHUNK_BYTES = 64 * 1024;
-
-/** Reads a text file of bounded size. Throws `UnreadableInput` when it is missing, a folder, too large or not UTF-8. */
-export function readTextFile(file: string): string {
-  let handle: number;
+/**
+ * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a pipe and /dev/zero included).
+ * Throws `UnreadableInput` when it can't be read, is larger, or is no UTF-8 text.
+ */
+export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): string {
+  let bytes: Buffer;
   try {
-    handle = openSync(file, "r");
+    bytes = readAtMost(file, limit + 1);
   } catch (error) {
     throw new UnreadableInput(file, readFailure(error));
   }
-  try {
-    if (fstatSync(handle).isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
-    return decode(file, readBounded(file, handle));
-  } catch (error) {
-    if (error instanceof UnreadableInput) throw error;
-    throw new UnreadableInput(file, readFailure(error));
-  } finally {
-    closeSync(handle);
+  if (bytes.length > limit) {
+    throw new UnreadableInput(file, `is larger than ${limit} bytes; a configuration file is far smaller`);
   }
-}
-
-function readBounded(file: string, handle: number): Buffer {
-  const chunks: Buffer[] = [];
-  let total = 0;
-  for (;;) {
-    const chunk = Buffer.alloc(CHUNK_BYTES);
-    const read = readSync(handle, chunk, 0, CHUNK_BYTES, null);
-    if (read === 0) return Buffer.concat(chunks);
-    total += read;
-    if (total > LARGEST_FILE_BYTES) {
-      const limit = LARGEST_FILE_BYTES / 1024 / 1024;
-      throw new UnreadableInput(file, `is larger than ${limit} MiB, too large for a configuration file`);
-    }
-    chunks.push(chunk.subarray(0, read));
-  }
-}
-
-function decode(file: string, bytes: Buffer): string {
   try {
+    // A byte order mark is kept: not every reader of the file skips it, and a check must be able to say so.
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new UnreadableInput(file, "is not UTF-8 text");
+  }
+}
+
+function readAtMost(file: string, limit: number): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const size = fstatSync(descriptor).size;
+    const chunks: Buffer[] = [];
+    let total = 0;
+    while (total < limit) {
+      const chunk = Buffer.allocUnsafe(Math.min(limit - total, Math.max(size - total, 0) + 4096));
+      const read = readSync(descriptor, chunk, 0, chunk.length, null);
+      if (read === 0) break;
+      chunks.push(chunk.subarray(0, read));
+      total += read;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -18,9 +18,9 @@ import { basename, dirname, join } from "node:path";
 const NEW_FILE_MODE = 0o600;
 
 /** Replaces a file's text in one step, so that a reader sees the old text or the new. Mode and symlink are kept. */
-export function replaceFile(file: string, text: string): void {
+export function replaceFile(file: string, text: string, { newFileMode = NEW_FILE_MODE } = {}): void {
   const target = realTarget(file);
-  const mode = modeOf(target) ?? NEW_FILE_MODE;
+  const mode = modeOf(target) ?? newFileMode;
   withNeighbour(target, text, mode, (neighbour) => renameSync(neighbour, target));
 }
 

@@ -117,13 +117,25 @@ function judged(
   result: (status: ProbeResult["status"], detail: string, fix?: string) => ProbeResult,
 ): ProbeResult {
   if (answer.status === 401 || answer.status === 403)
-    return result("fail", `the server refuses the key (HTTP ${answer.status})`, "Check `api_key_env` and its value.");
+    return result(
+      "fail",
+      `the server refuses the key (HTTP ${answer.status})`,
+      "Check `api_key_env` and its value.",
+    );
   if (answer.status === 404)
-    return result("fail", "HTTP 404", "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.");
+    return result(
+      "fail",
+      "HTTP 404",
+      "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
+    );
   if (answer.status < 200 || answer.status > 299)
     return result("fail", `HTTP ${answer.status}`, "See the server's log.");
   if (!holdsMessage(answer.text))
-    return result("fail", "the answer holds no `choices[0].message`", "Is `base_url` a chat-completions API?");
+    return result(
+      "fail",
+      "the answer holds no `choices[0].message`",
+      "Is `base_url` a chat-completions API?",
+    );
   return result("pass", `answered; ${acceptedSwitches(switches)}`);
 }
 

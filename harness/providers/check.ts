@@ -1,5 +1,5 @@
-import { type Fault, hasErrors } from "../../faults/fault";
 import { z } from "zod";
+import { type Fault, hasErrors } from "../../faults/fault";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
@@ -52,7 +52,10 @@ function partialProviders(root: unknown): Map<string, PartialProvider> {
       return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];
     });
     // Each value has just been judged by the schema of its own key.
-    result.set(name, { values: Object.fromEntries(right) as Partial<Provider>, given: new Set(Object.keys(given)) });
+    result.set(name, {
+      values: Object.fromEntries(right) as Partial<Provider>,
+      given: new Set(Object.keys(given)),
+    });
   }
   return result;
 }

@@ -1,10 +1,10 @@
 import type { Fault } from "../../faults/fault";
 import { dotted } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
+import { type Cause, causeOfBlindness, causeOfDifference } from "./dialectCauses";
 import { naiveList } from "./naiveReader";
 import { type PlacedStatement, type ProfileDocument, parseProfile } from "./profile";
 import { providerSchema } from "./schema";
-import { type Cause, causeOfBlindness, causeOfDifference } from "./dialectCauses";
 
 /** Keys whose text is only a note: read differently, they break nothing. */
 const NOTES = new Set(["version", "company"]);
@@ -79,13 +79,7 @@ function headerFault(header: PlacedStatement): Fault | undefined {
           says: "The harness reads the header as another name: the plain line without brackets and spaces",
           remedy: "Write it as `[providers.name]`, with no quotes and nothing behind it.",
         };
-  return fault(
-    dotted(header.path),
-    header,
-    "error",
-    cause,
-    "Nothing under this header reaches the harness.",
-  );
+  return fault(dotted(header.path), header, "error", cause, "Nothing under this header reaches the harness.");
 }
 
 function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault[] {
@@ -94,7 +88,9 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
     if (address === undefined) return [];
     const found = profile.naive.get(address.section, address.key);
     if (found === undefined)
-      return [fault(dotted(path), statement, "error", causeOfBlindness(statement, address), "It has no effect.")];
+      return [
+        fault(dotted(path), statement, "error", causeOfBlindness(statement, address), "It has no effect."),
+      ];
     if (found.line !== statement.line)
       return [
         fault(dotted(path), statement, "error", {
@@ -138,7 +134,12 @@ function phantomFaults(profile: ProfileDocument): Fault[] {
 function naiveAddress(path: readonly string[]): { section: string; key: string } | undefined {
   const [table, name, key] = path;
   if (name === undefined) return undefined;
-  if (table === "providers" && key !== undefined && path.length === 3 && Object.hasOwn(providerSchema.shape, key))
+  if (
+    table === "providers" &&
+    key !== undefined &&
+    path.length === 3 &&
+    Object.hasOwn(providerSchema.shape, key)
+  )
     return { section: `providers.${name}`, key };
   if (table === "defaults" && (name === "peer_for" || name === "fallback_chain") && path.length === 3)
     return { section: "defaults", key: `${name}.${key}` };

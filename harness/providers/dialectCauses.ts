@@ -10,7 +10,10 @@ export interface Cause {
 }
 
 /** Why the harness's reader does not see a key at all. */
-export function causeOfBlindness(statement: PlacedStatement, wanted: { section: string; key: string }): Cause {
+export function causeOfBlindness(
+  statement: PlacedStatement,
+  wanted: { section: string; key: string },
+): Cause {
   const remedy = `Write it as \`${wanted.key} = ...\` at the start of a line under \`[${wanted.section}]\`.`;
   if (statement.value.startsWith("{"))
     return {

@@ -17,13 +17,18 @@ export async function healthcheckProbe(
     detail,
     fix,
   });
-  if (!command) return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
+  if (!command)
+    return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
   const end = await runBounded(command, env, timeoutSec);
   if (end.kind === "exit" && end.code === 0) return result("pass", "the command exits with 0");
   const fix = "Run the command in a shell to see what it says.";
   if (end.kind === "timeout") return result("fail", `the command did not end within ${timeoutSec} s`, fix);
   if (end.kind === "unstarted") return result("fail", "bash could not be started", "Install bash.");
-  return result("fail", end.code === null ? "the command was killed" : `the command exits with ${end.code}`, fix);
+  return result(
+    "fail",
+    end.code === null ? "the command was killed" : `the command exits with ${end.code}`,
+    fix,
+  );
 }
 
 type End =

@@ -51,6 +51,7 @@ export function remainingBudget(capUsd: number, debits: readonly Debit[]): numbe
 }
 
 function count(tokens: number): number {
-  if (!Number.isInteger(tokens) || tokens < 0) throw new RangeError("a token count is a whole number, 0 or more");
+  if (!Number.isInteger(tokens) || tokens < 0)
+    throw new RangeError("a token count is a whole number, 0 or more");
   return tokens;
 }

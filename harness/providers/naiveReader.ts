@@ -43,8 +43,7 @@ export function readNaively(text: string): NaiveProfile {
     sections,
     get: (section, key) => values.get(section)?.get(key),
     *entries() {
-      for (const [section, keys] of values)
-        for (const [key, value] of keys) yield { section, key, value };
+      for (const [section, keys] of values) for (const [key, value] of keys) yield { section, key, value };
     },
   };
 }

@@ -1,12 +1,10 @@
-import { type ProfileVerdict, faultyProviders } from "./check";
+import { valueAt } from "../../faults/schemaFaults";
 import { chatProbe, type ProbeResult } from "./chatProbe";
+import { faultyProviders, type ProfileVerdict } from "./check";
 import { healthcheckProbe } from "./healthcheck";
+import { PROBE_TIMEOUT_SEC } from "./probeTimeout";
 import type { ProfileDocument } from "./profile";
 import { type Provider, providerSchema } from "./schema";
-import { valueAt } from "../../faults/schemaFaults";
-
-/** Longest time that one probe waits, in seconds; a provider's own `timeout_sec` is for whole reviews. */
-export const PROBE_TIMEOUT_SEC = 30;
 
 /**
  * Asks every provider of a profile: its healthcheck, as the harness reads it, and one tiny request where it is

@@ -18,7 +18,9 @@ export function providerFaults(
   document: ProfileDocument,
 ): Fault[] {
   if (providers.size === 0)
-    return [warning(document, [], "no_providers", "The profile declares no provider: add a `[providers.<name>]`.")];
+    return [
+      warning(document, [], "no_providers", "The profile declares no provider: add a `[providers.<name>]`."),
+    ];
   return [...providers].flatMap(([name, { values: provider, given }]) => {
     const report: Report = (key, code, message, severity = "warning") => {
       const path = ["providers", name, ...(key === undefined ? [] : [key])];
@@ -107,7 +109,11 @@ function priceFaults(provider: Partial<Provider>, report: Report): Fault[] {
     ? (["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const)
     : (["price_usd_per_mtok_output", "price_usd_per_mtok_input"] as const);
   return [
-    report(given, "one_price", `One price alone has no effect: the provider is metered only with \`${missing}\`, too.`),
+    report(
+      given,
+      "one_price",
+      `One price alone has no effect: the provider is metered only with \`${missing}\`, too.`,
+    ),
   ];
 }
 
@@ -116,12 +122,18 @@ function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const { command, conformance_command: conformance, model } = provider;
   if (command !== undefined && !command.includes(REQUEST_PLACEHOLDER))
     faults.push(
-      report("command", "no_request", `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`),
+      report(
+        "command",
+        "no_request",
+        `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`,
+      ),
     );
   for (const key of ["command", "conformance_command"] as const) {
     const template = key === "command" ? command : conformance;
     if (template?.includes(MODEL_PLACEHOLDER) === true && !model)
-      faults.push(report(key, "no_model", `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`));
+      faults.push(
+        report(key, "no_model", `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`),
+      );
   }
   return faults;
 }
@@ -130,7 +142,13 @@ function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
 function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, report: Report): Fault[] {
   const lacks = (key: keyof Provider, why: string): Fault[] =>
     !given.has(key) || provider[key] === ""
-      ? [report(undefined, "missing_for_type", `A provider of type ${provider.type} needs \`${key}\`: ${why}.`)]
+      ? [
+          report(
+            undefined,
+            "missing_for_type",
+            `A provider of type ${provider.type} needs \`${key}\`: ${why}.`,
+          ),
+        ]
       : [];
   switch (provider.type) {
     case "cli":
@@ -154,8 +172,14 @@ export function defaultFaults(
 ): Fault[] {
   const undeclared = (path: string[], name: string): Fault => {
     const near = nearestKey(name, declared);
-    const hint = near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
-    return warning(document, path, "undeclared_provider", `This names a provider that is not declared. ${hint}`);
+    const hint =
+      near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+    return warning(
+      document,
+      path,
+      "undeclared_provider",
+      `This names a provider that is not declared. ${hint}`,
+    );
   };
   const faults: Fault[] = [];
   for (const [subject, peer] of Object.entries(peerFor)) {

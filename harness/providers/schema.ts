@@ -1,5 +1,4 @@
 import { z } from "zod";
-import "../schema/meta";
 
 /** The provider types that the specification's table names. */
 export const PROVIDER_TYPES = ["cli", "custom", "openai-compatible", "ollama"] as const;
@@ -63,7 +62,9 @@ export const providerSchema = z
       })
       .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" })
       .optional()
-      .describe("Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.")
+      .describe(
+        "Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.",
+      )
       .meta({ example: "http://127.0.0.1:8001/v1" }),
     api_key_env: z
       .string()
@@ -135,7 +136,7 @@ export const providersProfileSchema = z
           .record(z.string(), z.string().describe("Name of a declared provider.").meta({ example: "local" }))
           .prefault({})
           .describe(
-            "Who reviews whom when `--peer-review` names nobody: `peer_for.<subject> = \"<provider>\"`. Every " +
+            'Who reviews whom when `--peer-review` names nobody: `peer_for.<subject> = "<provider>"`. Every ' +
               "value must be a declared provider.",
           )
           .meta({ placeholder: "subject" }),

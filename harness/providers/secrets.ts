@@ -1,5 +1,14 @@
 /** Names under which people keep a key itself; a profile names the variable that holds it instead. */
-const KEY_NAMES = new Set(["apikey", "key", "token", "apitoken", "authtoken", "bearertoken", "secret", "password"]);
+const KEY_NAMES = new Set([
+  "apikey",
+  "key",
+  "token",
+  "apitoken",
+  "authtoken",
+  "bearertoken",
+  "secret",
+  "password",
+]);
 
 /** `true` for a key such as `api_key`, whose value could only be a secret. */
 export function namesASecret(key: string): boolean {

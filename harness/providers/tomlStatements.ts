@@ -58,7 +58,11 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
       const value = text.slice(valueStart, valueStop).trimEnd();
       const rest = text.slice(valueStart + value.length, at);
       yield { kind: "pair", path, written, value, rest, ...place, valueColumn: valueStart - lineStart + 1 };
-      for (let next = text.indexOf("\n", start); next !== -1 && next < at; next = text.indexOf("\n", next + 1))
+      for (
+        let next = text.indexOf("\n", start);
+        next !== -1 && next < at;
+        next = text.indexOf("\n", next + 1)
+      )
         newline(next);
     }
   }

@@ -47,7 +47,8 @@ function tidy(node: JsonSchema): JsonSchema {
   if (result.minimum === Number.MIN_SAFE_INTEGER) delete result.minimum;
   if (result.maximum === Number.MAX_SAFE_INTEGER) delete result.maximum;
   if (JSON.stringify(result.propertyNames) === '{"type":"string"}') delete result.propertyNames;
-  if (result.properties !== undefined && JSON.stringify(result.default) === "{}") delete result.default;
+  const holdsKeys = result.properties !== undefined || result.additionalProperties !== undefined;
+  if (holdsKeys && JSON.stringify(result.default) === "{}") delete result.default;
   return result;
 }
 

@@ -1,4 +1,4 @@
-import "zod";
+import type {} from "zod";
 
 /** What a schema may say of a key besides its description; the reference shows it and the layers use it. */
 export interface KeyNotes {

@@ -1,9 +1,7 @@
 import type { Command } from "commander";
-import { kvCommand } from "./kv";
-import { pinCommand } from "./pin";
-import { planCommand } from "./plan";
+import { configCommand } from "./config";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand(), kvCommand(), pinCommand()];
+  return [configCommand()];
 }

@@ -1,0 +1,84 @@
+import { dotted, type Fault } from "../../faults/fault";
+import type { JsonDocument } from "../../faults/jsonDocument";
+import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { findKey } from "./keys";
+import { defaultLayer, flatten } from "./layers";
+import { analyticsSchema } from "./schema";
+import { mentionsCredentials } from "./secrets";
+
+/** All that is wrong with a session-analytics file. Keys that the schema does not know are warnings. */
+export function checkAnalyticsFile(document: JsonDocument): Fault[] {
+  const read = analyticsSchema.safeParse(document.value);
+  const ofSchema = read.success
+    ? []
+    : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map(softened);
+  const ofSecrets = secretFaults(document);
+  const secretPaths = new Set(ofSecrets.map(({ path }) => path));
+  return [
+    ...ofSchema.filter(({ path }) => !secretPaths.has(path)),
+    ...ofSecrets,
+    ...duplicateFaults(document),
+    ...priceFaults(document),
+  ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+function softened(fault: Fault): Fault {
+  return fault.code === "unknown_key" ? { ...fault, severity: "warning" } : fault;
+}
+
+function secretFaults(document: JsonDocument): Fault[] {
+  const faults: Fault[] = [];
+  for (const [name, value] of flatten(document.value)) {
+    const key = findKey(name);
+    if (key === undefined || value === "") continue;
+    if (!key.secret && !mentionsCredentials(value)) continue;
+    const remedy =
+      key.variable === undefined
+        ? "Keep the password out of it."
+        : `Set it in the environment, by the harness's variable ${key.variable} (behind its prefix).`;
+    faults.push({
+      path: name,
+      code: "secret_in_file",
+      message: `A secret (not shown) never stands in the file. ${remedy}`,
+      severity: "error",
+      ...document.locate(key.path),
+    });
+  }
+  return faults;
+}
+
+function duplicateFaults(document: JsonDocument): Fault[] {
+  return document.duplicates.map(({ path, place }) => ({
+    path: dotted(path),
+    code: "duplicate_key",
+    message: "This key is given twice; only the later one would count.",
+    severity: "error",
+    ...place,
+  }));
+}
+
+const RATES = ["input", "output", "cache_read", "cache_write"] as const;
+
+/** A price that is missing must not pass for zero, so a model with a part of its prices is pointed out. */
+function priceFaults(document: JsonDocument): Fault[] {
+  const models = valueAt(document.value, ["pricing", "models"]);
+  if (typeof models !== "object" || models === null) return [];
+  const defaults = defaultLayer();
+  return Object.keys(models).flatMap((id): Fault[] => {
+    const path = ["pricing", "models", id];
+    const missing = RATES.filter(
+      (rate) => valueAt(models, [id, rate]) === undefined && !defaults.has(dotted([...path, rate])),
+    );
+    if (missing.length === 0) return [];
+    const message = `No ${missing.map((rate) => `\`${rate}\``).join(", ")}: sessions of this model would have no cost.`;
+    return [
+      {
+        path: dotted(path),
+        code: "incomplete_price",
+        message,
+        severity: "warning",
+        ...document.locate(path),
+      },
+    ];
+  });
+}

@@ -1,0 +1,18 @@
+import { holdsCredentials } from "../providers/secrets";
+import { findKey } from "./keys";
+
+/** What is shown in the place of a secret that is set. */
+export const HIDDEN = "<set>";
+
+/** A value as it may be shown: a secret, or an address with a password in it, only as set. */
+export function shown(name: string, value: unknown): unknown {
+  if (value === "" || value === undefined) return value;
+  const secret = findKey(name)?.secret === true;
+  return secret || mentionsCredentials(value) ? HIDDEN : value;
+}
+
+/** `true` when text, or a text in a list, carries a user's password. */
+export function mentionsCredentials(value: unknown): boolean {
+  if (typeof value === "string") return holdsCredentials(value);
+  return Array.isArray(value) && value.some(mentionsCredentials);
+}
