@@ -2,6 +2,9 @@ import { type Place, UnreadableInput } from "./fault";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
 
+/** Deepest nesting that is read: no configuration comes near it, and far deeper values exhaust other code's stack. */
+const DEEPEST_NESTING = 100;
+
 /** A JSON document that can say where its values stand, and which keys it gives twice. */
 export interface JsonDocument extends SourceDocument {
   /** Keys given more than once in one object, with the place of the later one. */
@@ -13,18 +16,22 @@ export function readJsonFile(file: string): JsonDocument {
   return parseJson(file, readTextFile(file));
 }
 
-/** Parses JSON text of any depth without recursion. Throws `UnreadableInput`, which never quotes the text. */
+/** Parses JSON text. Throws `UnreadableInput`, which never quotes the text. */
 export function parseJson(file: string, source: string): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
   if (text.trim() === "")
     throw new UnreadableInput(file, "the file is empty; it must hold one JSON document");
+  const place = placeFinder(text);
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     const offset = syntaxOffset(text, error);
-    throw new UnreadableInput(file, "is no valid JSON from here on", placeAt(text, offset));
+    throw new UnreadableInput(file, "is no valid JSON from here on", place(offset));
   }
+  const tooDeep = offsetBeyond(text, DEEPEST_NESTING);
+  if (tooDeep !== undefined)
+    throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, place(tooDeep));
   let index: JsonIndex | undefined;
   const indexed = () => {
     index ??= indexJson(text);
@@ -40,14 +47,14 @@ export function parseJson(file: string, source: string): JsonDocument {
       const outermost = found.filter(
         ({ path }) => !path.some((_, length) => keys.has(pathKey(path.slice(0, length)))),
       );
-      return outermost.map(({ path, offset }) => ({ path, place: placeAt(text, offset) }));
+      return outermost.map(({ path, offset }) => ({ path, place: place(offset) }));
     },
     locate(path, part = "value") {
       const { offsets } = indexed();
       for (let length = path.length; length >= 0; length--) {
         const found = offsets.get(pathKey(path.slice(0, length).map(String)));
         if (found === undefined) continue;
-        return placeAt(text, part === "key" && length === path.length ? found.key : found.value);
+        return place(part === "key" && length === path.length ? found.key : found.value);
       }
       return { line: 1, column: 1 };
     },
@@ -106,6 +113,20 @@ function indexJson(text: string): JsonIndex {
   return { offsets, duplicates };
 }
 
+/** Where valid JSON opens one level more than `levels`; `undefined` when it never does. */
+function offsetBeyond(text: string, levels: number): number | undefined {
+  let depth = 0;
+  for (let at = 0; at < text.length; at++) {
+    const char = text[at];
+    if (char === '"') at = stringEnd(text, at) - 1;
+    else if (char === "{" || char === "[") {
+      depth += 1;
+      if (depth > levels) return at;
+    } else if (char === "}" || char === "]") depth -= 1;
+  }
+  return undefined;
+}
+
 /** The offset behind the string that starts here; a regular expression would run out of stack on a long one. */
 function stringEnd(text: string, start: number): number {
   for (let at = start + 1; at < text.length; at++) {
@@ -119,14 +140,23 @@ function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
 }
 
-function placeAt(text: string, offset: number): Place {
-  let line = 1;
-  let start = 0;
-  for (let at = text.indexOf("\n"); at !== -1 && at < offset; at = text.indexOf("\n", at + 1)) {
-    line += 1;
-    start = at + 1;
-  }
-  return { line, column: offset - start + 1 };
+/** Turns offsets into places, from the offsets at which lines start. */
+function placeFinder(text: string): (offset: number) => Place {
+  let starts: number[] | undefined;
+  return (offset) => {
+    if (starts === undefined) {
+      starts = [0];
+      for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
+    }
+    let low = 0;
+    let high = starts.length - 1;
+    while (low < high) {
+      const middle = Math.ceil((low + high) / 2);
+      if ((starts[middle] ?? 0) <= offset) low = middle;
+      else high = middle - 1;
+    }
+    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
+  };
 }
 
 /** Where V8 stopped; its message says so in one of two ways, or nothing at the end of the text. */

@@ -4,15 +4,15 @@ import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { findKey } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
-import { mentionsCredentials } from "./secrets";
+import { mentionsCredentials, secretRemedy } from "./secrets";
 
 /** All that is wrong with a session-analytics file. Keys that the schema does not know are warnings. */
-export function checkAnalyticsFile(document: JsonDocument): Fault[] {
+export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
   const read = analyticsSchema.safeParse(document.value);
   const ofSchema = read.success
     ? []
     : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map(softened);
-  const ofSecrets = secretFaults(document);
+  const ofSecrets = secretFaults(document, prefix);
   const secretPaths = new Set(ofSecrets.map(({ path }) => path));
   return [
     ...ofSchema.filter(({ path }) => !secretPaths.has(path)),
@@ -26,20 +26,16 @@ function softened(fault: Fault): Fault {
   return fault.code === "unknown_key" ? { ...fault, severity: "warning" } : fault;
 }
 
-function secretFaults(document: JsonDocument): Fault[] {
+function secretFaults(document: JsonDocument, prefix: string): Fault[] {
   const faults: Fault[] = [];
   for (const [name, value] of flatten(document.value)) {
     const key = findKey(name);
     if (key === undefined || value === "") continue;
     if (!key.secret && !mentionsCredentials(value)) continue;
-    const remedy =
-      key.variable === undefined
-        ? "Keep the password out of it."
-        : `Set it in the environment, by the harness's variable ${key.variable} (behind its prefix).`;
     faults.push({
       path: name,
       code: "secret_in_file",
-      message: `A secret (not shown) never stands in the file. ${remedy}`,
+      message: `This value (not shown) may not stand in a file. ${secretRemedy(key, prefix)}`,
       severity: "error",
       ...document.locate(key.path),
     });

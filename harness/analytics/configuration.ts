@@ -4,7 +4,7 @@ import { nearestKey } from "../../faults/nearestKey";
 import { checkAnalyticsFile } from "./check";
 import { analyticsKeys, type ConcreteKey, findKey } from "./keys";
 import { defaultLayer, type EffectiveValue, effectiveValues, flatten } from "./layers";
-import { mentionsCredentials, shown } from "./secrets";
+import { mentionsCredentials, secretRemedy, shown } from "./secrets";
 import { valueFromText } from "./textValue";
 import { readVariables, selectJudgeBlock, type Variables } from "./variables";
 
@@ -31,17 +31,17 @@ export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfigur
   const { prefix, document } = sources;
   if (document !== undefined && (typeof document.value !== "object" || document.value === null))
     throw new UnreadableInput(document.file, "holds no JSON object");
-  const ofFile = document === undefined ? [] : checkAnalyticsFile(document);
-  const wrong = new Set(ofFile.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  const ofFile = document === undefined ? [] : checkAnalyticsFile(document, prefix);
+  const wrong = spoiled(ofFile);
   const defaults = defaultLayer();
-  const file = new Map([...flatten(document?.value ?? {})].filter(([name]) => !isWrong(name, wrong)));
+  const file = new Map([...flatten(document?.value ?? {})].filter(([name]) => !wrong.has(name)));
   const tools = [...defaults.keys(), ...file.keys()].flatMap((name) =>
     name.startsWith("sources.") ? [name.slice("sources.".length)] : [],
   );
   const dotenv = readVariables(sources.dotenv?.variables ?? {}, sources.dotenv?.file ?? "", prefix, tools);
   const env = readVariables(sources.environment, "environment", prefix, tools);
   selectJudgeBlock(dotenv.values, env.values);
-  const cli = readSettings(sources.settings);
+  const cli = readSettings(sources.settings, prefix);
   return {
     values: effectiveValues({
       default: defaults,
@@ -61,12 +61,20 @@ export function shownValues(configuration: AnalyticsConfiguration): Record<strin
   );
 }
 
-/** A fault at a list's item or within a record spoils the whole key. */
-function isWrong(name: string, wrong: ReadonlySet<string>): boolean {
-  return [...wrong].some((path) => path === name || path.startsWith(`${name}.`));
+/** The paths with a fault and those above them: a fault at a list's item or within a record spoils the whole key. */
+function spoiled(faults: readonly Fault[]): Set<string> {
+  const paths = new Set<string>();
+  for (const { path, severity } of faults) {
+    if (severity !== "error") continue;
+    for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) paths.add(path.slice(0, end));
+  }
+  return paths;
 }
 
-function readSettings(settings: AnalyticsSources["settings"]): {
+function readSettings(
+  settings: AnalyticsSources["settings"],
+  prefix: string,
+): {
   values: Map<string, unknown>;
   faults: Fault[];
 } {
@@ -74,7 +82,7 @@ function readSettings(settings: AnalyticsSources["settings"]): {
   const faults: Fault[] = [];
   for (const { key: name, value: text } of settings) {
     const key = findKey(name);
-    const refusal = key === undefined ? unknownKey(name) : (fileOnly(key) ?? secretText(key, text));
+    const refusal = key === undefined ? unknownKey(name) : (fileOnly(key) ?? secretText(key, text, prefix));
     if (key === undefined || refusal !== undefined) {
       if (refusal !== undefined) faults.push(refusal);
       continue;
@@ -97,12 +105,11 @@ export function unknownKey(name: string): Fault {
 }
 
 /** Why a secret is taken neither from an argument nor into the file; `undefined` when it is none. */
-export function secretText(key: ConcreteKey, text: string): Fault | undefined {
+export function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
   if (!key.secret && !mentionsCredentials(text)) return undefined;
   if (key.secret && text === "") return undefined;
-  const variable = key.variable === undefined ? "its variable" : `the harness's variable ${key.variable}`;
   const message =
-    `\`${key.name}\`: a secret is set in the environment only, by ${variable} (behind its prefix). ` +
+    `\`${key.name}\`: ${secretRemedy(key, prefix)} ` +
     "A command line is seen by others, and a file is kept.";
   return settingFault(key.name, "secret", message);
 }

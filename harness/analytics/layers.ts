@@ -27,7 +27,7 @@ export function effectiveValues(
     for (const [name, value] of layers[layer] ?? []) merged.set(name, { value, layer });
   for (const [name, value] of defaultsOfNewIds(merged.keys()))
     if (!merged.has(name)) merged.set(name, { value, layer: "default" });
-  return new Map([...merged].sort(([a], [b]) => rank(a) - rank(b)));
+  return inSchemaOrder(merged);
 }
 
 /** The defaults, from the only place that has them. */
@@ -89,11 +89,41 @@ function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
   return flatten(analyticsSchema.parse(document));
 }
 
-let order: Map<string, number> | undefined;
+/** As the schema has them, the keys of one entry of a map together; variables that belong to no key come last. */
+function inSchemaOrder(values: ReadonlyMap<string, EffectiveValue>): Map<string, EffectiveValue> {
+  const idOrder = new Map<string, number>();
+  const ranked = [...values].map((entry) => {
+    const key = findKey(entry[0]);
+    if (key === undefined) return { entry, rank: [Number.MAX_SAFE_INTEGER, 0, 0] };
+    const free = key.pattern.findIndex(isFree);
+    const name = key.pattern.join(".");
+    const own = order().get(name) ?? 0;
+    if (free === -1) return { entry, rank: [own, 0, 0] };
+    const block = key.pattern.slice(0, free + 1).join(".");
+    const id = `${block} ${key.path[free]}`;
+    if (!idOrder.has(id)) idOrder.set(id, idOrder.size);
+    return { entry, rank: [order().get(block) ?? own, idOrder.get(id) ?? 0, own] };
+  });
+  return new Map(ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ entry }) => entry));
+}
 
-/** Place of a key in the schema; variables that belong to no key come last. */
-function rank(name: string): number {
-  order ??= new Map(analyticsKeys().map(({ pattern }, place) => [pattern.join("."), place]));
-  const key = findKey(name);
-  return key === undefined ? Number.MAX_SAFE_INTEGER : (order.get(key.pattern.join(".")) ?? 0);
+function compare(a: readonly number[], b: readonly number[]): number {
+  const differing = a.findIndex((part, place) => part !== b[place]);
+  return differing === -1 ? 0 : (a[differing] ?? 0) - (b[differing] ?? 0);
+}
+
+let places: Map<string, number> | undefined;
+
+/** Places in the schema of keys, and of blocks with free ids by their first key. */
+function order(): ReadonlyMap<string, number> {
+  if (places === undefined) {
+    places = new Map();
+    for (const [place, { pattern }] of analyticsKeys().entries()) {
+      const free = pattern.findIndex(isFree);
+      const block = pattern.slice(0, free + 1).join(".");
+      if (free !== -1 && !places.has(block)) places.set(block, place);
+      places.set(pattern.join("."), place);
+    }
+  }
+  return places;
 }

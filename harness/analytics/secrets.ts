@@ -1,5 +1,5 @@
 import { holdsCredentials } from "../providers/secrets";
-import { findKey } from "./keys";
+import { type ConcreteKey, findKey } from "./keys";
 
 /** What is shown in the place of a secret that is set. */
 export const HIDDEN = "<set>";
@@ -15,4 +15,11 @@ export function shown(name: string, value: unknown): unknown {
 export function mentionsCredentials(value: unknown): boolean {
   if (typeof value === "string") return holdsCredentials(value);
   return Array.isArray(value) && value.some(mentionsCredentials);
+}
+
+/** What to do with a secret instead of writing it down. */
+export function secretRemedy(key: ConcreteKey, prefix: string): string {
+  return key.variable === undefined
+    ? "A password never stands here: keep it out of the value."
+    : `A secret is set in the environment only, by the variable ${prefix}${key.variable}.`;
 }

@@ -7,10 +7,15 @@ import { valueFromText } from "./textValue";
 export type SetResult = { readonly document: Record<string, unknown> } | { readonly fault: Fault };
 
 /** Sets one key of a session-analytics document, typed as the schema wants it; other keys keep their order. */
-export function setKey(document: Readonly<Record<string, unknown>>, name: string, text: string): SetResult {
+export function setKey(
+  document: Readonly<Record<string, unknown>>,
+  name: string,
+  text: string,
+  prefix: string,
+): SetResult {
   const key = findKey(name);
   if (key === undefined) return { fault: unknownKey(name) };
-  const secret = secretText(key, text);
+  const secret = secretText(key, text, prefix);
   if (secret !== undefined) return { fault: secret };
   const read = valueFromText(key, text);
   if ("wrong" in read)

@@ -3,7 +3,7 @@ import { type Place, UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type NaiveProfile, readNaively } from "./naiveReader";
-import { type TomlStatement, tomlStatements } from "./tomlStatements";
+import { LONGEST_KEY, type TomlStatement, tomlStatements } from "./tomlStatements";
 
 /** A providers profile in both readings: as TOML means it, and as the harness's own reader takes it. */
 export interface ProfileDocument extends SourceDocument {
@@ -27,6 +27,9 @@ export function readProfile(file: string): ProfileDocument {
 export function parseProfile(file: string, text: string): ProfileDocument {
   const value = parseToml(file, text);
   const statements = placed(text);
+  const long = statements.find(({ written }) => written.length > LONGEST_KEY);
+  if (long !== undefined)
+    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, long);
   const places = new Map<string, { key: Place; value: Place }>();
   for (const statement of statements) {
     const key = { line: statement.line, column: statement.column };
@@ -53,9 +56,12 @@ export function parseProfile(file: string, text: string): ProfileDocument {
   };
 }
 
+/** Deepest nesting of lists and inline tables that is read; a profile needs three levels. */
+const DEEPEST_NESTING = 100;
+
 function parseToml(file: string, text: string): unknown {
   try {
-    return parse(text);
+    return parse(text, { maxDepth: DEEPEST_NESTING });
   } catch (error) {
     if (!(error instanceof TomlError))
       throw new UnreadableInput(file, "no valid TOML: it is nested too deeply to be read");

@@ -130,8 +130,8 @@ function stringEnd(text: string, start: number): number {
   return at + 1;
 }
 
-/** No key of a profile is so long; the bound keeps the regular expression's stack small. */
-const LONGEST_KEY = 1000;
+/** Longest key or header, in characters, that is taken apart; no profile has one nearly as long. */
+export const LONGEST_KEY = 1000;
 
 function keyPath(written: string): string[] {
   if (written.length > LONGEST_KEY) return [written];

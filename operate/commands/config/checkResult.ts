@@ -29,9 +29,11 @@ export function reportCheck(
   process.exitCode = result.valid ? EXIT.fine : EXIT.faults;
 }
 
-/** The issues as a person reads them. */
+/** The issues as a person reads them. One without a line is not about the file, but about what lies over it. */
 export function issueLines(issues: readonly Fault[], file: string): string[] {
-  return issues.map((issue) => `${issue.severity}: ${faultLine(issue, file)}`);
+  return issues.map(
+    (issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`,
+  );
 }
 
 /** Runs a check; a file that can't be read is reported as a result too, so that a script finds one on stdout. */

@@ -7,9 +7,9 @@ import { replaceFile } from "../../../harness/files/replaceFile";
 import { harnessFile } from "../../../harness/harness";
 import { EXIT } from "../../exit";
 import { type Format, formatOption, printResult } from "../../output";
-import { type HarnessOptions, homeOption } from "./harnessOptions";
+import { type HarnessOptions, homeOption, prefixOption } from "./harnessOptions";
 
-type Options = Pick<HarnessOptions, "home"> & { config?: string; format: Format };
+type Options = HarnessOptions & { config?: string; format: Format };
 
 /** `serving config set analytics KEY VALUE`: writes one key of the session-analytics file. */
 export function setAnalyticsCommand(): Command {
@@ -21,12 +21,13 @@ export function setAnalyticsCommand(): Command {
       "--config <file>",
       "the file (default: the one in the harness's folder); it is made where there is none",
     )
+    .addOption(prefixOption())
     .addOption(homeOption())
     .addOption(formatOption())
     .addHelpText("after", "\nExample:\n  serving config set analytics judge.default.model qwen3-coder-next")
     .action((key: string, value: string, options: Options) => {
       const file = options.config ?? harnessFile(options.home, "analytics");
-      const result = setKey(readDocument(file), key, value);
+      const result = setKey(readDocument(file), key, value, options.prefix);
       if ("fault" in result) return report(options.format, file, key, false, [result.fault]);
       replaceFile(file, renderDocument(result.document));
       report(options.format, file, key, true, []);
