@@ -78,6 +78,9 @@ function tableAt(root: unknown, path: readonly string[]): Record<string, unknown
 
 /** Only the automation config is closed: here an unknown key is a warning, unless it could only be a secret. */
 function softened(fault: Fault): Fault {
+  // A key of digits only would be named as the number that it is.
+  if (fault.path.endsWith(".api_key_env") && fault.code === "wrong_type")
+    return { ...fault, message: "Expected the name of an environment variable, as text in double quotes." };
   if (fault.code !== "unknown_key") return fault;
   const key = fault.path.split(".").at(-1) ?? "";
   if (!namesASecret(key)) return { ...fault, severity: "warning" };

@@ -28,8 +28,13 @@ export function parseProfile(file: string, text: string): ProfileDocument {
   const value = parseToml(file, text);
   const statements = placed(text);
   const long = statements.find(({ written }) => written.length > LONGEST_KEY);
-  if (long !== undefined)
-    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, long);
+  if (long !== undefined) {
+    const { line, column } = long;
+    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, {
+      line,
+      column,
+    });
+  }
   const places = new Map<string, { key: Place; value: Place }>();
   for (const statement of statements) {
     const key = { line: statement.line, column: statement.column };

@@ -30,7 +30,7 @@ export function providerFaults(
     return [
       ...secretFaults(provider, report),
       ...healthcheckFaults(naive("healthcheck") ?? provider.healthcheck ?? "", report),
-      ...priceFaults(provider, report),
+      ...priceFaults(given, report),
       ...templateFaults(provider, report),
       ...typeFaults(provider, given, report),
     ];
@@ -101,16 +101,15 @@ function healthcheckFaults(command: string, report: Report): Fault[] {
   return [];
 }
 
-function priceFaults(provider: Partial<Provider>, report: Report): Fault[] {
-  const input = provider.price_usd_per_mtok_input !== undefined;
-  const output = provider.price_usd_per_mtok_output !== undefined;
-  if (input === output) return [];
-  const [given, missing] = input
+function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
+  const input = given.has("price_usd_per_mtok_input");
+  if (input === given.has("price_usd_per_mtok_output")) return [];
+  const [present, missing] = input
     ? (["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const)
     : (["price_usd_per_mtok_output", "price_usd_per_mtok_input"] as const);
   return [
     report(
-      given,
+      present,
       "one_price",
       `One price alone has no effect: the provider is metered only with \`${missing}\`, too.`,
     ),
