@@ -1,4 +1,5 @@
 import { type Place, UnreadableInput } from "./fault";
+import { jsonSyntaxErrorOffset } from "./jsonSyntax";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -25,9 +26,8 @@ export function parseJson(file: string, source: string): JsonDocument {
   let value: unknown;
   try {
     value = JSON.parse(text);
-  } catch (error) {
-    const offset = syntaxOffset(text, error);
-    throw new UnreadableInput(file, "is no valid JSON from here on", place(offset));
+  } catch {
+    throw new UnreadableInput(file, "is no valid JSON from here on", place(jsonSyntaxErrorOffset(text)));
   }
   const tooDeep = offsetBeyond(text, DEEPEST_NESTING);
   if (tooDeep !== undefined)
@@ -157,11 +157,4 @@ function placeFinder(text: string): (offset: number) => Place {
     }
     return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
   };
-}
-
-/** Where V8 stopped; its message says so in one of two ways, or nothing at the end of the text. */
-function syntaxOffset(text: string, error: unknown): number {
-  const message = error instanceof Error ? error.message : "";
-  const position = /at position (\d+)/.exec(message)?.[1];
-  return position === undefined ? text.trimEnd().length : Number(position);
 }

@@ -1,4 +1,4 @@
-import { dotted, type Fault } from "../../faults/fault";
+import { dotted, type Fault, inFileOrder } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { findKey } from "./keys";
@@ -14,12 +14,12 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
     : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map(softened);
   const ofSecrets = secretFaults(document, prefix);
   const secretPaths = new Set(ofSecrets.map(({ path }) => path));
-  return [
+  return inFileOrder([
     ...ofSchema.filter(({ path }) => !secretPaths.has(path)),
     ...ofSecrets,
     ...duplicateFaults(document),
     ...priceFaults(document),
-  ].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  ]);
 }
 
 function softened(fault: Fault): Fault {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { type Fault, hasErrors } from "../../faults/fault";
+import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
@@ -37,7 +37,7 @@ export function checkProfile(document: ProfileDocument): ProfileVerdict {
   ];
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
-  const faults = [...found, ...ofDialect].sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+  const faults = inFileOrder([...found, ...ofDialect]);
   if (hasErrors(faults)) return { faults };
   const known = providersProfileSchema.safeParse(withoutUnknown(document.value, issues));
   return known.success ? { faults, profile: known.data } : { faults };
