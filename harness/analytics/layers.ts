@@ -30,9 +30,12 @@ export function effectiveValues(
   return inSchemaOrder(merged);
 }
 
+let defaults: LayerValues | undefined;
+
 /** The defaults, from the only place that has them. */
-export function defaultLayer(): Map<string, unknown> {
-  return flatten(analyticsSchema.parse({}));
+export function defaultLayer(): LayerValues {
+  defaults ??= flatten(analyticsSchema.parse({}));
+  return defaults;
 }
 
 /** The keys that a document sets, by dotted name; keys that the schema does not know are passed over. */

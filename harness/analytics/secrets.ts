@@ -1,4 +1,4 @@
-import { holdsCredentials } from "../providers/secrets";
+import { holdsCredentials } from "../credentials";
 import { type ConcreteKey, findKey } from "./keys";
 
 /** What is shown in the place of a secret that is set. */

@@ -1,9 +1,10 @@
 import type { Fault } from "../../faults/fault";
 import { dotted } from "../../faults/fault";
 import { nearestKey } from "../../faults/nearestKey";
+import { holdsCredentials } from "../credentials";
 import type { ProfileDocument } from "./profile";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
-import { holdsBearerToken, holdsCredentials, looksLikeAKey } from "./secrets";
+import { holdsBearerToken, looksLikeAKey } from "./secrets";
 
 /** A provider as far as its values are right: a fault in one key must not hide those in others. */
 export interface PartialProvider {

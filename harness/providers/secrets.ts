@@ -28,11 +28,6 @@ export function looksLikeAKey(text: string): boolean {
   return /[a-z]/.test(text) || !text.includes("_");
 }
 
-/** `true` when a URL carries a user and password. */
-export function holdsCredentials(url: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]*@/i.test(url) || /[?&;]password=[^&;\s]/i.test(url);
-}
-
 /** `true` when a shell command holds a bearer token itself, not a `$VARIABLE`. */
 export function holdsBearerToken(command: string): boolean {
   return /(?:--oauth2-bearer[ =]+|\bbearer +)(?!["'\\]*[$<{])["'\\]*[A-Za-z0-9]/i.test(command);

@@ -39,7 +39,7 @@ describe("layers upon each other", () => {
         }
         expect(effective.size).toBe(names.length);
       }),
-      { numRuns: 300 },
+      { numRuns: 100 },
     );
   });
 

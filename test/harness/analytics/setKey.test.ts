@@ -81,7 +81,7 @@ describe("setting one key", () => {
         );
         expect([...flatten(document.value).keys()]).toEqual([key.name]);
       }),
-      { numRuns: 1000 },
+      { numRuns: 400 },
     );
   });
 });

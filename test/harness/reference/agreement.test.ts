@@ -86,7 +86,7 @@ describe("the JSON Schema of the session analytics", () => {
         const document = key.path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), given);
         expect(editor.safeParse(document).success).toBe(!refuses(schema, document));
       }),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     );
   });
 
@@ -126,7 +126,7 @@ describe("the JSON Schema of the providers profile", () => {
         const document = { providers: { p: { type: "cli", [key]: given } } };
         expect(editor.safeParse(document).success).toBe(!refuses(schema, document));
       }),
-      { numRuns: 1500 },
+      { numRuns: 600 },
     );
   });
 });
