@@ -12,22 +12,32 @@ export interface JsonDocument extends SourceDocument {
   readonly duplicates: readonly { path: readonly string[]; place: Place }[];
 }
 
+/** Python writes these where JSON has no number. */
+const PYTHON_NUMBERS = /(?<=[:[,]\s*)-?(?:Infinity|NaN)(?=\s*[,\]}])/g;
+
+/** What is let through besides JSON. */
+export interface JsonLeniency {
+  /** `NaN` and `Infinity`, as Python programs write them, are read as null. */
+  readonly pythonNumbers?: boolean;
+}
+
 /** Reads a JSON file. Throws `UnreadableInput` when it can't be read or is no JSON. */
-export function readJsonFile(file: string): JsonDocument {
-  return parseJson(file, readTextFile(file));
+export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDocument {
+  return parseJson(file, readTextFile(file), leniency);
 }
 
 /** Parses JSON text. Throws `UnreadableInput`, which never quotes the text. */
-export function parseJson(file: string, source: string): JsonDocument {
+export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
   if (text.trim() === "")
     throw new UnreadableInput(file, "the file is empty; it must hold one JSON document");
   const place = placeFinder(text);
   let value: unknown;
+  const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, "null") : text;
   try {
-    value = JSON.parse(text);
+    value = JSON.parse(json);
   } catch {
-    throw new UnreadableInput(file, "is no valid JSON from here on", place(jsonSyntaxErrorOffset(text)));
+    throw new UnreadableInput(file, "no valid JSON from here on", place(jsonSyntaxErrorOffset(json)));
   }
   const tooDeep = offsetBeyond(text, DEEPEST_NESTING);
   if (tooDeep !== undefined)
