@@ -17,7 +17,10 @@ const rate = () => z.number().min(0);
 /** One `[providers.<name>]` table. */
 export const providerSchema = z
   .strictObject({
-    type: z.enum(PROVIDER_TYPES).describe("How the harness talks to the provider.").meta({ example: "cli" }),
+    type: z
+      .enum(PROVIDER_TYPES)
+      .describe("How the harness talks to the provider.")
+      .meta({ examples: ["cli"] }),
     command: z
       .string()
       .optional()
@@ -26,7 +29,7 @@ export const providerSchema = z
           "request file and `{model}` the model's name. The harness parses stdout, so the tool's own chatter " +
           "must go to stderr or /dev/null.",
       )
-      .meta({ example: "codex exec --color never -s read-only - < {review_request} 2>/dev/null" }),
+      .meta({ examples: ["codex exec --color never -s read-only - < {review_request} 2>/dev/null"] }),
     conformance_command: z
       .string()
       .refine((text) => text.includes(REQUEST_PLACEHOLDER), {
@@ -37,11 +40,11 @@ export const providerSchema = z
         "Command that exercises a running application and judges whether it conforms. Declaring it is what makes " +
           "the provider a conformance evaluator; it must contain `{review_request}`.",
       )
-      .meta({ example: "app-evaluator --request {review_request}" }),
+      .meta({ examples: ["app-evaluator --request {review_request}"] }),
     timeout_sec: seconds()
       .default(300)
       .describe("Longest time that one invocation may take.")
-      .meta({ unit: "seconds", example: 600 }),
+      .meta({ unit: "seconds", examples: [600] }),
     healthcheck: z
       .string()
       .optional()
@@ -49,12 +52,12 @@ export const providerSchema = z
         "Shell command that exits with 0 when the provider can be reached. Pass a bearer token as " +
           "`curl --oauth2-bearer $VAR`: the harness keeps backslashes, so an escaped header never arrives whole.",
       )
-      .meta({ example: "curl -sf --oauth2-bearer $LOCAL_KEY http://127.0.0.1:8001/v1/models" }),
+      .meta({ examples: ["curl -sf --oauth2-bearer $LOCAL_KEY http://127.0.0.1:8001/v1/models"] }),
     model: z
       .string()
       .optional()
       .describe("Name of the model that is sent, or put in the place of `{model}`.")
-      .meta({ example: "qwen3-coder-next" }),
+      .meta({ examples: ["qwen3-coder-next"] }),
     base_url: z
       .string()
       .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, {
@@ -65,7 +68,7 @@ export const providerSchema = z
       .describe(
         "Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.",
       )
-      .meta({ example: "http://127.0.0.1:8001/v1" }),
+      .meta({ examples: ["http://127.0.0.1:8001/v1"] }),
     api_key_env: z
       .string()
       .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
@@ -76,7 +79,7 @@ export const providerSchema = z
         "Name of the environment variable that holds the API key, never the key. Export it where shells that " +
           "are not interactive see it, too.",
       )
-      .meta({ example: "LOCAL_KEY" }),
+      .meta({ examples: ["LOCAL_KEY"] }),
     host: z
       .string()
       .regex(/^[^\s/:]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/, {
@@ -92,7 +95,7 @@ export const providerSchema = z
         "Longest answer. A reasoning model spends part of it on hidden reasoning: leave it room, or set " +
           "`disable_thinking`.",
       )
-      .meta({ unit: "tokens", example: 8192 }),
+      .meta({ unit: "tokens", examples: [8192] }),
     temperature: z.number().min(0).default(0.1).describe("Sampling temperature that is sent."),
     disable_thinking: z
       .boolean()
@@ -102,23 +105,23 @@ export const providerSchema = z
           "`thinking.type=disabled`; a server that answers 400 to one of them is asked again without it. The " +
           "harness compares the text exactly: bare `true`, with no quotes and no comment behind it.",
       )
-      .meta({ example: true }),
+      .meta({ examples: [true] }),
     price_usd_per_mtok_input: rate()
       .optional()
       .describe(
         "Price of a million input tokens at the peak rate, without any cache hit. With both prices set the " +
           "provider is metered: the ledger is debited what was measured, not an estimate.",
       )
-      .meta({ unit: "USD per million tokens", example: 3 }),
+      .meta({ unit: "USD per million tokens", examples: [3] }),
     price_usd_per_mtok_output: rate()
       .optional()
       .describe("Price of a million output tokens at the peak rate. Counts only beside the input price.")
-      .meta({ unit: "USD per million tokens", example: 15 }),
+      .meta({ unit: "USD per million tokens", examples: [15] }),
     version: z
       .string()
       .optional()
       .describe("Free note that is recorded with the provider's fingerprint.")
-      .meta({ example: "codex-cli 0.147" }),
+      .meta({ examples: ["codex-cli 0.147"] }),
   })
   .describe("One reviewer, evaluator or judge.");
 
@@ -133,7 +136,13 @@ export const providersProfileSchema = z
     defaults: z
       .strictObject({
         peer_for: z
-          .record(z.string(), z.string().describe("Name of a declared provider.").meta({ example: "local" }))
+          .record(
+            z.string(),
+            z
+              .string()
+              .describe("Name of a declared provider.")
+              .meta({ examples: ["local"] }),
+          )
           .prefault({})
           .describe(
             'Who reviews whom when `--peer-review` names nobody: `peer_for.<subject> = "<provider>"`. Every ' +
@@ -146,7 +155,7 @@ export const providersProfileSchema = z
             z
               .array(z.string())
               .describe("Names of declared providers, in the order in which they are tried.")
-              .meta({ example: ["local", "ollama"] }),
+              .meta({ examples: [["local", "ollama"]] }),
           )
           .prefault({})
           .describe(
@@ -166,7 +175,7 @@ export const providersProfileSchema = z
             "Company name that is stamped into the headers of generated source files. Empty until the setup " +
               "asks for it.",
           )
-          .meta({ example: "Example Ltd" }),
+          .meta({ examples: ["Example Ltd"] }),
       })
       .prefault({})
       .describe("What is stamped into generated source files."),

@@ -75,7 +75,7 @@ function example(type: ProviderType, provider: JsonSchema): string[] {
     `# type = "${type}"`,
     ...keys.flatMap((key) => {
       const schema = provider.properties?.[key];
-      const value = key === "healthcheck" ? HEALTHCHECKS[type] : (schema?.example ?? schema?.default);
+      const value = key === "healthcheck" ? HEALTHCHECKS[type] : (schema?.examples?.[0] ?? schema?.default);
       return [...comment(schema?.description, "#   "), `# ${key} = ${toml(value)}`];
     }),
   ];

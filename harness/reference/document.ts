@@ -1,4 +1,5 @@
 import type { z } from "zod";
+import type { JsonSchema } from "../schema/jsonSchema";
 
 /** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
 export interface ReferenceDocument {
@@ -11,6 +12,8 @@ export interface ReferenceDocument {
   readonly intro: readonly string[];
   /** The schema whose keys the page lists. */
   readonly schema?: z.ZodType;
+  /** Puts the schema where it stands in the whole file, when the file holds more than what the schema describes. */
+  readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
   /** `false` where a key that the schema does not know is only worth a warning. */
   readonly closed?: boolean;
   /** What the harness's variables begin with, where keys have variables. */

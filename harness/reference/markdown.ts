@@ -1,5 +1,5 @@
 import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
-import { type SchemaKey, schemaKeys } from "../schema/schemaKeys";
+import { descriptionOf, type SchemaKey, schemaKeys } from "../schema/schemaKeys";
 import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceSection } from "./document";
 import { code, typeText } from "./typeText";
 
@@ -50,12 +50,14 @@ function isChild(block: readonly string[], key: readonly string[]): boolean {
 }
 
 function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
+  const forms = (schema.anyOf ?? schema.oneOf ?? []).map(typeText).filter((form) => form !== "block");
   const notes = [
+    forms.length === 0 ? undefined : `Instead of the block it may be ${forms.join(" or ")}.`,
     required ? "The block is required." : undefined,
     schema.variable === undefined ? undefined : `Variables: ${code(`${prefix}${schema.variable}`)}.`,
     defaultText(schema) === undefined ? undefined : `Default: ${defaultText(schema)}.`,
   ].filter((note) => note !== undefined);
-  return [[schema.description ?? "", ...notes].join(" ").trim()].filter((text) => text !== "");
+  return [[descriptionOf(schema), ...notes].join(" ").trim()].filter((text) => text !== "");
 }
 
 /** Keys are shown as they stand in their block, whose whole path is the heading. */
@@ -83,12 +85,15 @@ function defaultText(schema: JsonSchema): string | undefined {
   return schema.default === undefined ? undefined : code(schema.default);
 }
 
-function meaning({ description = "", example, refused, secret }: JsonSchema): string {
+function meaning(schema: JsonSchema): string {
+  const { examples = [], refused, secret } = schema;
   return [
     refused === undefined ? "" : `Refused: ${refused}`,
-    description,
+    descriptionOf(schema),
     secret === true ? "A secret: it is never shown." : "",
-    example === undefined ? "" : `Example: ${code(example)}`,
+    examples.length === 0
+      ? ""
+      : `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`,
   ]
     .filter((part) => part !== "")
     .join(" ");

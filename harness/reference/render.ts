@@ -17,8 +17,9 @@ function renderDocument(document: ReferenceDocument): ReferenceFile[] {
 /** The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through. */
 export function renderJsonSchema(document: ReferenceDocument): string {
   if (document.schema === undefined) throw new Error(`${document.name} has no schema`);
-  const whole = publishedSchema(jsonSchemaOf(document.schema), document.prefix ?? "");
-  const { $schema, ...rest } = document.closed === false ? openSchema(whole) : whole;
+  const published = publishedSchema(jsonSchemaOf(document.schema), document.prefix ?? "");
+  const { $schema, ...judged } = document.closed === false ? openSchema(published) : published;
+  const rest = document.wholeFile?.(judged) ?? judged;
   const $comment = `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;
   return `${JSON.stringify({ $schema, $comment, title: document.title, ...rest }, null, 2)}\n`;
 }

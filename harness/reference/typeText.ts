@@ -42,8 +42,8 @@ function range(schema: JsonSchema): string {
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
   const bounds = [
     minimum === undefined ? undefined : `at least ${minimum}`,
-    maximum === undefined ? undefined : `at most ${maximum}`,
     exclusiveMinimum === undefined ? undefined : `above ${exclusiveMinimum}`,
+    maximum === undefined ? undefined : `at most ${maximum}`,
     exclusiveMaximum === undefined ? undefined : `below ${exclusiveMaximum}`,
   ].filter((bound) => bound !== undefined);
   return bounds.length === 0 ? "" : `, ${bounds.join(", ")}`;

@@ -52,7 +52,7 @@ function tidy(node: JsonSchema): JsonSchema {
   return result;
 }
 
-/** What is published for editors: notes become words or examples, and our own keywords go. */
+/** What is published for editors: notes become words, and our own keywords go. */
 export function publishedSchema(node: JsonSchema, prefix: string): JsonSchema {
   const result = mapChildren(node, (child) => publishedSchema(child, prefix));
   const words = [
@@ -62,7 +62,6 @@ export function publishedSchema(node: JsonSchema, prefix: string): JsonSchema {
     node.refused === undefined ? undefined : `Refused: ${node.refused}`,
   ].filter((text) => text !== undefined);
   if (words.length > 0) result.description = words.join(" ");
-  if (node.example !== undefined) result.examples = [node.example];
   for (const note of KEY_NOTES) delete result[note];
   return result;
 }

@@ -1,13 +1,11 @@
 import type {} from "zod";
 
-/** What a schema may say of a key besides its description; the reference shows it and the layers use it. */
+/** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
 export interface KeyNotes {
   /** Unit of a number: `seconds`, `tokens`, `USD`. */
   unit?: string;
   /** Environment variable of the key, without the harness's prefix. */
   variable?: string;
-  /** A value worth copying, shown in the reference and in templates. */
-  example?: unknown;
   /** The value is a secret: it is refused in a file and never shown. */
   secret?: boolean;
   /** The key is known only to be refused; the text says why. */
@@ -20,7 +18,6 @@ export interface KeyNotes {
 export const KEY_NOTES: readonly (keyof KeyNotes)[] = [
   "unit",
   "variable",
-  "example",
   "secret",
   "refused",
   "placeholder",

@@ -45,3 +45,9 @@ function isBlock(node: JsonSchema): boolean {
     return true;
   return [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])].some(isBlock);
 }
+
+/** What a schema says of a key: its own description, else the first that one of its forms has. */
+export function descriptionOf(node: JsonSchema): string {
+  if (node.description !== undefined) return node.description;
+  return [...(node.anyOf ?? []), ...(node.oneOf ?? [])].map(descriptionOf).find((text) => text !== "") ?? "";
+}

@@ -19,7 +19,7 @@ export const analyticsSchema = z
         "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the " +
           "variable and never stands in the file.",
       )
-      .meta({ variable: "SA_DSN", example: "sqlite:////var/lib/hx/sessions.db" }),
+      .meta({ variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] }),
     kuzu_path: text()
       .describe("Folder of the knowledge graph; empty takes the harness's own.")
       .meta({ variable: "SA_KUZU_PATH" }),
@@ -53,7 +53,7 @@ export const analyticsSchema = z
       )
       .default([])
       .describe("Rules that tell which project a session belongs to when its folder is in no repository.")
-      .meta({ example: [{ match: "/work/shop", id: "shop" }] }),
+      .meta({ examples: [[{ match: "/work/shop", id: "shop" }]] }),
     pricing: pricingSchema,
     routing_evidence_roots: list([])
       .describe("Folders with the evidence that routing decisions rest on.")

@@ -9,11 +9,11 @@ const backend = () =>
       "Program that judges: `ollama`, `openai` for any server that speaks chat completions (vLLM does), or a " +
         "coding tool by its id.",
     )
-    .meta({ example: "openai" });
+    .meta({ examples: ["openai"] });
 const model = () =>
   text()
     .describe("Model that judges; empty takes the backend's own default.")
-    .meta({ example: "qwen3-coder-next" });
+    .meta({ examples: ["qwen3-coder-next"] });
 
 /** Embeddings of session texts, for the search of similar sessions. */
 export const embeddingSchema = z
@@ -28,7 +28,7 @@ export const embeddingSchema = z
       .meta({ unit: "characters" }),
     model: text()
       .describe("Embedding model; empty takes the backend's own default.")
-      .meta({ variable: "SA_EMBED_MODEL", example: "nomic-embed-text" }),
+      .meta({ variable: "SA_EMBED_MODEL", examples: ["nomic-embed-text"] }),
     ollama_url: url("http://localhost:11434").describe(
       "Address of the Ollama server that makes the embeddings.",
     ),
@@ -69,7 +69,7 @@ export const judgeSchema = z
     ollama_url: url("http://localhost:11434").describe("Address of the Ollama server that judges."),
     base_url: url("")
       .describe("Base URL of the server that judges when the backend speaks chat completions.")
-      .meta({ variable: "SA_JUDGE_BASE_URL", example: "http://127.0.0.1:8001/v1" }),
+      .meta({ variable: "SA_JUDGE_BASE_URL", examples: ["http://127.0.0.1:8001/v1"] }),
     api_key: text()
       .describe("Key for the judge's server. It comes from its variable and never stands in the file.")
       .meta({ variable: "SA_JUDGE_API_KEY", secret: true }),

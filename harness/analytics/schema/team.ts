@@ -6,7 +6,7 @@ const budget = (whose: string, variable: string) =>
     .union([z.literal(""), z.number().min(0)])
     .default("")
     .describe(`Budget of ${whose}; empty sets no limit.`)
-    .meta({ variable: `SA_BUDGET_${variable}`, unit: "USD", example: 50 });
+    .meta({ variable: `SA_BUDGET_${variable}`, unit: "USD", examples: [50] });
 
 /** What a team may spend, and when a session has run away. */
 export const teamSchema = z

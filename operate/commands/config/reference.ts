@@ -5,7 +5,7 @@ import { renderReference } from "../../../harness/reference/render";
 import { staleFiles } from "../../../harness/reference/stale";
 import { EXIT } from "../../exit";
 import { type Format, formatOption, printResult } from "../../output";
-import { projectRoot } from "../../projectRoot";
+import { projectFolder } from "../../stackFile";
 
 /** `serving config reference [--check]`: docs/reference, made from the schemas. */
 export function referenceCommand(): Command {
@@ -16,8 +16,8 @@ export function referenceCommand(): Command {
     .addOption(formatOption())
     .addHelpText("after", "\nExample:\n  serving config reference --check")
     .action(async (options: { check?: boolean; out?: string; format: Format }) => {
-      const { referenceDocuments } = await import("../../referenceDocuments");
-      const folder = options.out ?? join(projectRoot(), "docs", "reference");
+      const { referenceDocuments } = await import("../../reference/documents");
+      const folder = options.out ?? join(projectFolder(), "docs", "reference");
       const stale = staleFiles(folder, renderReference(referenceDocuments()));
       const names = stale.map(({ name }) => join(folder, name));
       if (options.check === true) {

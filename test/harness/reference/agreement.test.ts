@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
+import { parse as parseYaml } from "yaml";
 import { z } from "zod";
 import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
 import { setKey } from "../../../harness/analytics/setKey";
@@ -11,8 +12,8 @@ import type { ReferenceDocument } from "../../../harness/reference/document";
 import { renderJsonSchema, renderReference } from "../../../harness/reference/render";
 import { staleFiles } from "../../../harness/reference/stale";
 import { jsonSchemaOf } from "../../../harness/schema/jsonSchema";
-import { schemaKeys } from "../../../harness/schema/schemaKeys";
-import { referenceDocuments } from "../../../operate/referenceDocuments";
+import { descriptionOf, schemaKeys } from "../../../harness/schema/schemaKeys";
+import { referenceDocuments } from "../../../operate/reference/documents";
 
 const withSchema = referenceDocuments().flatMap((document) =>
   document.schema === undefined ? [] : [{ name: document.name, document, schema: document.schema }],
@@ -52,9 +53,29 @@ describe("docs/reference", () => {
 
   it.each(withSchema)("describes every key of $name", ({ schema }) => {
     const bare = schemaKeys(jsonSchemaOf(schema)).filter(
-      ({ schema: { description = "" } }) => description.length < 15,
+      ({ schema: node }) => descriptionOf(node).length < 15,
     );
     expect(bare.map(({ path }) => path.join("."))).toEqual([]);
+  });
+});
+
+describe("the JSON Schema of the stack file", () => {
+  const { published: editor } = named("stack-file");
+  const stackFile = () => parseYaml(readFileSync(join(__dirname, "../../../Pulumi.dgx.yaml"), "utf8"));
+
+  it("takes the project's own stack file as a whole", () => {
+    expect(editor.safeParse(stackFile()).error).toBeUndefined();
+  });
+
+  it.each([
+    ["an unknown key", { totalGib: 1 }],
+    ["text for a number", { totalGiB: "121.63" }],
+    ["a missing key", { totalGiB: undefined }],
+  ])("refuses %s", (_, change) => {
+    const file = stackFile();
+    const machines = file.config["local-serving:machines"];
+    Object.assign(machines.dgx, change);
+    expect(editor.safeParse(JSON.parse(JSON.stringify(file))).success).toBe(false);
   });
 });
 

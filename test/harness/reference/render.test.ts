@@ -15,7 +15,13 @@ const document: ReferenceDocument = {
     mode: z.enum(["a", "b", "c"]).describe("How."),
     inner: z
       .strictObject({
-        share: z.number().min(0).max(1).optional().describe("Part.").meta({ unit: "USD", example: 0.5 }),
+        share: z
+          .number()
+          .min(0)
+          .max(1)
+          .optional()
+          .describe("Part.")
+          .meta({ unit: "USD", examples: [0.5] }),
         old: z.never().optional().describe("Was once.").meta({ refused: "it does nothing." }),
       })
       .prefault({})

@@ -9,7 +9,7 @@ const schema = z.strictObject({
     .min(1)
     .default(80)
     .describe("TCP port.")
-    .meta({ unit: "number", variable: "PORT", example: 8080 }),
+    .meta({ unit: "number", variable: "PORT", examples: [8080] }),
   machines: z
     .record(z.string(), z.strictObject({ total: z.number().describe("Total.") }).describe("A machine."))
     .default({})
@@ -49,7 +49,7 @@ describe("the keys of a schema", () => {
       description: "TCP port.",
       unit: "number",
       variable: "PORT",
-      example: 8080,
+      examples: [8080],
     });
   });
 });
@@ -66,7 +66,7 @@ describe("a published JSON Schema", () => {
       examples: [8080],
     });
     expect(published.properties?.old?.description).toBe("Refused: it does nothing.");
-    expect(JSON.stringify(published)).not.toMatch(/"(unit|variable|example|secret|refused|placeholder)":/);
+    expect(JSON.stringify(published)).not.toMatch(/"(unit|variable|secret|refused|placeholder)":/);
   });
 
   it("is closed as the schema is, or open throughout", () => {

@@ -1,8 +1,0 @@
-import { analyticsReference } from "../harness/analytics/reference";
-import { providersReference } from "../harness/providers/reference";
-import type { ReferenceDocument } from "../harness/reference/document";
-
-/** Every page of docs/reference, in the order of its table of contents. A new page is one more line here. */
-export function referenceDocuments(): ReferenceDocument[] {
-  return [providersReference(), analyticsReference()];
-}
