@@ -99,7 +99,7 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
           remedy: "Write that value on one line.",
         }),
       ];
-    if (!differs(value, found.text)) return [];
+    if (!differs(value, found.text, isWhole(path))) return [];
     const cause = causeOfDifference(statement);
     const place = { line: statement.line, column: statement.valueColumn };
     const refusal = refusalOf(path, value, found.text);
@@ -159,10 +159,21 @@ function leaves(path: readonly string[], value: unknown): { path: readonly strin
 /** A number as a shell and jq take it. */
 const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function differs(value: unknown, text: string): boolean {
+const WHOLE_NUMBER = /^-?\d+$/;
+
+/** Whether a key takes whole numbers only: a shell, unlike TOML, does not take `300.0` or `3e2` for one. */
+function isWhole(path: readonly string[]): boolean {
+  const schema = providerSchema.shape[path.at(-1) as keyof typeof providerSchema.shape];
+  return path[0] === "providers" && schema?.safeParse(1).success && !schema.safeParse(1.5).success;
+}
+
+function differs(value: unknown, text: string, whole: boolean): boolean {
   if (typeof value === "string") return value !== text;
   if (typeof value === "boolean") return text !== String(value);
-  if (typeof value === "number") return !PLAIN_NUMBER.test(text) || Number(text) !== value;
+  if (typeof value === "number")
+    return (
+      !(whole && Number.isInteger(value) ? WHOLE_NUMBER : PLAIN_NUMBER).test(text) || Number(text) !== value
+    );
   if (Array.isArray(value)) return JSON.stringify(naiveList(text)) !== JSON.stringify(value);
   return false;
 }

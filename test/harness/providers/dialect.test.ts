@@ -73,6 +73,11 @@ describe("where the harness's reading parts from TOML's", () => {
     ["a tab behind the key", `${P}model\t= "m"`, [["providers.p.model", "dialect_key", "error", 2]]],
     ["a plus sign", `${P}timeout_sec = +300`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
     ["another base", `${P}timeout_sec = 0x10`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
+    [
+      "a whole number with a fraction of zero",
+      `${P}timeout_sec = 300.0`,
+      [["providers.p.timeout_sec", "dialect_number", "error", 2]],
+    ],
     ["an exponent is a number to both", `${P}temperature = 1e-1`, []],
     [
       "a list over several lines",
