@@ -29,6 +29,11 @@ export function hasErrors(faults: readonly Fault[]): boolean {
   return faults.some((fault) => fault.severity === "error");
 }
 
+/** Faults in the order in which a reader of the file meets them; those without a place come first. */
+export function inFileOrder(faults: readonly Fault[]): Fault[] {
+  return [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+}
+
 /** One line a person can read: `Pulumi.dgx.yaml:12:7 machines.dgx.total: Unknown key ...`. */
 export function faultLine(fault: Fault, file?: string): string {
   const place = fault.line === undefined ? "" : `:${fault.line}:${fault.column ?? 1}`;

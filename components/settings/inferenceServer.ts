@@ -181,7 +181,7 @@ export const inferenceServer = z
         "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
       ),
     environment: z
-      .record(variableName(), z.string())
+      .record(variableName(), z.string().describe("Value of this variable, as text."))
       .default({})
       .describe("Further environment variables. No secrets: a value stands in the plan and in the state."),
     huggingFaceTokenVariable: variableName()

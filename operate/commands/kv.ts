@@ -98,7 +98,7 @@ export function kvCommand(): Command {
 
 function run(options: Options): void {
   try {
-    const document = readJsonFile(options.config);
+    const document = readJsonFile(options.config, { pythonNumbers: true });
     const plan = kvPlan(modelShape(document.value, document), engineOf(options), options.available);
     const agents = AGENT_ENVELOPES.map((promptTokens) =>
       admission(plan, { promptTokens, maxTokens: options.maxTokens }),

@@ -197,12 +197,12 @@ describe("exit code 2: wrong use, or a file that can't be read", () => {
     [
       "no JSON",
       ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"],
-      "comma.json: no valid JSON",
+      "comma.json:1:9: no valid JSON",
     ],
     [
       "an empty file",
       ["--config", file("empty.json", ""), "--available", "1GiB"],
-      "empty.json: no valid JSON",
+      "empty.json: the file is empty",
     ],
     ["no config", ["--available", "1GiB"], "required option '--config <file>' not specified"],
     ["no size", ["--config", DENSE], "required option '--available <size>' not specified"],

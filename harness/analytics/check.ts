@@ -1,0 +1,80 @@
+import { dotted, type Fault, inFileOrder } from "../../faults/fault";
+import type { JsonDocument } from "../../faults/jsonDocument";
+import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { findKey } from "./keys";
+import { defaultLayer, flatten } from "./layers";
+import { analyticsSchema } from "./schema";
+import { mentionsCredentials, secretRemedy } from "./secrets";
+
+/** All that is wrong with a session-analytics file. Keys that the schema does not know are warnings. */
+export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
+  const read = analyticsSchema.safeParse(document.value);
+  const ofSchema = read.success
+    ? []
+    : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map(softened);
+  const ofSecrets = secretFaults(document, prefix);
+  const secretPaths = new Set(ofSecrets.map(({ path }) => path));
+  return inFileOrder([
+    ...ofSchema.filter(({ path }) => !secretPaths.has(path)),
+    ...ofSecrets,
+    ...duplicateFaults(document),
+    ...priceFaults(document),
+  ]);
+}
+
+function softened(fault: Fault): Fault {
+  return fault.code === "unknown_key" ? { ...fault, severity: "warning" } : fault;
+}
+
+function secretFaults(document: JsonDocument, prefix: string): Fault[] {
+  const faults: Fault[] = [];
+  for (const [name, value] of flatten(document.value)) {
+    const key = findKey(name);
+    if (key === undefined || value === "") continue;
+    if (!key.secret && !mentionsCredentials(value)) continue;
+    faults.push({
+      path: name,
+      code: "secret_in_file",
+      message: `This value (not shown) may not stand in a file. ${secretRemedy(key, prefix)}`,
+      severity: "error",
+      ...document.locate(key.path),
+    });
+  }
+  return faults;
+}
+
+function duplicateFaults(document: JsonDocument): Fault[] {
+  return document.duplicates.map(({ path, place }) => ({
+    path: dotted(path),
+    code: "duplicate_key",
+    message: "This key is given twice; only the later one would count.",
+    severity: "error",
+    ...place,
+  }));
+}
+
+const RATES = ["input", "output", "cache_read", "cache_write"] as const;
+
+/** A price that is missing must not pass for zero, so a model with a part of its prices is pointed out. */
+function priceFaults(document: JsonDocument): Fault[] {
+  const models = valueAt(document.value, ["pricing", "models"]);
+  if (typeof models !== "object" || models === null) return [];
+  const defaults = defaultLayer();
+  return Object.keys(models).flatMap((id): Fault[] => {
+    const path = ["pricing", "models", id];
+    const missing = RATES.filter(
+      (rate) => valueAt(models, [id, rate]) === undefined && !defaults.has(dotted([...path, rate])),
+    );
+    if (missing.length === 0) return [];
+    const message = `No ${missing.map((rate) => `\`${rate}\``).join(", ")}: sessions of this model would have no cost.`;
+    return [
+      {
+        path: dotted(path),
+        code: "incomplete_price",
+        message,
+        severity: "warning",
+        ...document.locate(path),
+      },
+    ];
+  });
+}

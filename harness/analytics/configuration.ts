@@ -1,0 +1,125 @@
+import { type Fault, UnreadableInput } from "../../faults/fault";
+import type { JsonDocument } from "../../faults/jsonDocument";
+import { nearestKey } from "../../faults/nearestKey";
+import { checkAnalyticsFile } from "./check";
+import { analyticsKeys, type ConcreteKey, findKey } from "./keys";
+import { defaultLayer, type EffectiveValue, effectiveValues, flatten } from "./layers";
+import { mentionsCredentials, secretRemedy, shown } from "./secrets";
+import { valueFromText } from "./textValue";
+import { readVariables, selectJudgeBlock, type Variables } from "./variables";
+
+/** Everything that the session-analytics config is made of. */
+export interface AnalyticsSources {
+  readonly prefix: string;
+  /** The user's file; `undefined` where there is none. */
+  readonly document: JsonDocument | undefined;
+  /** Variables of the repository's `.env`, and the file's name for messages. */
+  readonly dotenv: { readonly file: string; readonly variables: Variables } | undefined;
+  readonly environment: Variables;
+  /** Arguments `KEY=VALUE`, already parted. */
+  readonly settings: readonly { readonly key: string; readonly value: string }[];
+}
+
+/** The effective config, secrets included: only `shownValues` may leave the process. */
+export interface AnalyticsConfiguration {
+  readonly values: ReadonlyMap<string, EffectiveValue>;
+  readonly faults: readonly Fault[];
+}
+
+/** Lays the layers upon each other and gathers all that is wrong in any of them. A wrong value is not set. */
+export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfiguration {
+  const { prefix, document } = sources;
+  if (document !== undefined && (typeof document.value !== "object" || document.value === null))
+    throw new UnreadableInput(document.file, "holds no JSON object");
+  const ofFile = document === undefined ? [] : checkAnalyticsFile(document, prefix);
+  const wrong = spoiled(ofFile);
+  const defaults = defaultLayer();
+  const file = new Map([...flatten(document?.value ?? {})].filter(([name]) => !wrong.has(name)));
+  const tools = [...defaults.keys(), ...file.keys()].flatMap((name) =>
+    name.startsWith("sources.") ? [name.slice("sources.".length)] : [],
+  );
+  const dotenv = readVariables(sources.dotenv?.variables ?? {}, sources.dotenv?.file ?? "", prefix, tools);
+  const env = readVariables(sources.environment, "environment", prefix, tools);
+  selectJudgeBlock(dotenv.values, env.values);
+  const cli = readSettings(sources.settings, prefix);
+  return {
+    values: effectiveValues({
+      default: defaults,
+      file,
+      dotenv: dotenv.values,
+      env: env.values,
+      cli: cli.values,
+    }),
+    faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults],
+  };
+}
+
+/** The effective values as they may be shown. */
+export function shownValues(configuration: AnalyticsConfiguration): Record<string, EffectiveValue> {
+  return Object.fromEntries(
+    [...configuration.values].map(([name, { value, layer }]) => [name, { value: shown(name, value), layer }]),
+  );
+}
+
+/** The paths with a fault and those above them: a fault at a list's item or within a record spoils the whole key. */
+function spoiled(faults: readonly Fault[]): Set<string> {
+  const paths = new Set<string>();
+  for (const { path, severity } of faults) {
+    if (severity !== "error") continue;
+    for (let end = path.length; end > 0; end = path.lastIndexOf(".", end - 1)) paths.add(path.slice(0, end));
+  }
+  return paths;
+}
+
+function readSettings(
+  settings: AnalyticsSources["settings"],
+  prefix: string,
+): {
+  values: Map<string, unknown>;
+  faults: Fault[];
+} {
+  const values = new Map<string, unknown>();
+  const faults: Fault[] = [];
+  for (const { key: name, value: text } of settings) {
+    const key = findKey(name);
+    const refusal = key === undefined ? unknownKey(name) : (fileOnly(key) ?? secretText(key, text, prefix));
+    if (key === undefined || refusal !== undefined) {
+      if (refusal !== undefined) faults.push(refusal);
+      continue;
+    }
+    const read = valueFromText(key, text);
+    if ("wrong" in read) faults.push(settingFault(name, "wrong_value", `\`${name}\`: ${read.wrong}.`));
+    else values.set(key.name, read.value);
+  }
+  return { values, faults };
+}
+
+/** Why there is no such key, with the nearest one. */
+export function unknownKey(name: string): Fault {
+  const near = nearestKey(
+    name,
+    analyticsKeys().map(({ pattern }) => pattern.join(".")),
+  );
+  const hint = near === undefined ? "See `serving config show analytics`." : `Did you mean \`${near}\`?`;
+  return settingFault(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
+}
+
+/** Why a secret is taken neither from an argument nor into the file; `undefined` when it is none. */
+export function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
+  if (!key.secret && !mentionsCredentials(text)) return undefined;
+  if (key.secret && text === "") return undefined;
+  const message =
+    `\`${key.name}\`: ${secretRemedy(key, prefix)} ` +
+    "A command line is seen by others, and a file is kept.";
+  return settingFault(key.name, "secret", message);
+}
+
+function fileOnly(key: ConcreteKey): Fault | undefined {
+  if (key.variable !== undefined) return undefined;
+  const message = `\`${key.name}\` has no variable, so it is set in the file only: \`serving config set analytics\`.`;
+  return settingFault(key.name, "file_only", message);
+}
+
+function settingFault(path: string, code: string, message: string): Fault {
+  return { path, code, message, severity: "error" };
+}

@@ -1,0 +1,125 @@
+import type { z } from "zod";
+import { schemasAt } from "../../faults/schemaFaults";
+import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
+import { schemaKeys } from "../schema/schemaKeys";
+import { analyticsSchema } from "./schema";
+
+/** What a key holds, which says how text becomes its value. */
+export type Kind = "text" | "integer" | "number" | "number-or-empty" | "list" | "records";
+
+/** One key of the session-analytics config; in maps with free ids it stands for all of them. */
+export interface AnalyticsKey {
+  /** The parts of its path; a free id stands as `<name>`. */
+  readonly pattern: readonly string[];
+  readonly kind: Kind;
+  /** Variable without the harness's prefix; `undefined` where the key is set in the file only. */
+  readonly variable: string | undefined;
+  readonly secret: boolean;
+}
+
+/** A key with its free id filled in. */
+export interface ConcreteKey extends AnalyticsKey {
+  readonly path: readonly string[];
+  /** The path in one piece, as commands and messages show it. */
+  readonly name: string;
+}
+
+/** Keys for people and editors, which set nothing. */
+const REMARKS = new Set(["$schema", "_comment"]);
+
+let known: AnalyticsKey[] | undefined;
+
+/** Every key that holds a value, in the order of the schema. */
+export function analyticsKeys(): readonly AnalyticsKey[] {
+  known ??= schemaKeys(jsonSchemaOf(analyticsSchema))
+    .filter(
+      ({ path, block }) => !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")),
+    )
+    .map(({ path, schema }) => ({
+      pattern: path,
+      kind: kindOf(schema),
+      variable: schema.variable,
+      secret: schema.secret === true,
+    }));
+  return known;
+}
+
+/** The key of a dotted name; ids with dots in them are understood (`pricing.models.gpt-4.1.input`). */
+export function findKey(name: string): ConcreteKey | undefined {
+  const { plain, open } = lookup();
+  const fixed = plain.get(name);
+  if (fixed !== undefined) return concrete(fixed);
+  for (const { before, after, key } of open) {
+    const idLength = name.length - before.length - after.length;
+    if (idLength <= 0 || !name.startsWith(before) || !name.endsWith(after)) continue;
+    const id = name.slice(before.length, before.length + idLength);
+    if (id !== "__proto__") return concrete(key, id);
+  }
+  return undefined;
+}
+
+interface Lookup {
+  /** Keys without a free id, by name. */
+  readonly plain: ReadonlyMap<string, AnalyticsKey>;
+  /** Keys with one: what stands before and behind it. */
+  readonly open: readonly { before: string; after: string; key: AnalyticsKey }[];
+}
+
+let lookups: Lookup | undefined;
+
+function lookup(): Lookup {
+  lookups ??= {
+    plain: new Map(
+      analyticsKeys().flatMap((key) => (key.pattern.some(isFree) ? [] : [[key.pattern.join("."), key]])),
+    ),
+    open: analyticsKeys().flatMap((key) => {
+      const free = key.pattern.findIndex(isFree);
+      if (free === -1) return [];
+      const before = `${key.pattern.slice(0, free).join(".")}.`;
+      const after = key.pattern
+        .slice(free + 1)
+        .map((part) => `.${part}`)
+        .join("");
+      return [{ before, after, key }];
+    }),
+  };
+  return lookups;
+}
+
+/** The key with its free id filled in; an id of a tool has a variable of its own. */
+export function concrete(key: AnalyticsKey, id = ""): ConcreteKey {
+  const path = key.pattern.map((part) => (isFree(part) ? id : part));
+  const variable = key.pattern[0] === "sources" ? sourceVariable(id) : key.variable;
+  return { ...key, path, name: path.join("."), variable };
+}
+
+/** What the variables of tools' session folders begin with, behind the harness's prefix. */
+export const SOURCE_VARIABLE = "SA_SOURCE_";
+
+function sourceVariable(tool: string): string {
+  return `${SOURCE_VARIABLE}${tool.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
+}
+
+/** The tool that a variable names when no known one fits: underscores stand for dashes. */
+export function toolOfVariable(variable: string): string {
+  return variable.slice(SOURCE_VARIABLE.length).toLowerCase().replaceAll("_", "-");
+}
+
+/** Whether a part of a pattern stands for a free id. */
+export function isFree(part: string): boolean {
+  return part.startsWith("<");
+}
+
+/** What the schema says of a value at a key: its complaints, none when it is right. */
+export function complaints(key: ConcreteKey, value: unknown): string[] {
+  const [schema] = schemasAt(analyticsSchema, key.path) as (z.ZodType | undefined)[];
+  const read = schema?.safeParse(value);
+  return read === undefined || read.success ? [] : read.error.issues.map(({ message }) => message);
+}
+
+function kindOf(schema: JsonSchema): Kind {
+  if (schema.anyOf?.some(({ type }) => type === "number") === true) return "number-or-empty";
+  if (schema.type === "integer" || schema.type === "number") return schema.type;
+  if (schema.type === "array") return schema.items?.type === "string" ? "list" : "records";
+  return "text";
+}

@@ -1,0 +1,70 @@
+import { z } from "zod";
+import { calibrationSchema } from "./calibration";
+import { embeddingSchema, judgeSchema } from "./models";
+import { pricingSchema } from "./pricing";
+import { autoBuildSchema, sessionsSchema, similaritySchema, sourcesSchema } from "./sessions";
+import { teamSchema } from "./team";
+import { list, text } from "./values";
+
+/** The session-analytics file. The only home of its keys' defaults; order is the order in which they are shown. */
+export const analyticsSchema = z
+  .strictObject({
+    $schema: z.string().optional().describe("JSON Schema of this file, for editors. It sets nothing."),
+    _comment: z
+      .union([z.string(), z.array(z.string())])
+      .optional()
+      .describe("A remark for people, since JSON has no comments. It sets nothing."),
+    dsn: text()
+      .describe(
+        "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the " +
+          "variable and never stands in the file.",
+      )
+      .meta({ variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] }),
+    kuzu_path: text()
+      .describe("Folder of the knowledge graph; empty takes the harness's own.")
+      .meta({ variable: "SA_KUZU_PATH" }),
+    benchmark_runs_root: text()
+      .describe("Folder in which the runs of benchmarks are; empty for none.")
+      .meta({ variable: "SA_BENCHMARK_RUNS_ROOT" }),
+    redaction_mode: z
+      .string()
+      .default("code")
+      .describe(
+        "What is taken out of sessions before they are kept or judged: `code` takes out code and secrets, " +
+          "`metadata-only` all text, `none` nothing.",
+      )
+      .meta({ variable: "SA_REDACTION" }),
+    embedding: embeddingSchema,
+    judge: judgeSchema,
+    sources: sourcesSchema,
+    sessions: sessionsSchema,
+    similarity: similaritySchema,
+    team: teamSchema,
+    auto_build: autoBuildSchema,
+    project_ids: z
+      .array(
+        z.union([
+          z.string(),
+          z.looseObject({
+            match: z.string().min(1).describe("Text that a session's folder holds."),
+            id: z.string().min(1).describe("Project that such a session belongs to."),
+          }),
+        ]),
+      )
+      .default([])
+      .describe("Rules that tell which project a session belongs to when its folder is in no repository.")
+      .meta({ examples: [[{ match: "/work/shop", id: "shop" }]] }),
+    pricing: pricingSchema,
+    routing_evidence_roots: list([])
+      .describe("Folders with the evidence that routing decisions rest on.")
+      .meta({ variable: "SA_ROUTING_EVIDENCE_ROOTS" }),
+    routing_calibration: calibrationSchema,
+  })
+  .describe("What the harness learns from sessions: where they are, who judges them, what they cost.");
+
+/** Variables that the harness reads directly and that belong to no key, without the harness's prefix. */
+export const KEYLESS_VARIABLES = {
+  SA_DB: "Database file that takes the place of the configured one.",
+  SA_TEAM_ALIASES: "Other names under which the team's developers commit.",
+  DEVELOPER_ID: "Who the sessions of this machine belong to.",
+} as const;

@@ -1,0 +1,47 @@
+import type { Fault } from "../../faults/fault";
+import { secretText, unknownKey } from "./configuration";
+import { findKey } from "./keys";
+import { valueFromText } from "./textValue";
+
+/** A document with one key set, or why that is refused. */
+export type SetResult = { readonly document: Record<string, unknown> } | { readonly fault: Fault };
+
+/** Sets one key of a session-analytics document, typed as the schema wants it; other keys keep their order. */
+export function setKey(
+  document: Readonly<Record<string, unknown>>,
+  name: string,
+  text: string,
+  prefix: string,
+): SetResult {
+  const key = findKey(name);
+  if (key === undefined) return { fault: unknownKey(name) };
+  const secret = secretText(key, text, prefix);
+  if (secret !== undefined) return { fault: secret };
+  const read = valueFromText(key, text);
+  if ("wrong" in read)
+    return {
+      fault: { path: name, code: "wrong_value", message: `\`${name}\`: ${read.wrong}.`, severity: "error" },
+    };
+  const copy = structuredClone(document) as Record<string, unknown>;
+  let at = copy;
+  for (const step of key.path.slice(0, -1)) {
+    const inner = Object.hasOwn(at, step) ? at[step] : undefined;
+    if (typeof inner === "object" && inner !== null && !Array.isArray(inner))
+      at = inner as Record<string, unknown>;
+    else if (inner === undefined) {
+      const made: Record<string, unknown> = {};
+      at[step] = made;
+      at = made;
+    } else {
+      const message = `\`${step}\` holds no map in this file, so nothing can be set in it.`;
+      return { fault: { path: name, code: "wrong_type", message, severity: "error" } };
+    }
+  }
+  at[key.path.at(-1) ?? ""] = read.value;
+  return { document: copy };
+}
+
+/** How the file is written: two spaces, a newline at its end. */
+export function renderDocument(document: unknown): string {
+  return `${JSON.stringify(document, null, 2)}\n`;
+}

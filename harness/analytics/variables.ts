@@ -1,0 +1,101 @@
+import type { Fault } from "../../faults/fault";
+import { nearestKey } from "../../faults/nearestKey";
+import {
+  analyticsKeys,
+  type ConcreteKey,
+  concrete,
+  findKey,
+  isFree,
+  SOURCE_VARIABLE,
+  toolOfVariable,
+} from "./keys";
+import { KEYLESS_VARIABLES } from "./schema";
+import { valueFromText } from "./textValue";
+
+/** Variables by name, as an environment or a `.env` file holds them. */
+export type Variables = Readonly<Record<string, string | undefined>>;
+
+/** What variables set, and what is wrong with them. */
+export interface VariableReading {
+  /** Values by dotted key; those of variables that belong to no key by the variable's name. */
+  readonly values: Map<string, unknown>;
+  readonly faults: Fault[];
+}
+
+/**
+ * Reads the variables of one layer. `tools` are the ids that other layers know under `sources`: their variables are
+ * told from them. An empty variable counts as not set.
+ */
+export function readVariables(
+  variables: Variables,
+  where: string,
+  prefix: string,
+  tools: readonly string[],
+): VariableReading {
+  const values = new Map<string, unknown>();
+  const faults: Fault[] = [];
+  const byVariable = new Map(keysWithVariables(tools).map((key) => [`${prefix}${key.variable}`, key]));
+  for (const name of Object.keys(variables).sort()) {
+    const text = variables[name];
+    if (text === undefined || text === "" || !name.startsWith(prefix)) continue;
+    const plain = name.slice(prefix.length);
+    if (Object.hasOwn(KEYLESS_VARIABLES, plain)) {
+      values.set(name, text);
+      continue;
+    }
+    const key = byVariable.get(name) ?? unknownTool(plain);
+    if (key === undefined) {
+      if (plain.startsWith("SA_")) faults.push(unknownVariable(name, where, [...byVariable.keys()]));
+      continue;
+    }
+    const read = valueFromText(key, text);
+    if ("wrong" in read) faults.push(wrongVariable(key, name, where, read.wrong));
+    else values.set(key.name, read.value);
+  }
+  return { values, faults };
+}
+
+/**
+ * The variables of the default judge select its whole block: a backend from a variable never goes with a model from
+ * the file, which is one of another backend. Returns the model's value where it must be emptied, and in which layer.
+ */
+export function selectJudgeBlock(dotenv: Map<string, unknown>, env: Map<string, unknown>): void {
+  const backend = "judge.default.backend";
+  const model = "judge.default.model";
+  const selecting = env.has(backend) ? env : dotenv.has(backend) ? dotenv : undefined;
+  if (selecting !== undefined && !env.has(model) && !dotenv.has(model)) selecting.set(model, "");
+}
+
+function keysWithVariables(tools: readonly string[]): ConcreteKey[] {
+  return analyticsKeys().flatMap((key) => {
+    if (key.pattern.some(isFree))
+      return key.pattern[0] === "sources" ? tools.map((id) => concrete(key, id)) : [];
+    return key.variable === undefined ? [] : [concrete(key)];
+  });
+}
+
+/** A folder for a tool that no layer has named yet. */
+function unknownTool(plain: string): ConcreteKey | undefined {
+  if (!plain.startsWith(SOURCE_VARIABLE) || plain.length === SOURCE_VARIABLE.length) return undefined;
+  return findKey(`sources.${toolOfVariable(plain)}`);
+}
+
+function unknownVariable(name: string, where: string, known: readonly string[]): Fault {
+  const near = nearestKey(name, known);
+  const hint = near === undefined ? "It sets nothing." : `Did you mean \`${near}\`?`;
+  return {
+    path: "",
+    code: "unknown_variable",
+    message: `The variable \`${name}\` (${where}) belongs to no key. ${hint}`,
+    severity: "warning",
+  };
+}
+
+function wrongVariable(key: ConcreteKey, variable: string, where: string, why: string): Fault {
+  return {
+    path: key.name,
+    code: "wrong_variable",
+    message: `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}.`,
+    severity: "error",
+  };
+}

@@ -1,0 +1,31 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
+
+/** The harness that reads our files, as the specification's neutral stand-ins name it. */
+export interface Harness {
+  /** What the harness's environment variables begin with, the underscore included. */
+  readonly prefix: string;
+  /** The harness's per-user folder; a leading `~` is the user's home. */
+  readonly home: string;
+}
+
+/** The stand-ins of the specification; a real harness has its own prefix and home. */
+export const DEFAULT_HARNESS: Harness = { prefix: "HX_", home: "~/.hx" };
+
+/** Names of the files in the harness's home. */
+export const HARNESS_FILES = {
+  providers: "providers.toml",
+  analytics: "session-analytics.json",
+} as const;
+
+/** A prefix is the start of a variable's name. */
+export const PREFIX_FORM = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** The path of one of the harness's files, with `~` made the user's home. */
+export function harnessFile(home: string, name: keyof typeof HARNESS_FILES): string {
+  return join(expandHome(home), HARNESS_FILES[name]);
+}
+
+function expandHome(path: string): string {
+  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
+}

@@ -1,0 +1,165 @@
+import type { Provider } from "./schema";
+import { BOTH_SWITCHES, nextSwitches, SWITCH_FIELDS, type ThinkingSwitch } from "./thinkingSwitches";
+
+/** How a probe ended; `detail` and `fix` never hold a key, a command or what a server sent. */
+export interface ProbeResult {
+  readonly name: string;
+  readonly status: "pass" | "fail" | "skip";
+  readonly detail: string;
+  /** What to do about it; empty when there is nothing to do. */
+  readonly fix: string;
+}
+
+/** Tokens of the answer: enough to see one, few enough to cost nothing. */
+const PROBE_TOKENS = 16;
+
+/** Most bytes of an answer that are read; a tiny request has a tiny answer. */
+const LARGEST_ANSWER_BYTES = 1024 * 1024;
+
+/** Sends one tiny chat request to an openai-compatible provider, with both switches that turn hidden reasoning off. */
+export async function chatProbe(
+  name: string,
+  provider: Provider,
+  env: NodeJS.ProcessEnv,
+  timeoutSec: number,
+): Promise<ProbeResult> {
+  const result = (status: ProbeResult["status"], detail: string, fix = ""): ProbeResult => ({
+    name: `${name}: chat request`,
+    status,
+    detail,
+    fix,
+  });
+  if (!provider.base_url || !provider.model)
+    return result("skip", "no base_url or no model", "Set `base_url` and `model`.");
+  const key = provider.api_key_env === undefined ? undefined : env[provider.api_key_env];
+  if (provider.api_key_env !== undefined && !key)
+    return result(
+      "fail",
+      `the variable ${provider.api_key_env} is not set`,
+      "Export it where shells that are not interactive see it, too; a server that ignores keys takes any text.",
+    );
+  const refused: (readonly ThinkingSwitch[])[] = [];
+  let switches: readonly ThinkingSwitch[] | undefined = BOTH_SWITCHES;
+  while (switches !== undefined) {
+    const answer = await ask(provider, switches, key, timeoutSec);
+    if (answer.kind === "failure") return result("fail", answer.detail, answer.fix);
+    if (answer.status !== 400) return judged(answer, switches, result);
+    refused.push(switches);
+    switches = nextSwitches(refused, answer.text);
+  }
+  return result(
+    "fail",
+    "the server answers 400, with and without the switches that turn hidden reasoning off",
+    "Check `model` and `max_tokens` against the server's log: the prompt and max_tokens must fit its context.",
+  );
+}
+
+type Answer =
+  | { readonly kind: "answer"; readonly status: number; readonly text: string }
+  | { readonly kind: "failure"; readonly detail: string; readonly fix: string };
+
+async function ask(
+  provider: Provider,
+  switches: readonly ThinkingSwitch[],
+  key: string | undefined,
+  timeoutSec: number,
+): Promise<Answer> {
+  const body = {
+    model: provider.model,
+    messages: [{ role: "user", content: "Answer with the word OK." }],
+    max_tokens: Math.min(PROBE_TOKENS, provider.max_tokens),
+    temperature: provider.temperature,
+    ...Object.assign({}, ...switches.map((name) => SWITCH_FIELDS[name])),
+  };
+  try {
+    const response = await fetch(`${provider.base_url}/chat/completions`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      },
+      body: JSON.stringify(body),
+      // A redirect could carry the key to another host.
+      redirect: "error",
+      signal: AbortSignal.timeout(timeoutSec * 1000),
+    });
+    return { kind: "answer", status: response.status, text: await boundedText(response) };
+  } catch (error) {
+    if (error instanceof Error && error.name === "TimeoutError")
+      return {
+        kind: "failure",
+        detail: `no answer within ${timeoutSec} s`,
+        fix: "Is the model still loading? Ask again once the server answers `/v1/models`.",
+      };
+    return {
+      kind: "failure",
+      detail: `no connection (${reasonOf(error)})`,
+      fix: "Check that the server runs and that `base_url` names its host and port.",
+    };
+  }
+}
+
+async function boundedText(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let total = 0;
+  if (response.body === null) return "";
+  for await (const chunk of response.body) {
+    total += chunk.byteLength;
+    if (total > LARGEST_ANSWER_BYTES) break;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}
+
+function judged(
+  answer: { readonly status: number; readonly text: string },
+  switches: readonly ThinkingSwitch[],
+  result: (status: ProbeResult["status"], detail: string, fix?: string) => ProbeResult,
+): ProbeResult {
+  if (answer.status === 401 || answer.status === 403)
+    return result(
+      "fail",
+      `the server refuses the key (HTTP ${answer.status})`,
+      "Check `api_key_env` and its value.",
+    );
+  if (answer.status === 404)
+    return result(
+      "fail",
+      "HTTP 404",
+      "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
+    );
+  if (answer.status < 200 || answer.status > 299)
+    return result("fail", `HTTP ${answer.status}`, "See the server's log.");
+  if (!holdsMessage(answer.text))
+    return result(
+      "fail",
+      "the answer holds no `choices[0].message`",
+      "Is `base_url` a chat-completions API?",
+    );
+  return result("pass", `answered; ${acceptedSwitches(switches)}`);
+}
+
+function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
+  const field = { chat_template: "chat_template_kwargs.enable_thinking", thinking: "thinking.type" };
+  const dropped = BOTH_SWITCHES.filter((name) => !switches.includes(name)).map((name) => field[name]);
+  return dropped.length === 0
+    ? "it takes both switches that turn hidden reasoning off"
+    : `it answers 400 to ${dropped.join(" and ")}, and takes the request without`;
+}
+
+function holdsMessage(text: string): boolean {
+  try {
+    const body: unknown = JSON.parse(text);
+    const message = (body as { choices?: { message?: unknown }[] } | null)?.choices?.[0]?.message;
+    return typeof message === "object" && message !== null;
+  } catch {
+    return false;
+  }
+}
+
+/** The system's short name of what went wrong (`ECONNREFUSED`); messages may quote the URL. */
+function reasonOf(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = (cause as { code?: unknown } | undefined)?.code;
+  return typeof code === "string" ? code : "refused or redirected";
+}

@@ -1,0 +1,141 @@
+import { z } from "zod";
+import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
+import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { dialectFaults } from "./dialect";
+import type { ProfileDocument } from "./profile";
+import { defaultFaults, type PartialProvider, providerFaults } from "./rules";
+import {
+  isMetered,
+  type Provider,
+  type ProvidersProfile,
+  providerSchema,
+  providersProfileSchema,
+} from "./schema";
+import { namesASecret } from "./secrets";
+
+/** What a check of a profile found. */
+export interface ProfileVerdict {
+  /** Sorted by line. */
+  readonly faults: readonly Fault[];
+  /** The profile with its defaults filled in; absent when there is an error. */
+  readonly profile?: ProvidersProfile;
+}
+
+/** All that is wrong with a profile, in TOML's reading and in the harness's, in one run. */
+export function checkProfile(document: ProfileDocument): ProfileVerdict {
+  const read = providersProfileSchema.safeParse(document.value);
+  const issues = read.success ? [] : read.error.issues;
+  const found = [
+    ...schemaFaults(providersProfileSchema, document.value, issues, document).map(softened),
+    ...providerFaults(partialProviders(document.value), document),
+    ...defaultFaults(
+      Object.keys(tableAt(document.value, ["providers"])),
+      validEntries(document.value, ["defaults", "peer_for"], z.string()),
+      validEntries(document.value, ["defaults", "fallback_chain"], z.array(z.string())),
+      document,
+    ),
+  ];
+  const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
+  const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
+  const faults = inFileOrder([...found, ...ofDialect]);
+  if (hasErrors(faults)) return { faults };
+  const known = providersProfileSchema.safeParse(withoutUnknown(document.value, issues));
+  return known.success ? { faults, profile: known.data } : { faults };
+}
+
+function partialProviders(root: unknown): Map<string, PartialProvider> {
+  const result = new Map<string, PartialProvider>();
+  for (const [name, table] of Object.entries(tableAt(root, ["providers"]))) {
+    const given = tableAt(table, []);
+    const right = Object.entries(providerSchema.shape).flatMap(([key, schema]) => {
+      const value = given[key];
+      return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];
+    });
+    // Each value has just been judged by the schema of its own key.
+    result.set(name, {
+      values: Object.fromEntries(right) as Partial<Provider>,
+      given: new Set(Object.keys(given)),
+    });
+  }
+  return result;
+}
+
+function validEntries<T>(root: unknown, path: readonly string[], schema: z.ZodType<T>): Record<string, T> {
+  return Object.fromEntries(
+    Object.entries(tableAt(root, path)).flatMap(([key, value]) => {
+      const read = schema.safeParse(value);
+      return read.success ? [[key, read.data]] : [];
+    }),
+  );
+}
+
+function tableAt(root: unknown, path: readonly string[]): Record<string, unknown> {
+  const value = valueAt(root, path);
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : {};
+}
+
+/** Only the automation config is closed: here an unknown key is a warning, unless it could only be a secret. */
+function softened(fault: Fault): Fault {
+  // A key of digits only would be named as the number that it is.
+  if (fault.path.endsWith(".api_key_env") && fault.code === "wrong_type")
+    return { ...fault, message: "Expected the name of an environment variable, as text in double quotes." };
+  if (fault.code !== "unknown_key") return fault;
+  const key = fault.path.split(".").at(-1) ?? "";
+  if (!namesASecret(key)) return { ...fault, severity: "warning" };
+  return {
+    ...fault,
+    code: "secret_in_file",
+    message:
+      `A key's value never stands in the profile, so \`${key}\` is refused. Name the environment variable that ` +
+      "holds it: `api_key_env`.",
+  };
+}
+
+type Issues = NonNullable<ReturnType<typeof providersProfileSchema.safeParse>["error"]>["issues"];
+
+function withoutUnknown(value: unknown, issues: Issues): unknown {
+  const copy: unknown = structuredClone(value);
+  for (const issue of issues) {
+    if (issue.code !== "unrecognized_keys") continue;
+    let at: unknown = copy;
+    for (const step of issue.path) at = (at as Record<PropertyKey, unknown>)[step];
+    for (const key of issue.keys) delete (at as Record<string, unknown>)[key];
+  }
+  return copy;
+}
+
+/** What the harness works with: defaults filled in, commands left out since they may be long and private. */
+export function resolvedProfile(verdict: ProfileVerdict): unknown {
+  if (verdict.profile === undefined) return undefined;
+  const { providers, defaults, copyright } = verdict.profile;
+  return {
+    providers: Object.fromEntries(
+      Object.entries(providers).map(([name, provider]) => [name, resolvedProvider(provider)]),
+    ),
+    defaults,
+    copyright,
+  };
+}
+
+function resolvedProvider(provider: Provider): unknown {
+  const { command, conformance_command, healthcheck, ...plain } = provider;
+  return {
+    ...plain,
+    has_command: command !== undefined,
+    has_healthcheck: healthcheck !== undefined,
+    runtime_conformance: conformance_command !== undefined,
+    metered: isMetered(provider),
+  };
+}
+
+/** The provider names whose tables have an error. */
+export function faultyProviders(faults: readonly Fault[]): Set<string> {
+  const names = new Set<string>();
+  for (const { path, severity } of faults) {
+    const [table, name] = path.split(".");
+    if (severity === "error" && table === "providers" && name !== undefined) names.add(name);
+  }
+  return names;
+}

@@ -1,0 +1,201 @@
+import type { Fault } from "../../faults/fault";
+import { dotted } from "../../faults/fault";
+import { valueAt } from "../../faults/schemaFaults";
+import { type Cause, causeOfBlindness, causeOfDifference } from "./dialectCauses";
+import { naiveList } from "./naiveReader";
+import { type PlacedStatement, type ProfileDocument, parseProfile } from "./profile";
+import { providerSchema } from "./schema";
+
+/** Keys whose text is only a note: read differently, they break nothing. */
+const NOTES = new Set(["version", "company"]);
+
+/**
+ * Every place where the harness's reader takes the profile otherwise than TOML means it, with the line, the cause and
+ * the way to write it so that both agree. No value is ever quoted: it might be a key.
+ */
+export function dialectFaults(profile: ProfileDocument): Fault[] {
+  const lineEnds = lineEndFaults(profile.text);
+  // Line ends are reported once; behind that, the rest is judged as if they were right.
+  if (lineEnds.length > 0)
+    return [...lineEnds, ...dialectFaults(parseProfile(profile.file, withPlainLineEnds(profile.text)))];
+  const faults: Fault[] = [];
+  const lost = new Set<PlacedStatement["header"]>();
+  for (const statement of profile.statements) {
+    if (statement.kind !== "pair") {
+      const fault = headerFault(statement);
+      if (fault === undefined) continue;
+      lost.add(statement.header);
+      faults.push(fault);
+    } else if (!lost.has(statement.header)) faults.push(...pairFaults(profile, statement));
+  }
+  return [...faults, ...phantomFaults(profile)];
+}
+
+function lineEndFaults(text: string): Fault[] {
+  const faults: Fault[] = [];
+  if (text.startsWith("\ufeff"))
+    faults.push(
+      fault("", { line: 1, column: 1 }, "error", {
+        code: "dialect_byte_order_mark",
+        says: "The file begins with a byte order mark, which hides the first line from the harness",
+        remedy: "Save it as UTF-8 without one.",
+      }),
+    );
+  const crlf = text.indexOf("\r\n");
+  if (crlf !== -1)
+    faults.push(
+      fault("", { line: text.slice(0, crlf).split("\n").length, column: 1 }, "error", {
+        code: "dialect_line_end",
+        says: "Lines end with CRLF; the harness takes the carriage return for a part of every name and value",
+        remedy: "Save the file with plain LF line ends.",
+      }),
+    );
+  return faults;
+}
+
+function withPlainLineEnds(text: string): string {
+  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+}
+
+/** A header that the harness gives another name: all that stands under it is lost. */
+function headerFault(header: PlacedStatement): Fault | undefined {
+  const line = `${" ".repeat(header.column - 1)}${header.written}${header.rest}`;
+  const naiveName = line.startsWith("[") ? line.replace(/[[\] ]/g, "") : undefined;
+  if (naiveName === header.path.join(".") && header.kind === "table") return undefined;
+  const cause: Cause = /#/.test(header.rest)
+    ? {
+        code: "dialect_header_comment",
+        says: "The harness takes the comment behind a table's header for a part of its name",
+        remedy: "Put the comment on a line of its own.",
+      }
+    : header.column > 1
+      ? {
+          code: "dialect_indented_header",
+          says: "The harness sees a header only at the very start of a line",
+          remedy: "Take the spaces before it away.",
+        }
+      : {
+          code: "dialect_header",
+          says: "The harness reads the header as another name: the plain line without brackets and spaces",
+          remedy: "Write it as `[providers.name]`, with no quotes and nothing behind it.",
+        };
+  return fault(dotted(header.path), header, "error", cause, "Nothing under this header reaches the harness.");
+}
+
+function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault[] {
+  return leaves(statement.fullPath, valueAt(profile.value, statement.fullPath)).flatMap(({ path, value }) => {
+    const address = naiveAddress(path);
+    if (address === undefined) return [];
+    const found = profile.naive.get(address.section, address.key);
+    if (found === undefined)
+      return [
+        fault(dotted(path), statement, "error", causeOfBlindness(statement, address), "It has no effect."),
+      ];
+    if (found.line !== statement.line)
+      return [
+        fault(dotted(path), statement, "error", {
+          code: "dialect_shadowed",
+          says: `The harness takes line ${found.line}, inside another value, for this key`,
+          remedy: "Write that value on one line.",
+        }),
+      ];
+    if (!differs(value, found.text, isWhole(path))) return [];
+    const cause = causeOfDifference(statement);
+    const place = { line: statement.line, column: statement.valueColumn };
+    const refusal = refusalOf(path, value, found.text);
+    const harmless =
+      refusal === undefined && (NOTES.has(path.at(-1) ?? "") || cause.code === "dialect_escape");
+    return [fault(dotted(path), place, harmless ? "warning" : "error", cause, refusal)];
+  });
+}
+
+/** Lines inside a value of several lines that the harness takes for keys. */
+function phantomFaults(profile: ProfileDocument): Fault[] {
+  const faults: Fault[] = [];
+  const statementLines = new Set(profile.statements.map(({ line }) => line));
+  for (const { section, key, value } of profile.naive.entries()) {
+    if (statementLines.has(value.line)) continue;
+    const path = [...section.split("."), ...key.split(".")];
+    const address = naiveAddress(path);
+    if (address?.section !== section || address.key !== key) continue;
+    if (valueAt(profile.value, path) !== undefined) continue;
+    faults.push(
+      fault(dotted(path), { line: value.line, column: 1 }, "error", {
+        code: "dialect_phantom",
+        says: "The harness takes this line, inside another value, for a key",
+        remedy: "Write that value on one line.",
+      }),
+    );
+  }
+  return faults;
+}
+
+/** Where the harness looks for a value; `undefined` for keys that it does not know. */
+function naiveAddress(path: readonly string[]): { section: string; key: string } | undefined {
+  const [table, name, key] = path;
+  if (name === undefined) return undefined;
+  if (
+    table === "providers" &&
+    key !== undefined &&
+    path.length === 3 &&
+    Object.hasOwn(providerSchema.shape, key)
+  )
+    return { section: `providers.${name}`, key };
+  if (table === "defaults" && (name === "peer_for" || name === "fallback_chain") && path.length === 3)
+    return { section: "defaults", key: `${name}.${key}` };
+  if (table === "copyright" && name === "company" && path.length === 2)
+    return { section: "copyright", key: "company" };
+  return undefined;
+}
+
+/** An inline table holds several values; any other value is one. */
+function leaves(path: readonly string[], value: unknown): { path: readonly string[]; value: unknown }[] {
+  if (path.length >= 4 || typeof value !== "object" || value === null || Array.isArray(value))
+    return [{ path, value }];
+  if (value instanceof Date) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, inner]) => leaves([...path, key], inner));
+}
+
+/** A number as a shell and jq take it. */
+const PLAIN_NUMBER = /^-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+const WHOLE_NUMBER = /^-?\d+$/;
+
+/** Whether a key takes whole numbers only: a shell, unlike TOML, does not take `300.0` or `3e2` for one. */
+function isWhole(path: readonly string[]): boolean {
+  const schema = providerSchema.shape[path.at(-1) as keyof typeof providerSchema.shape];
+  return path[0] === "providers" && schema?.safeParse(1).success && !schema.safeParse(1.5).success;
+}
+
+function differs(value: unknown, text: string, whole: boolean): boolean {
+  if (typeof value === "string") return value !== text;
+  if (typeof value === "boolean") return text !== String(value);
+  if (typeof value === "number")
+    return (
+      !(whole && Number.isInteger(value) ? WHOLE_NUMBER : PLAIN_NUMBER).test(text) || Number(text) !== value
+    );
+  if (Array.isArray(value)) return JSON.stringify(naiveList(text)) !== JSON.stringify(value);
+  return false;
+}
+
+/** What the schema has against the value as the harness reads it, when it has nothing against TOML's reading. */
+function refusalOf(path: readonly string[], value: unknown, text: string): string | undefined {
+  const [table, , key] = path;
+  if (typeof value !== "string") return "Read that way, it is no value of this key.";
+  if (table !== "providers" || key === undefined) return undefined;
+  const schema = providerSchema.shape[key as keyof typeof providerSchema.shape];
+  if (!schema.safeParse(value).success || schema.safeParse(text).success) return undefined;
+  if (key === "conformance_command") return "Read that way, it holds no {review_request}.";
+  return "Read that way, it is no value of this key.";
+}
+
+function fault(
+  path: string,
+  place: { line: number; column: number },
+  severity: Fault["severity"],
+  cause: Cause,
+  effect = "",
+): Fault {
+  const message = [`${cause.says}.`, effect, cause.remedy].filter(Boolean).join(" ");
+  return { path, code: cause.code, message, severity, line: place.line, column: place.column };
+}

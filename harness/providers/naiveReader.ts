@@ -1,0 +1,72 @@
+/** A value as the harness's reader sees it: text, whatever TOML would make of it. */
+export interface NaiveValue {
+  readonly text: string;
+  /** 1-based. */
+  readonly line: number;
+}
+
+/** A profile as the harness's reader sees it. */
+export interface NaiveProfile {
+  /** Section names to the 1-based line of their (first) header. */
+  readonly sections: ReadonlyMap<string, number>;
+  /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
+  get(section: string, key: string): NaiveValue | undefined;
+  /** Everything that a look-up could find. */
+  entries(): Iterable<{ section: string; key: string; value: NaiveValue }>;
+}
+
+/**
+ * Reads a profile as the harness does, which is not as TOML says: line by line, without knowing of strings that span
+ * lines. A line that begins with `[` starts a section, named by the whole line without brackets and spaces. A key
+ * counts only at the very start of a line, followed by spaces and `=`. The value is everything behind the first `=`
+ * and the spaces after it, less one double quote at its start and one at its end. The first match in a section wins.
+ */
+export function readNaively(text: string): NaiveProfile {
+  const sections = new Map<string, number>();
+  const values = new Map<string, Map<string, NaiveValue>>();
+  let current = "";
+  let number = 0;
+  for (const line of text.split("\n")) {
+    number += 1;
+    if (line.startsWith("[")) {
+      current = line.replace(/[[\] ]/g, "");
+      if (!sections.has(current)) sections.set(current, number);
+    }
+    const equals = line.indexOf("=");
+    if (equals === -1) continue;
+    const key = trimSpacesEnd(line.slice(0, equals));
+    const section = values.get(current) ?? new Map<string, NaiveValue>();
+    values.set(current, section);
+    if (!section.has(key)) section.set(key, { text: valueBehind(line, equals), line: number });
+  }
+  return {
+    sections,
+    get: (section, key) => values.get(section)?.get(key),
+    *entries() {
+      for (const [section, keys] of values) for (const [key, value] of keys) yield { section, key, value };
+    },
+  };
+}
+
+/** The items of a list value: brackets go, commas part, then spaces and one double quote on each side go. */
+export function naiveList(text: string): string[] {
+  return text
+    .replace(/[[\]]/g, "")
+    .split(",")
+    .map((item) => item.replace(/^ *"/, "").replace(/" *$/, ""))
+    .filter((item) => item !== "");
+}
+
+function valueBehind(line: string, equals: number): string {
+  let start = equals + 1;
+  while (line[start] === " ") start += 1;
+  const value = line.slice(start);
+  const opened = value.startsWith('"') ? value.slice(1) : value;
+  return opened.endsWith('"') ? opened.slice(0, -1) : opened;
+}
+
+function trimSpacesEnd(text: string): string {
+  let end = text.length;
+  while (end > 0 && text[end - 1] === " ") end -= 1;
+  return text.slice(0, end);
+}

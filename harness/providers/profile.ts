@@ -1,0 +1,97 @@
+import { parse, TomlError } from "smol-toml";
+import { type Place, UnreadableInput } from "../../faults/fault";
+import { readTextFile } from "../../faults/textFile";
+import type { SourceDocument } from "../../faults/yamlDocument";
+import { type NaiveProfile, readNaively } from "./naiveReader";
+import { LONGEST_KEY, type TomlStatement, tomlStatements } from "./tomlStatements";
+
+/** A providers profile in both readings: as TOML means it, and as the harness's own reader takes it. */
+export interface ProfileDocument extends SourceDocument {
+  readonly text: string;
+  readonly statements: readonly PlacedStatement[];
+  readonly naive: NaiveProfile;
+}
+
+/** A statement with the path of its value from the document's root, and the header that it stands under. */
+export interface PlacedStatement extends TomlStatement {
+  readonly fullPath: readonly string[];
+  readonly header: TomlStatement | undefined;
+}
+
+/** Reads a profile. Throws `UnreadableInput` when the file can't be read or is no TOML. */
+export function readProfile(file: string): ProfileDocument {
+  return parseProfile(file, readTextFile(file));
+}
+
+/** Parses a profile's text. Throws `UnreadableInput`, whose message never quotes the text. */
+export function parseProfile(file: string, text: string): ProfileDocument {
+  const value = parseToml(file, text);
+  const statements = placed(text);
+  const long = statements.find(({ written }) => written.length > LONGEST_KEY);
+  if (long !== undefined) {
+    const { line, column } = long;
+    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, {
+      line,
+      column,
+    });
+  }
+  const places = new Map<string, { key: Place; value: Place }>();
+  for (const statement of statements) {
+    const key = { line: statement.line, column: statement.column };
+    const at = { line: statement.line, column: statement.valueColumn };
+    for (let length = 1; length <= statement.fullPath.length; length++) {
+      const name = pathKey(statement.fullPath.slice(0, length));
+      const whole = length === statement.fullPath.length;
+      if (whole || !places.has(name)) places.set(name, { key, value: whole ? at : key });
+    }
+  }
+  return {
+    file,
+    text,
+    value,
+    statements,
+    naive: readNaively(text),
+    locate(path, part = "value") {
+      for (let length = path.length; length > 0; length--) {
+        const found = places.get(pathKey(path.slice(0, length).map(String)));
+        if (found !== undefined) return part === "key" && length === path.length ? found.key : found.value;
+      }
+      return { line: 1, column: 1 };
+    },
+  };
+}
+
+/** Deepest nesting of lists and inline tables that is read; a profile needs three levels. */
+const DEEPEST_NESTING = 100;
+
+function parseToml(file: string, text: string): unknown {
+  try {
+    return parse(text, { maxDepth: DEEPEST_NESTING });
+  } catch (error) {
+    if (!(error instanceof TomlError))
+      throw new UnreadableInput(file, "no valid TOML: it is nested too deeply to be read");
+    // Behind its first line the message quotes the file, which may hold a key that was pasted by mistake.
+    const [summary = ""] = error.message.split("\n");
+    const reason = summary.replace(/^Invalid TOML document: /, "");
+    throw new UnreadableInput(file, `no valid TOML: ${reason}`, { line: error.line, column: error.column });
+  }
+}
+
+/** Headers deeper than a profile ever goes are cut, so that their places stay small. */
+const DEEPEST_PATH = 8;
+
+function placed(text: string): PlacedStatement[] {
+  const result: PlacedStatement[] = [];
+  let header: TomlStatement | undefined;
+  for (const statement of tomlStatements(text)) {
+    if (statement.kind !== "pair") header = statement;
+    const fullPath =
+      statement.kind === "pair" ? [...(header?.path ?? []), ...statement.path] : statement.path;
+    result.push({ ...statement, fullPath: fullPath.slice(0, DEEPEST_PATH), header });
+  }
+  return result;
+}
+
+function pathKey(path: readonly string[]): string {
+  return JSON.stringify(path);
+}

@@ -1,0 +1,203 @@
+import type { Fault } from "../../faults/fault";
+import { dotted } from "../../faults/fault";
+import { nearestKey } from "../../faults/nearestKey";
+import { holdsCredentials } from "../credentials";
+import type { ProfileDocument } from "./profile";
+import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
+import { holdsBearerToken, looksLikeAKey } from "./secrets";
+
+/** A provider as far as its values are right: a fault in one key must not hide those in others. */
+export interface PartialProvider {
+  readonly values: Partial<Provider>;
+  /** Keys that stand in the table, right or wrong. */
+  readonly given: ReadonlySet<string>;
+}
+
+/** What is wrong with single providers although each value has the right type. */
+export function providerFaults(
+  providers: ReadonlyMap<string, PartialProvider>,
+  document: ProfileDocument,
+): Fault[] {
+  if (providers.size === 0)
+    return [
+      warning(document, [], "no_providers", "The profile declares no provider: add a `[providers.<name>]`."),
+    ];
+  return [...providers].flatMap(([name, { values: provider, given }]) => {
+    const report: Report = (key, code, message, severity = "warning") => {
+      const path = ["providers", name, ...(key === undefined ? [] : [key])];
+      return { path: dotted(path), code, message, severity, ...document.locate(path) };
+    };
+    const naive = (key: string) => document.naive.get(`providers.${name}`, key)?.text;
+    return [
+      ...secretFaults(provider, report),
+      ...healthcheckFaults(naive("healthcheck") ?? provider.healthcheck ?? "", report),
+      ...priceFaults(given, report),
+      ...templateFaults(provider, report),
+      ...typeFaults(provider, given, report),
+    ];
+  });
+}
+
+type Report = (
+  key: keyof Provider | undefined,
+  code: string,
+  message: string,
+  severity?: Fault["severity"],
+) => Fault;
+
+function secretFaults(provider: Partial<Provider>, report: Report): Fault[] {
+  const faults: Fault[] = [];
+  if (provider.api_key_env !== undefined && looksLikeAKey(provider.api_key_env))
+    faults.push(
+      report(
+        "api_key_env",
+        "secret_in_file",
+        "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
+          "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.",
+        "error",
+      ),
+    );
+  if (provider.base_url !== undefined && holdsCredentials(provider.base_url))
+    faults.push(
+      report(
+        "base_url",
+        "secret_in_file",
+        "The URL carries a user and password (not shown). Name a variable in `api_key_env` instead.",
+        "error",
+      ),
+    );
+  for (const key of ["command", "conformance_command", "healthcheck"] as const)
+    if (holdsBearerToken(provider[key] ?? ""))
+      faults.push(
+        report(
+          key,
+          "secret_in_file",
+          "The command carries a bearer token (not shown). Pass it as `--oauth2-bearer $VARIABLE`.",
+          "error",
+        ),
+      );
+  return faults;
+}
+
+function healthcheckFaults(command: string, report: Report): Fault[] {
+  if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];
+  if (command.includes("\\"))
+    return [
+      report(
+        "healthcheck",
+        "escaped_bearer",
+        "The harness keeps the backslashes, so the header arrives in pieces and the check never passes. Pass the " +
+          "token as `curl --oauth2-bearer $VARIABLE`.",
+        "error",
+      ),
+    ];
+  if (/'[^']*\$[^']*'/.test(command))
+    return [
+      report(
+        "healthcheck",
+        "quoted_bearer",
+        "In single quotes the shell does not fill in the variable. Pass the token as `curl --oauth2-bearer $VARIABLE`.",
+      ),
+    ];
+  return [];
+}
+
+function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
+  const input = given.has("price_usd_per_mtok_input");
+  if (input === given.has("price_usd_per_mtok_output")) return [];
+  const [present, missing] = input
+    ? (["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const)
+    : (["price_usd_per_mtok_output", "price_usd_per_mtok_input"] as const);
+  return [
+    report(
+      present,
+      "one_price",
+      `One price alone has no effect: the provider is metered only with \`${missing}\`, too.`,
+    ),
+  ];
+}
+
+function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
+  const faults: Fault[] = [];
+  const { command, conformance_command: conformance, model } = provider;
+  if (command !== undefined && !command.includes(REQUEST_PLACEHOLDER))
+    faults.push(
+      report(
+        "command",
+        "no_request",
+        `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`,
+      ),
+    );
+  for (const key of ["command", "conformance_command"] as const) {
+    const template = key === "command" ? command : conformance;
+    if (template?.includes(MODEL_PLACEHOLDER) === true && !model)
+      faults.push(
+        report(key, "no_model", `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`),
+      );
+  }
+  return faults;
+}
+
+/** What a type can't work without. The specification requires only `type`, so this is a warning. */
+function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, report: Report): Fault[] {
+  const lacks = (key: keyof Provider, why: string): Fault[] =>
+    !given.has(key) || provider[key] === ""
+      ? [
+          report(
+            undefined,
+            "missing_for_type",
+            `A provider of type ${provider.type} needs \`${key}\`: ${why}.`,
+          ),
+        ]
+      : [];
+  switch (provider.type) {
+    case "cli":
+    case "custom":
+      return given.has("conformance_command") ? [] : lacks("command", "it is what runs a review");
+    case "openai-compatible":
+      return [...lacks("base_url", "it is where requests go"), ...lacks("model", "every request names one")];
+    case "ollama":
+      return lacks("model", "every request names one");
+    default:
+      return [];
+  }
+}
+
+/** Pairings must name providers that are declared. */
+export function defaultFaults(
+  declared: readonly string[],
+  peerFor: Readonly<Record<string, string>>,
+  chains: Readonly<Record<string, readonly string[]>>,
+  document: ProfileDocument,
+): Fault[] {
+  const undeclared = (path: string[], name: string): Fault => {
+    const near = nearestKey(name, declared);
+    const hint =
+      near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+    return warning(
+      document,
+      path,
+      "undeclared_provider",
+      `This names a provider that is not declared. ${hint}`,
+    );
+  };
+  const faults: Fault[] = [];
+  for (const [subject, peer] of Object.entries(peerFor)) {
+    const path = ["defaults", "peer_for", subject];
+    if (!declared.includes(peer)) faults.push({ ...undeclared(path, peer), severity: "error" });
+    else if (peer === subject)
+      faults.push(warning(document, path, "self_review", "The subject would review itself."));
+  }
+  for (const [subject, chain] of Object.entries(chains)) {
+    const path = ["defaults", "fallback_chain", subject];
+    const names = [...new Set(chain)];
+    faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name)));
+    if (names.length < chain.length)
+      faults.push(warning(document, path, "repeated_provider", "A provider stands twice; it is tried once."));
+  }
+  return faults;
+}
+
+function warning(document: ProfileDocument, path: string[], code: string, message: string): Fault {
+  return { path: dotted(path), code, message, severity: "warning", ...document.locate(path) };
+}

@@ -1,0 +1,154 @@
+/** One header or one `key = value` of a TOML file, with where and how it is written. */
+export interface TomlStatement {
+  readonly kind: "table" | "table-array" | "pair";
+  /** The header's path, or the key's own path without the header's. */
+  readonly path: readonly string[];
+  /** The key or header as it is written. */
+  readonly written: string;
+  /** The value as it is written, without a comment behind it; empty for headers. */
+  readonly value: string;
+  /** What stands behind the value or header on its last line: spaces, a comment, a carriage return. */
+  readonly rest: string;
+  /** 1-based place of the key or header. */
+  readonly line: number;
+  readonly column: number;
+  /** 1-based column of the value on the key's line. */
+  readonly valueColumn: number;
+}
+
+/**
+ * Walks through the statements of text that a TOML parser has accepted: smol-toml keeps no positions, and the places
+ * are what a report of differences needs. On text that is no TOML it ends early, but it does end.
+ */
+export function* tomlStatements(text: string): Generator<TomlStatement> {
+  let at = text.startsWith("\ufeff") ? 1 : 0;
+  let line = 1;
+  let lineStart = 0;
+  const newline = (offset: number) => {
+    line += 1;
+    lineStart = offset + 1;
+  };
+  while (at < text.length) {
+    const char = text[at];
+    if (char === "\n") {
+      newline(at);
+      at += 1;
+    } else if (char === " " || char === "\t" || char === "\r") at += 1;
+    else if (char === "#") at = lineEnd(text, at);
+    else {
+      const start = at;
+      const place = { line, column: start - lineStart + 1 };
+      const header = char === "[";
+      const array = header && text[at + 1] === "[";
+      const stop = header ? headerEnd(text, at) : keyEnd(text, at);
+      if (stop === -1) return;
+      const written = text.slice(start, stop).trim();
+      const path = keyPath(header ? written.replace(/^\[\[?|\]\]?$/g, "") : written);
+      if (header) {
+        at = lineEnd(text, stop);
+        const rest = text.slice(stop, at);
+        const kind = array ? "table-array" : "table";
+        yield { kind, path, written, value: "", rest, ...place, valueColumn: place.column };
+        continue;
+      }
+      let valueStart = stop + 1;
+      while (text[valueStart] === " " || text[valueStart] === "\t") valueStart += 1;
+      const valueStop = valueEnd(text, valueStart);
+      at = lineEnd(text, valueStop);
+      const value = text.slice(valueStart, valueStop).trimEnd();
+      const rest = text.slice(valueStart + value.length, at);
+      yield { kind: "pair", path, written, value, rest, ...place, valueColumn: valueStart - lineStart + 1 };
+      for (
+        let next = text.indexOf("\n", start);
+        next !== -1 && next < at;
+        next = text.indexOf("\n", next + 1)
+      )
+        newline(next);
+    }
+  }
+}
+
+function lineEnd(text: string, from: number): number {
+  const end = text.indexOf("\n", from);
+  return end === -1 ? text.length : end;
+}
+
+/** Behind the last bracket of a header. */
+function headerEnd(text: string, start: number): number {
+  for (let at = start; at < text.length && text[at] !== "\n"; ) {
+    const char = text[at];
+    if (char === '"' || char === "'") at = stringEnd(text, at);
+    else if (char === "]") return text[at + 1] === "]" ? at + 2 : at + 1;
+    else at += 1;
+  }
+  return -1;
+}
+
+/** At the `=` behind a key. */
+function keyEnd(text: string, start: number): number {
+  for (let at = start; at < text.length && text[at] !== "\n"; ) {
+    const char = text[at];
+    if (char === '"' || char === "'") at = stringEnd(text, at);
+    else if (char === "=") return at;
+    else at += 1;
+  }
+  return -1;
+}
+
+/** Behind a value: at the comment or the line's end that follows it. */
+function valueEnd(text: string, start: number): number {
+  let depth = 0;
+  for (let at = start; at < text.length; ) {
+    const char = text[at];
+    if (char === '"' || char === "'") at = stringEnd(text, at);
+    else if (char === "#" && depth > 0) at = lineEnd(text, at);
+    else if (depth === 0 && (char === "#" || char === "\n")) return at;
+    else {
+      if (char === "[" || char === "{") depth += 1;
+      if (char === "]" || char === "}") depth -= 1;
+      at += 1;
+    }
+  }
+  return text.length;
+}
+
+/** Behind the string that starts here, of one line or of several, with escapes or literal. */
+function stringEnd(text: string, start: number): number {
+  const quote = text[start] ?? '"';
+  const multi = quote.repeat(3);
+  if (text.startsWith(multi, start)) {
+    let at = start + 3;
+    while (at < text.length && !text.startsWith(multi, at)) at += quote === '"' && text[at] === "\\" ? 2 : 1;
+    at += 3;
+    // Up to two quotes may stand before the closing ones.
+    while (text[at] === quote) at += 1;
+    return at;
+  }
+  let at = start + 1;
+  while (at < text.length && text[at] !== quote && text[at] !== "\n")
+    at += quote === '"' && text[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+/** Longest key or header, in characters, that is taken apart; no profile has one nearly as long. */
+export const LONGEST_KEY = 1000;
+
+function keyPath(written: string): string[] {
+  if (written.length > LONGEST_KEY) return [written];
+  const parts: string[] = [];
+  const part = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s."']+))\s*(?:\.|$)/y;
+  while (part.lastIndex < written.length) {
+    const match = part.exec(written);
+    if (match === null) break;
+    parts.push(match[1] === undefined ? (match[2] ?? match[3] ?? "") : unescaped(match[1]));
+  }
+  return parts;
+}
+
+function unescaped(text: string): string {
+  try {
+    return String(JSON.parse(`"${text}"`));
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,12 @@
+import { createFile } from "../../../harness/files/replaceFile";
+import { EXIT } from "../../exit";
+import { type Format, printResult } from "../../output";
+
+/** Writes a template where there is no file yet, and says so; an existing file is never touched. */
+export function writeTemplate(format: Format, file: string, text: string): void {
+  const written = createFile(file, text);
+  printResult(format, { written, file }, () =>
+    written ? `${file}: written` : `${file} is there already and stays as it is; name another file`,
+  );
+  process.exitCode = written ? EXIT.fine : EXIT.faults;
+}

@@ -1,0 +1,71 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parseJson } from "../../faults/jsonDocument";
+import { jsonSyntaxErrorOffset } from "../../faults/jsonSyntax";
+
+describe("a JSON document", () => {
+  const document = parseJson("a.json", '{\n  "a": {"b": [1, {"c": 2}]},\n  "d\\u0065": "x:{,"\n}');
+
+  it.each([
+    [[], "value", 1, 1],
+    [["a"], "key", 2, 3],
+    [["a"], "value", 2, 8],
+    [["a", "b"], "value", 2, 14],
+    [["a", "b", 1, "c"], "key", 2, 19],
+    [["a", "b", 1, "c"], "value", 2, 24],
+    [["de"], "value", 3, 14],
+    [["a", "missing"], "value", 2, 8],
+    [["nowhere"], "key", 1, 1],
+  ] as const)("knows where %j stands (%s)", (path, part, line, column) => {
+    expect(document.locate(path, part)).toEqual({ line, column });
+  });
+
+  it("finds every value of any document", () => {
+    fc.assert(
+      fc.property(
+        fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }),
+        (value) => {
+          const text = JSON.stringify(value, null, 1);
+          const lines = text.split("\n");
+          const read = parseJson("a.json", text);
+          expect(read.duplicates).toEqual([]);
+          for (const [key, inner] of Object.entries(value)) {
+            const { line, column } = read.locate([key]);
+            const written = JSON.stringify(inner, null, 1).split("\n")[0];
+            expect(lines[line - 1]?.slice(column - 1)).toMatch(/./);
+            expect(lines[line - 1]?.slice(column - 1).startsWith(written ?? "")).toBe(true);
+          }
+        },
+      ),
+    );
+  });
+
+  it.each([
+    ["", 0],
+    ["x", 0],
+    ['{"a": }', 6],
+    ['{"a" 1}', 5],
+    ['{"a": 1', 7],
+    ['{"a": 1,}', 8],
+    ["[1,]", 3],
+    ["[1 2]", 3],
+    ["01", 0],
+    ["1 2", 2],
+    ["{a: 1}", 1],
+    ["[1}", 2],
+    ['"a\nb"', 2],
+    ['"\\x"', 1],
+    ['{"a": tru}', 6],
+  ])("%j stops being JSON at %d", (text, offset) => {
+    expect(() => JSON.parse(text)).toThrow();
+    expect(jsonSyntaxErrorOffset(text)).toBe(offset);
+  });
+
+  it("finds no fault before the end in anything that is JSON", () => {
+    fc.assert(
+      fc.property(fc.json(), fc.constantFrom("", " ", "\n"), (text, tail) => {
+        expect(jsonSyntaxErrorOffset(text + tail)).toBe(text.length);
+      }),
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { checkProfile } from "../../../harness/providers/check";
+import { parseProfile } from "../../../harness/providers/profile";
+import { PROVIDER_TYPES, providerSchema } from "../../../harness/providers/schema";
+import { providersTemplate } from "../../../harness/providers/template";
+
+const check = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
+
+describe("the template of a profile", () => {
+  const text = providersTemplate();
+
+  it("passes its own check without a warning", () => {
+    expect(check(text)).toEqual([]);
+  });
+
+  it("still does with every example taken out of its comment", () => {
+    const examples = text.replace(/^# (?=\[|[a-z_]+ = )/gm, "");
+    const document = parseProfile("p.toml", examples);
+    expect(checkProfile(document).faults).toEqual([]);
+    const shown = Object.keys((document.value as { providers: object }).providers);
+    expect(shown).toEqual(["local", ...PROVIDER_TYPES.map((type) => `my-${type}`)]);
+  });
+
+  it("shows every key of a provider", () => {
+    for (const key of Object.keys(providerSchema.shape))
+      expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
+  });
+
+  it("keeps its lines short and ends with a newline", () => {
+    expect(
+      Math.max(
+        ...text
+          .split("\n")
+          .filter((line) => line.startsWith("# ") && !line.includes(" = "))
+          .map((line) => line.length),
+      ),
+    ).toBeLessThanOrEqual(100);
+    expect(text.endsWith("\n")).toBe(true);
+  });
+});

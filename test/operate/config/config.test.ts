@@ -1,0 +1,284 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { Command } from "commander";
+import { describe, expect, it } from "vitest";
+import { configCommand } from "../../../operate/commands/config";
+import { runServing } from "./runServing";
+
+const fixtures = join(__dirname, "../../harness");
+const good = join(fixtures, "providers/fixtures/good.toml");
+const wrong = join(fixtures, "providers/fixtures/wrong.toml");
+const analytics = join(fixtures, "analytics/fixtures/good.json");
+const folder = () => mkdtempSync(join(tmpdir(), "config-"));
+const json = (text: string) => JSON.parse(text);
+
+describe("serving config", () => {
+  it("gives every command a help with an example and both formats", async () => {
+    const leaves = (command: Command, path: string[]): string[][] =>
+      command.commands.length === 0
+        ? [path]
+        : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+    const paths = leaves(configCommand(), ["config"]);
+    expect(paths.length).toBeGreaterThanOrEqual(7);
+    for (const path of paths) {
+      const { code, out } = await runServing([...path, "--help"]);
+      expect(code).toBe(0);
+      expect(out).toContain(`Example:\n  serving ${path.join(" ")}`);
+      expect(out).toContain("--format <format>");
+    }
+  });
+});
+
+describe("serving config check", () => {
+  it("takes a good profile", async () => {
+    const run = await runServing(["config", "check", "providers", good, "--format", "json"]);
+    expect(run).toMatchObject({ code: 0, err: "" });
+    expect(json(run.out)).toMatchObject({
+      valid: true,
+      issues: [],
+      resolved: { providers: { local: { metered: true } } },
+    });
+    expect((await runServing(["config", "check", "providers", good])).out).toBe(`${good}: valid\n`);
+  });
+
+  it("lists the faults of a wrong one, with places, and shows no secret", async () => {
+    const run = await runServing(["config", "check", "providers", wrong, "--format", "json"]);
+    expect(run).toMatchObject({ code: 1, err: "" });
+    const { valid, issues, resolved } = json(run.out);
+    expect([valid, issues.length, resolved]).toEqual([false, 13, undefined]);
+    const text = await runServing(["config", "check", "providers", wrong]);
+    expect(text.code).toBe(1);
+    expect(text.out).toContain(`error: ${wrong}:7:12 providers.local.base_url: The URL must end in exactly`);
+    expect(text.out).toContain(`${wrong}: 10 faults`);
+    expect(run.out + text.out).not.toContain("SECRET");
+  });
+
+  it.each([
+    ["providers", "none.toml", undefined, "no such file"],
+    ["providers", "bad.toml", "[x", "no valid TOML"],
+    ["analytics", "none.json", undefined, "no such file"],
+    ["analytics", "bad.json", '{"a": }', "no valid JSON"],
+    ["analytics", "list.json", "3", "holds no JSON object"],
+  ])("can't read %s in %s, and says so in one document", async (subject, name, text, message) => {
+    const file = join(folder(), name);
+    if (text !== undefined) writeFileSync(file, text);
+    const run = await runServing(["config", "check", subject, file, "--format", "json"]);
+    expect(run.code).toBe(2);
+    expect(json(run.out)).toMatchObject({ valid: false, issues: [{ path: "", code: "unreadable" }] });
+    expect(json(run.out).issues[0].message).toContain(message);
+  });
+
+  it("asks every provider with --probe, over a real socket", async () => {
+    const bodies: Record<string, unknown>[] = [];
+    const server = createServer((request, response) => {
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        const body = json(Buffer.concat(chunks).toString());
+        bodies.push(body);
+        if ("thinking" in body) response.statusCode = 400;
+        response.end(
+          JSON.stringify(
+            "thinking" in body ? { error: { message: "thinking" } } : { choices: [{ message: {} }] },
+          ),
+        );
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder(), "p.toml");
+    const profile = (health: string) =>
+      `[providers.b]\ntype = "openai-compatible"\nbase_url = "http://127.0.0.1:${port}/v1"\nmodel = "m"\nhealthcheck = "${health}"\n`;
+    writeFileSync(file, profile("true"));
+    const fine = await runServing(["config", "check", "providers", file, "--probe", "--format", "json"]);
+    expect(fine.code).toBe(0);
+    expect(json(fine.out).probes.map(({ status }: { status: string }) => status)).toEqual(["pass", "pass"]);
+    expect(bodies.map((body) => "thinking" in body)).toEqual([true, false]);
+    writeFileSync(file, profile("exit 4"));
+    const failed = await runServing(["config", "check", "providers", file, "--probe"]);
+    server.close();
+    expect(failed.code).toBe(1);
+    expect(failed.out).toContain("fail: b: healthcheck: the command exits with 4.");
+  });
+
+  it("takes a good session-analytics file, and holds variables to it", async () => {
+    const dotenv = join(folder(), ".env");
+    writeFileSync(dotenv, "HX_SA_SIMILARITY_TOP_K=many\n");
+    expect((await runServing(["config", "check", "analytics", analytics])).code).toBe(0);
+    const run = await runServing([
+      "config",
+      "check",
+      "analytics",
+      analytics,
+      "--dotenv",
+      dotenv,
+      "--format",
+      "json",
+    ]);
+    expect(run.code).toBe(1);
+    expect(json(run.out).issues).toEqual([
+      expect.objectContaining({
+        path: "similarity.top_k",
+        message: expect.stringContaining("HX_SA_SIMILARITY_TOP_K"),
+      }),
+    ]);
+    const env = { HX_SA_EMBED_WORKERS: "x" };
+    expect((await runServing(["config", "check", "analytics", analytics], env)).code).toBe(1);
+  });
+});
+
+describe("serving config show analytics", () => {
+  const show = (...more: string[]) => ["config", "show", "analytics", "--format", "json", ...more];
+
+  it("shows each value with its layer", async () => {
+    const dotenv = join(folder(), ".env");
+    writeFileSync(dotenv, "HX_SA_EMBED_MODEL=e\nHX_SA_SIMILARITY_TOP_K=7\n");
+    const env = { HX_SA_SIMILARITY_TOP_K: "8", HX_SA_JUDGE_API_KEY: "sk-SECRET" };
+    const run = await runServing(
+      show("--config", analytics, "--dotenv", dotenv, "--set", "judge.workers=3"),
+      env,
+    );
+    expect(run.code).toBe(0);
+    const { values } = json(run.out);
+    expect(values["embedding.backend"]).toEqual({ value: "ollama", layer: "default" });
+    expect(values["judge.default.model"]).toEqual({ value: "qwen3-coder-next", layer: "file" });
+    expect(values["embedding.model"]).toEqual({ value: "e", layer: "dotenv" });
+    expect(values["similarity.top_k"]).toEqual({ value: 8, layer: "env" });
+    expect(values["judge.workers"]).toEqual({ value: 3, layer: "cli" });
+    expect(values["judge.api_key"]).toEqual({ value: "<set>", layer: "env" });
+    expect(run.out + run.err).not.toContain("SECRET");
+  });
+
+  it("takes the file in the harness's folder, which need not be there", async () => {
+    const home = folder();
+    const dotenv = join(home, ".env");
+    writeFileSync(dotenv, "");
+    expect((await runServing(show("--home", join(home, "none"), "--dotenv", dotenv))).code).toBe(0);
+    writeFileSync(join(home, "session-analytics.json"), '{"redaction_mode":"none"}');
+    const run = await runServing(show("--home", home, "--dotenv", dotenv));
+    expect(json(run.out).values.redaction_mode).toEqual({ value: "none", layer: "file" });
+  });
+
+  it("takes another harness's prefix", async () => {
+    const run = await runServing(show("--config", analytics, "--prefix", "CCT_"), {
+      CCT_SA_EMBED_WORKERS: "6",
+    });
+    expect(json(run.out).values["embedding.workers"]).toEqual({ value: 6, layer: "env" });
+  });
+
+  it.each([
+    [["--set", "embedding.workers"], 2],
+    [["--set", "=x"], 2],
+    [["--prefix", "1-"], 2],
+    [["--config", "/no/such/file.json"], 2],
+    [["--dotenv", "/no/such/.env"], 2],
+    [["--set", "embedding.workers=x"], 1],
+    [["--set", "judge.api_key=sk-SECRET"], 1],
+  ])("ends %j with %d", async (args, code) => {
+    const run = await runServing(show(...args));
+    expect(run.code).toBe(code);
+    expect(run.err).not.toBe("");
+    expect(run.out + run.err).not.toContain("SECRET");
+  });
+});
+
+describe("serving config set analytics", () => {
+  const set = (file: string, key: string, value: string) => [
+    "config",
+    "set",
+    "analytics",
+    key,
+    value,
+    "--config",
+    file,
+    "--format",
+    "json",
+  ];
+
+  it("writes one key, and makes the file where there is none", async () => {
+    const file = join(folder(), "home", "session-analytics.json");
+    expect(await runServing(set(file, "embedding.workers", "4"))).toMatchObject({ code: 0, err: "" });
+    expect(readFileSync(file, "utf8")).toBe('{\n  "embedding": {\n    "workers": 4\n  }\n}\n');
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    await runServing(set(file, "redaction_mode", "none"));
+    expect(json(readFileSync(file, "utf8"))).toEqual({ embedding: { workers: 4 }, redaction_mode: "none" });
+    expect(readdirSync(join(file, ".."))).toEqual(["session-analytics.json"]);
+  });
+
+  it.each([
+    ["judge.api_key", "sk-SECRET", "HX_SA_JUDGE_API_KEY"],
+    ["embedding.workers", "many", "not wholly a number"],
+    ["nonsense", "1", "Unknown key"],
+  ])("refuses %s and leaves the file as it is", async (key, value, message) => {
+    const file = join(folder(), "a.json");
+    writeFileSync(file, '{"a":1}');
+    const run = await runServing(set(file, key, value));
+    expect(run.code).toBe(1);
+    expect(json(run.out)).toMatchObject({
+      written: false,
+      issues: [{ message: expect.stringContaining(message) }],
+    });
+    expect(readFileSync(file, "utf8")).toBe('{"a":1}');
+    expect(run.out).not.toContain("SECRET");
+  });
+
+  it.each(["{", "[]", '{"a":1,"a":2}'])("does not touch a file that holds %s", async (text) => {
+    const file = join(folder(), "a.json");
+    writeFileSync(file, text);
+    expect((await runServing(set(file, "embedding.workers", "4"))).code).toBe(2);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
+});
+
+describe("serving config init", () => {
+  it.each(["providers", "analytics"])(
+    "writes a file of %s that passes its own check, once",
+    async (subject) => {
+      const file = join(folder(), "file");
+      expect((await runServing(["config", "init", subject, file])).code).toBe(0);
+      const text = readFileSync(file, "utf8");
+      const check = await runServing(["config", "check", subject, file, "--format", "json"]);
+      expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
+      expect((await runServing(["config", "init", subject, file])).code).toBe(1);
+      expect(readFileSync(file, "utf8")).toBe(text);
+    },
+  );
+
+  it("writes into the harness's folder by default", async () => {
+    const home = join(folder(), "home");
+    await runServing(["config", "init", "providers", "--home", home]);
+    await runServing(["config", "init", "analytics", "--home", home, "--prefix", "CCT_"]);
+    expect(readdirSync(home).sort()).toEqual(["providers.toml", "session-analytics.json"]);
+    expect(readFileSync(join(home, "session-analytics.json"), "utf8")).toContain("CCT_SA_JUDGE_API_KEY");
+  });
+});
+
+describe("serving config reference", () => {
+  it("writes the reference once, and then finds nothing to do", async () => {
+    const out = join(folder(), "reference");
+    const first = await runServing(["config", "reference", "--out", out, "--format", "json"]);
+    expect(json(first.out).written).toContain(join(out, "providers-profile.md"));
+    expect(
+      json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out).written,
+    ).toEqual([]);
+    expect((await runServing(["config", "reference", "--out", out, "--check"])).code).toBe(0);
+  });
+
+  it("names what is stale or missing with --check, and writes nothing", async () => {
+    const out = join(folder(), "reference");
+    await runServing(["config", "reference", "--out", out]);
+    const page = join(out, "providers-profile.md");
+    writeFileSync(page, "edited");
+    const run = await runServing(["config", "reference", "--out", out, "--check", "--format", "json"]);
+    expect(run.code).toBe(1);
+    expect(json(run.out)).toEqual({ stale: [page] });
+    expect(readFileSync(page, "utf8")).toBe("edited");
+    mkdirSync(join(out, "empty"));
+    const missing = await runServing(["config", "reference", "--out", join(out, "empty"), "--check"]);
+    expect(missing.code).toBe(1);
+    expect(missing.out).toContain("Make it anew: serving config reference");
+  });
+});

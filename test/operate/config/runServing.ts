@@ -1,0 +1,32 @@
+import { vi } from "vitest";
+import { explainFailure } from "../../../operate/explainFailure";
+import { serving } from "../../../operate/serving";
+
+/** What a run of the command line left: its exit code and what it wrote. */
+export interface Run {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** Runs the command line in this process, with these variables over the environment. */
+export async function runServing(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
+  const out: string[] = [];
+  const err: string[] = [];
+  const spies = [
+    vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
+    vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
+  ];
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  process.exitCode = 0;
+  try {
+    await serving().parseAsync([...args], { from: "user" });
+  } catch (error) {
+    process.exitCode = explainFailure(error);
+  }
+  const code = Number(process.exitCode);
+  process.exitCode = 0;
+  for (const spy of spies) spy.mockRestore();
+  vi.unstubAllEnvs();
+  return { code, out: out.join(""), err: err.join("") };
+}
