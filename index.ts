@@ -9,16 +9,19 @@ import { plainError } from "./components/preflight/plainError";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/previewHost";
 import { parseEngineConfig } from "./components/settings/load";
-import { FaultyInput } from "./faults/fault";
+import { FaultyInput, UnreadableInput } from "./faults/fault";
 import { judge } from "./policies/judge";
+import { LEVELS_FILE, LEVELS_VARIABLE, readLevels } from "./policies/levels";
 import { utilizationOf } from "./policies/lib/argvUtilization";
 
 export = async () => {
-  const planned = plan(readSettings(), { home: homedir() });
+  const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
+  const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
+  const planned = plan(settings, { home: homedir() });
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = runtime.isDryRun() ? [] : await preflight(planned, utilizationOf);
-  gate([...judge(declaredResources(planned)), ...onMachine]);
+  gate([...judge(declaredResources(planned), levels), ...onMachine]);
 
   for (const machine of planned.machines) {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };
@@ -28,11 +31,13 @@ export = async () => {
   return stackOutputs(planned);
 };
 
-function readSettings() {
+/** A fault in what somebody wrote is theirs to mend: all of them at once, without a stack trace. */
+function userInput<T>(read: () => T): T {
   try {
-    return parseEngineConfig(runtime.allConfig());
+    return read();
   } catch (error) {
-    // A fault in the stack file is the writer's to mend: all of them, without a stack trace.
-    throw error instanceof FaultyInput ? plainError(error.message) : error;
+    throw error instanceof FaultyInput || error instanceof UnreadableInput
+      ? plainError(error.message)
+      : error;
   }
 }

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
+import { join } from "node:path";
 import { Command } from "commander";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/plan/evidence";
@@ -7,16 +8,18 @@ import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
 import { UnreadableInput } from "../../faults/fault";
 import { judge } from "../../policies/judge";
+import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { EXIT } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
 import { planText } from "../plan/planText";
 import { writePlan } from "../plan/writePlan";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 
 interface PlanOptions extends StackFileOptions {
   readonly format: Format;
   readonly meminfo?: string;
   readonly out?: string;
+  readonly policyConfig?: string;
 }
 
 /** `serving plan`: everything that `up` would do, without engine, daemon or network. */
@@ -27,6 +30,7 @@ export function planCommand(): Command {
     )
     .option("--meminfo <file>", "copy of the machine's /proc/meminfo, to judge memory by what was measured")
     .option("--out <dir>", "write every rendered file to DIR/<machine>/<role>")
+    .option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`)
     .addOption(formatOption())
     .addHelpText(
       "after",
@@ -35,7 +39,10 @@ export function planCommand(): Command {
     .action((options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
       const planned = plan(settings, evidence(options));
-      const policies = judge(declaredResources(planned));
+      const policies = judge(
+        declaredResources(planned),
+        readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
+      );
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
       printResult(options.format, { ...planned, policies }, () => planText(planned, policies));
       if (policies.some((each) => each.verdict === "refused")) process.exitCode = EXIT.faults;

@@ -1,7 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { Command } from "commander";
+import { LEVELS_FILE, LEVELS_VARIABLE } from "../../policies/levels";
 import { WrongUse } from "../exit";
 import { explainFailure } from "../explainFailure";
 import { projectFolder } from "../stackFile";
@@ -26,16 +27,33 @@ async function drive(word: Word, stack: string, rest: readonly string[]): Promis
     );
   }
   const pulumi = await findPulumi();
+  const levels = policyLevels(project, rest);
   const env: NodeJS.ProcessEnv = {
     ...process.env,
+    // The program judges by the same levels as the pack.
+    ...(levels === undefined ? {} : { [LEVELS_VARIABLE]: levels }),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     ...backendEnvironment(project, stack, process.env),
   };
   const selected = await run(pulumi, ["stack", "select", "--create", "--stack", stack], project, env);
   if (selected !== 0) return selected;
-  const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies")];
+  const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
+  const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
   return run(pulumi, [ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest], project, env);
+}
+
+const LEVELS_OPTION = "--policy-pack-config";
+const isLevelsOption = (argument: string) =>
+  argument === LEVELS_OPTION || argument.startsWith(`${LEVELS_OPTION}=`);
+
+/** The policy configuration that is in force: the one named on the command line, else the project's own. */
+function policyLevels(project: string, rest: readonly string[]): string | undefined {
+  const at = rest.findIndex(isLevelsOption);
+  const named = at < 0 ? undefined : (rest[at]?.split("=")[1] ?? rest[at + 1]);
+  if (named !== undefined) return resolve(named);
+  const own = join(project, LEVELS_FILE);
+  return existsSync(own) ? own : undefined;
 }
 
 /** The engine talks to the terminal itself, asks its own questions, and gets Ctrl-C from the terminal as we do. */

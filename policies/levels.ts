@@ -1,0 +1,39 @@
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { FaultyInput } from "../faults/fault";
+import { schemaFaults } from "../faults/schemaFaults";
+import { readYamlFile } from "../faults/yamlDocument";
+import type { Levels } from "./judge";
+import { rules } from "./rules";
+
+/** Policy configuration of a project, in the engine's own format; it need not exist. Path from the project's root. */
+export const LEVELS_FILE = "policies/levels.json";
+
+/** Variable that names another file, so that the program reads the configuration which the engine was given. */
+export const LEVELS_VARIABLE = "LOCAL_SERVING_POLICY_CONFIG";
+
+const level = z.enum(["mandatory", "advisory", "disabled"]);
+const entry = z.union([level, z.strictObject({ enforcementLevel: level })]);
+const names = [
+  "all",
+  ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name])),
+];
+const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, entry.optional()])));
+
+/**
+ * Levels that the operator has set, by rule name; none where the file doesn't exist. Throws `UnreadableInput` or
+ * `FaultyInput` with every fault.
+ */
+export function readLevels(file: string): Levels {
+  if (!existsSync(file)) return {};
+  const document = readYamlFile(file);
+  const result = levelsFile.safeParse(document.value);
+  if (!result.success) {
+    throw new FaultyInput(file, schemaFaults(levelsFile, document.value, result.error.issues, document));
+  }
+  return Object.fromEntries(
+    Object.entries(result.data).flatMap(([name, given]) =>
+      given === undefined ? [] : [[name, typeof given === "string" ? given : given.enforcementLevel]],
+    ),
+  );
+}
