@@ -6,7 +6,7 @@ import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { configCommand } from "../../../operate/commands/config";
-import { runServing } from "./runServing";
+import { runServing } from "../runServing";
 
 const fixtures = join(__dirname, "../../harness");
 const good = join(fixtures, "providers/fixtures/good.toml");

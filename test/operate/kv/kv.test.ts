@@ -1,38 +1,17 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { explainFailure } from "../../../operate/explainFailure";
-import { serving } from "../../../operate/serving";
+import { afterAll, describe, expect, it } from "vitest";
 import vectors from "../../plan/kv/vectors.json";
+import { runServing } from "../runServing";
 
 const folder = mkdtempSync(join(tmpdir(), "serving-kv-"));
 afterAll(() => rmSync(folder, { recursive: true }));
-afterEach(() => vi.restoreAllMocks());
 
 /** Runs `serving kv` in this process: what it prints, and its exit code. */
 async function kv(...args: string[]) {
-  let stdout = "";
-  let stderr = "";
-  vi.spyOn(process.stdout, "write").mockImplementation((text) => {
-    stdout += String(text);
-    return true;
-  });
-  vi.spyOn(process.stderr, "write").mockImplementation((text) => {
-    stderr += String(text);
-    return true;
-  });
-  let code = 0;
-  try {
-    await serving().parseAsync(["kv", ...args], { from: "user" });
-    code = Number(process.exitCode ?? 0);
-  } catch (error) {
-    code = explainFailure(error);
-  } finally {
-    process.exitCode = undefined;
-    vi.restoreAllMocks();
-  }
-  return { code, stdout, stderr };
+  const { code, out, err } = await runServing(["kv", ...args]);
+  return { code, stdout: out, stderr: err };
 }
 
 function file(name: string, text: string): string {

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
-import { explainFailure } from "../../../operate/explainFailure";
-import { serving } from "../../../operate/serving";
+import { explainFailure } from "../../operate/explainFailure";
+import { serving } from "../../operate/serving";
 
 /** What a run of the command line left: its exit code and what it wrote. */
 export interface Run {

@@ -1,0 +1,128 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { runServing } from "./runServing";
+
+const folder = mkdtempSync(join(tmpdir(), "plan-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** The default stack file with one text replaced by another. */
+function edited(from: string, to: string): string {
+  const text = readFileSync("Pulumi.dgx.yaml", "utf8");
+  if (!text.includes(from)) throw new Error(`no ${from} in Pulumi.dgx.yaml`);
+  const file = join(folder, "edited.yaml");
+  writeFileSync(file, text.replace(from, to));
+  return file;
+}
+
+const SERVED = "servedModelName: qwen3.6-35b-a3b";
+
+describe("serving plan", () => {
+  it("prints the whole plan for a person, and ends with 0", async () => {
+    const { code, out, err } = await runServing(["plan"], { NO_COLOR: "1" });
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain("Machine dgx");
+    expect(out).toContain("docker run --detach");
+    expect(out).toMatch(/instance A {2,}54\.73 GiB/);
+    expect(out).toMatch(/aggregate utilization 0\.90, limit 0\.90/);
+    expect(out).toMatch(/pass {4}aggregate-utilization/);
+    expect(out).toContain("http://127.0.0.1:8001/v1");
+  });
+
+  it("prints one JSON document of the promised shape", async () => {
+    const { code, out, err } = await runServing(["plan", "--format", "json"]);
+    const document = JSON.parse(out) as Record<string, unknown>;
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(Object.keys(document).sort()).toEqual(["machines", "policies", "warnings"]);
+    expect(document).toMatchObject({
+      machines: [
+        {
+          name: "dgx",
+          containers: [
+            {
+              role: "inference-server",
+              entrypoint: expect.any(Array),
+              gpus: "all",
+              ipc: "host",
+              restart: "unless-stopped",
+              ports: [{ ip: "127.0.0.1", host: 8001, container: 8001 }],
+              secretEnv: [],
+            },
+          ],
+          files: expect.any(Array),
+          ledger: { totalGiB: 121.63, aggregateUtilization: 0.9, lines: expect.any(Array) },
+          endpoints: expect.any(Array),
+          commands: [],
+        },
+      ],
+      policies: expect.arrayContaining([
+        { name: "aggregate-utilization", level: "mandatory", verdict: "pass", message: "", resource: "" },
+      ]),
+    });
+  });
+
+  it.each([
+    [
+      "gpuMemoryUtilization: 0.45\n          maxModelLen: 262144",
+      "gpuMemoryUtilization: 0.5\n          maxModelLen: 262144",
+      "aggregate-utilization",
+      "0.95",
+    ],
+    [SERVED, "servedModelName: qwen/qwen3.6", "served-model-name", "qwen/qwen3.6"],
+    [
+      "@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+      "",
+      "inference-image",
+      "not pinned",
+    ],
+    ["vllm: 0.30.0", "vllm: 0.25.1", "inference-image", "below 0.26.0"],
+    ["transformers: 5.10.4", "transformers: 5.7.0", "inference-image, transformers-range", "below 5.8.0"],
+  ])("refuses %s -> %s with exit code 1 and prints the whole plan", async (from, to, rule, words) => {
+    const { code, out } = await runServing(["plan", "--file", edited(from, to), "--format", "json"]);
+    const { policies, machines } = JSON.parse(out) as {
+      policies: { name: string; verdict: string; message: string }[];
+      machines: { containers: unknown[] }[];
+    };
+    expect(code).toBe(1);
+    expect(machines[0]?.containers).toHaveLength(1);
+    const refused = policies.filter((each) => each.verdict === "refused");
+    expect([...new Set(refused.map((each) => each.name))].join(", ")).toBe(rule);
+    expect(refused.map((each) => each.message).join("\n")).toContain(words);
+  });
+
+  it("says all faults of a stack file with their lines, and ends with 1", async () => {
+    const { code, out, err } = await runServing(["plan", "--file", edited(SERVED, "servedModelNam: x")]);
+    expect({ code, out }).toEqual({ code: 1, out: "" });
+    expect(err).toMatch(/edited\.yaml: 2 faults/);
+    expect(err).toMatch(
+      /edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/,
+    );
+    expect(err).not.toContain("    at ");
+  });
+
+  it("ends with 2 for a file that can't be read, an unknown option and a stack name that is none", async () => {
+    expect(await runServing(["plan", "--file", join(folder, "absent.yaml")])).toMatchObject({ code: 2 });
+    expect(await runServing(["plan", "--bogus"])).toMatchObject({ code: 2 });
+    expect(await runServing(["plan", "--format", "xml"])).toMatchObject({ code: 2 });
+    expect(await runServing(["plan", "--stack", "../etc"])).toMatchObject({ code: 2 });
+  });
+
+  it("writes what it rendered where --out says", async () => {
+    const { code } = await runServing(["plan", "--out", join(folder, "out")]);
+    expect(code).toBe(0);
+    const written = readdirSync(join(folder, "out/dgx"));
+    expect(written).toContain("vllm-qwen3.6-35b-a3b-8001.docker-run.sh");
+    expect(written.filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+});
+
+describe("the bundled program", () => {
+  it("is executable and finds its project from any directory, without colours in a pipe", () => {
+    execFileSync("npm", ["run", "--silent", "build"], { stdio: "ignore" });
+    const out = execFileSync(resolve("dist/serving.cjs"), ["plan"], { cwd: "/", encoding: "utf8" });
+    expect(out).toContain("Machine dgx");
+    expect(out).not.toContain("\u001b[");
+  });
+});
