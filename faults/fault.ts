@@ -7,6 +7,8 @@ export interface Fault {
   /** What is wrong and what would be right, in one or two sentences. */
   readonly message: string;
   readonly severity: "error" | "warning";
+  /** The file that `path`, `line` and `column` belong to, where it is not the one that is being checked. */
+  readonly file?: string;
   /** 1-based line in the file, where the file is known. */
   readonly line?: number;
   /** 1-based column in the file, where the file is known. */
@@ -37,7 +39,8 @@ export function inFileOrder(faults: readonly Fault[]): Fault[] {
 /** One line a person can read: `Pulumi.dgx.yaml:12:7 machines.dgx.total: Unknown key ...`. */
 export function faultLine(fault: Fault, file?: string): string {
   const place = fault.line === undefined ? "" : `:${fault.line}:${fault.column ?? 1}`;
-  const where = [file === undefined ? "" : `${file}${place}`, fault.path].filter(Boolean).join(" ");
+  const source = fault.file ?? file;
+  const where = [source === undefined ? "" : `${source}${place}`, fault.path].filter(Boolean).join(" ");
   return where === "" ? fault.message : `${where}: ${fault.message}`;
 }
 

@@ -1,15 +1,23 @@
-import { readFileSync } from "node:fs";
 import {
+  isAlias,
   isMap,
   isNode,
   isPair,
   isSeq,
   LineCounter,
   type Node,
+  type Pair,
   type ParsedNode,
   parseAllDocuments,
+  type YAMLMap,
 } from "yaml";
+import { readBoundedFile, readFailure } from "./boundedFile";
 import { type Place, UnreadableInput } from "./fault";
+
+export { readFailure };
+
+/** Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a parser's stack. */
+const DEEPEST_NESTING = 200;
 
 /** A YAML or JSON file as plain data, which can still say where each of its values stands. */
 export interface SourceDocument {
@@ -19,15 +27,9 @@ export interface SourceDocument {
   locate(path: readonly PropertyKey[], part?: "key" | "value"): Place;
 }
 
-/** Reads a YAML or JSON file. Throws `UnreadableInput` when it can't be read or is not YAML. */
+/** Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is not YAML. */
 export function readYamlFile(file: string): SourceDocument {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UnreadableInput(file, readFailure(error));
-  }
-  return parseYaml(file, text);
+  return parseYaml(file, readBoundedFile(file));
 }
 
 /**
@@ -40,7 +42,16 @@ export function parseYaml(file: string, text: string): SourceDocument {
     const at = lines.linePos(offset);
     return { line: at.line, column: at.col };
   };
-  const documents = parseAllDocuments<ParsedNode>(text, { lineCounter: lines, prettyErrors: false });
+  const tooDeep = firstTooDeepLine(text);
+  if (tooDeep !== undefined) {
+    throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, {
+      line: tooDeep,
+      column: 1,
+    });
+  }
+  // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
+  const documents = parseAllDocuments<ParsedNode>(text, options);
   if (!Array.isArray(documents) || documents.length === 0) {
     throw new UnreadableInput(file, "the file is empty; it must hold one document");
   }
@@ -53,6 +64,14 @@ export function parseYaml(file: string, text: string): SourceDocument {
     const start = place(second.range[0]);
     throw new UnreadableInput(file, "holds several YAML documents; one is expected", start);
   }
+  const duplicate = firstDuplicate(document.contents);
+  if (duplicate !== undefined) {
+    throw new UnreadableInput(
+      file,
+      `no valid YAML: the key \`${duplicate.key}\` stands twice in one map`,
+      place(duplicate.offset),
+    );
+  }
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
@@ -60,6 +79,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     throw new UnreadableInput(
       file,
       `no usable YAML: ${failure instanceof Error ? failure.message : String(failure)}`,
+      place(firstAliasOffset(document.contents)),
     );
   }
   return {
@@ -75,7 +95,7 @@ function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" |
   for (const [index, step] of path.entries()) {
     const last = index === path.length - 1;
     if (isMap(node)) {
-      const pair = node.items.find((item) => isNode(item.key) && String(item.key.toJSON()) === String(step));
+      const pair = pairOf(node, String(step));
       if (!isPair(pair)) return offset;
       const key = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
       const value = isNode(pair.value) ? (pair.value.range?.[0] ?? key) : key;
@@ -91,11 +111,66 @@ function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" |
   return offset;
 }
 
-/** Why a file could not be read, in words. */
-export function readFailure(error: unknown): string {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "ENOENT") return "no such file";
-  if (code === "EACCES") return "no permission to read it";
-  if (code === "EISDIR") return "is a directory, not a file";
-  return error instanceof Error ? error.message : String(error);
+/** The pairs of each map by key, kept because a file with many faults asks for many places. */
+const pairsOf = new WeakMap<YAMLMap, Map<string, Pair>>();
+
+function pairOf(map: YAMLMap, key: string): Pair | undefined {
+  let pairs = pairsOf.get(map);
+  if (pairs === undefined) {
+    pairs = new Map(
+      map.items.flatMap((item) => (isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])),
+    );
+    pairsOf.set(map, pairs);
+  }
+  return pairs.get(key);
+}
+
+/**
+ * The 1-based line at which text certainly nests too deep, found without parsing it: brackets that are open, or block
+ * indicators and spaces in front of a line's first word. Brackets inside quotes count too, which no real file notices.
+ */
+function firstTooDeepLine(text: string): number | undefined {
+  let open = 0;
+  for (const [index, line] of text.split("\n").entries()) {
+    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
+    if ((indicators?.length ?? 0) > DEEPEST_NESTING) return index + 1;
+    for (let at = 0; at < line.length; at++) {
+      const letter = line[at];
+      if (letter === "[" || letter === "{") open += 1;
+      else if (letter === "]" || letter === "}") open = Math.max(0, open - 1);
+      if (open > DEEPEST_NESTING) return index + 1;
+    }
+  }
+  return undefined;
+}
+
+/** Every node below a root, in no particular order, without recursion. */
+function* nodesBelow(root: Node | null): Generator<unknown> {
+  const open: unknown[] = [root];
+  while (open.length > 0) {
+    const node = open.pop();
+    yield node;
+    if (isSeq(node)) for (const item of node.items) open.push(item);
+    if (isMap(node)) for (const pair of node.items) open.push(pair.key, pair.value);
+  }
+}
+
+function firstDuplicate(root: Node | null): { key: string; offset: number } | undefined {
+  for (const node of nodesBelow(root)) {
+    if (!isMap(node)) continue;
+    const seen = new Set<string>();
+    for (const { key } of node.items) {
+      if (!isNode(key)) continue;
+      const name = String(key.toJSON());
+      if (seen.has(name)) return { key: name, offset: key.range?.[0] ?? 0 };
+      seen.add(name);
+    }
+  }
+  return undefined;
+}
+
+/** Where the first alias stands: what a text that explodes is made of. */
+function firstAliasOffset(root: Node | null): number {
+  const offsets = [...nodesBelow(root)].flatMap((node) => (isAlias(node) ? [node.range?.[0] ?? 0] : []));
+  return offsets.reduce((a, b) => Math.min(a, b), offsets[0] ?? 0);
 }

@@ -1,0 +1,54 @@
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { UnreadableInput } from "./fault";
+
+/** Largest file that is read as configuration, in bytes: hand-written files are a few KiB, so 1 MiB is no limit to anyone. */
+export const LARGEST_CONFIG_BYTES = 1024 * 1024;
+
+/**
+ * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a pipe and /dev/zero included).
+ * Throws `UnreadableInput` when it can't be read, is larger, or is no UTF-8 text.
+ */
+export function readBoundedFile(file: string, limit: number = LARGEST_CONFIG_BYTES): string {
+  let bytes: Buffer;
+  try {
+    bytes = readAtMost(file, limit + 1);
+  } catch (error) {
+    throw new UnreadableInput(file, readFailure(error));
+  }
+  if (bytes.length > limit) {
+    throw new UnreadableInput(file, `is larger than ${limit} bytes; a configuration file is far smaller`);
+  }
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new UnreadableInput(file, "is not UTF-8 text");
+  }
+}
+
+function readAtMost(file: string, limit: number): Buffer {
+  const descriptor = openSync(file, "r");
+  try {
+    const size = fstatSync(descriptor).size;
+    const chunks: Buffer[] = [];
+    let total = 0;
+    while (total < limit) {
+      const chunk = Buffer.allocUnsafe(Math.min(limit - total, Math.max(size - total, 0) + 4096));
+      const read = readSync(descriptor, chunk, 0, chunk.length, null);
+      if (read === 0) break;
+      chunks.push(chunk.subarray(0, read));
+      total += read;
+    }
+    return Buffer.concat(chunks);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Why a file could not be read, in words. */
+export function readFailure(error: unknown): string {
+  const code = (error as NodeJS.ErrnoException).code;
+  if (code === "ENOENT") return "no such file";
+  if (code === "EACCES") return "no permission to read it";
+  if (code === "EISDIR") return "is a directory, not a file";
+  return error instanceof Error ? error.message : String(error);
+}
