@@ -93,7 +93,9 @@ function issueText(root: unknown, issue: Issue): string {
     const wanted = issue.code === "invalid_type" ? issue.expected : issue.values.map(String).join(" or ");
     return `This key is required (${wanted}).`;
   }
-  if (issue.code === "invalid_type") return `Expected ${issue.expected}, got ${kindOf(value)}.`;
+  if (issue.code === "invalid_type") {
+    return `Expected ${issue.expected === "int" ? "a whole number" : issue.expected}, got ${kindOf(value)}.`;
+  }
   if (issue.code === "invalid_value") {
     const near = typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
     const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;

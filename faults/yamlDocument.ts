@@ -11,8 +11,8 @@ import {
   parseAllDocuments,
   type YAMLMap,
 } from "yaml";
-import { readBoundedFile, readFailure } from "./boundedFile";
 import { type Place, UnreadableInput } from "./fault";
+import { readFailure, readTextFile } from "./textFile";
 
 export { readFailure };
 
@@ -29,7 +29,7 @@ export interface SourceDocument {
 
 /** Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is not YAML. */
 export function readYamlFile(file: string): SourceDocument {
-  return parseYaml(file, readBoundedFile(file));
+  return parseYaml(file, readTextFile(file));
 }
 
 /**

@@ -1,10 +1,12 @@
 import type { Command } from "commander";
+import { appCommand } from "./app";
 import { configCommand } from "./config";
+import { gateCommand } from "./gate";
 import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand(), kvCommand(), pinCommand(), configCommand()];
+  return [planCommand(), kvCommand(), pinCommand(), configCommand(), appCommand(), gateCommand()];
 }

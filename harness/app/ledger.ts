@@ -1,0 +1,36 @@
+import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
+import { join } from "node:path";
+
+/** One entry of the ledger: what happened, and when. */
+export interface LedgerEntry {
+  readonly at: string;
+  readonly [key: string]: unknown;
+}
+
+/** A directory that keeps what commands wrote and what happened to them. */
+export interface Ledger {
+  readonly directory: string;
+  /** Opens a fresh log file of the given name for writing; the caller closes it. */
+  openLog(name: string): { readonly file: string; readonly descriptor: number; close(): void };
+  /** Adds an entry to `events.jsonl`, one JSON document a line. */
+  record(entry: Readonly<Record<string, unknown>>): LedgerEntry;
+}
+
+/** Opens a ledger, making its directory. Throws the file system's error when that can't be done. */
+export function openLedger(directory: string): Ledger {
+  mkdirSync(directory, { recursive: true });
+  const events = join(directory, "events.jsonl");
+  return {
+    directory,
+    openLog: (name) => {
+      const file = join(directory, name);
+      const descriptor = openSync(file, "w", 0o600);
+      return { file, descriptor, close: () => closeSync(descriptor) };
+    },
+    record: (entry) => {
+      const dated = { at: new Date().toISOString(), ...entry };
+      appendFileSync(events, `${JSON.stringify(dated)}\n`, { mode: 0o600 });
+      return dated;
+    },
+  };
+}

@@ -1,0 +1,197 @@
+/** One command that the supervisor runs, in a process group of its own. */
+export interface Job {
+  readonly id: number;
+  readonly argv: readonly string[];
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Time after which the group is stopped, in milliseconds; without it there is no bound. */
+  readonly boundMs?: number;
+  /** Time between TERM and KILL, in milliseconds. */
+  readonly graceMs: number;
+  /** Whether what the command leaves running is stopped when it ends; an app may hand over to its children. */
+  readonly endWithLeader: boolean;
+}
+
+/** What the supervisor is told, one JSON document a line. */
+export type Order =
+  | { readonly order: "run"; readonly job: Job }
+  | { readonly order: "stop" }
+  /** A git worktree that is removed at the end, come what may, together with the directory around it. */
+  | {
+      readonly order: "remove-worktree";
+      readonly repository: string;
+      readonly parent: string;
+      readonly directory: string;
+    };
+
+/** What the supervisor tells, one JSON document a line. */
+export type Report =
+  | { readonly report: "started"; readonly id: number; readonly pgid: number }
+  | { readonly report: "not-started"; readonly id: number; readonly message: string }
+  | {
+      readonly report: "ended";
+      readonly id: number;
+      readonly code: number | null;
+      readonly signal: string | null;
+    }
+  | { readonly report: "gone"; readonly id: number; readonly by: EndedBy; readonly timedOut: boolean };
+
+/** What ended a group: it ended by itself, on TERM, or only on KILL; or not even that ended it. */
+export type EndedBy = "itself" | "term" | "kill" | "nothing";
+
+/**
+ * The supervisor: a small process in a session of its own that starts commands for the driver and outlives it just long
+ * enough to end them. It reads orders from a pipe that only the driver holds; when the pipe closes, for whatever reason
+ * (SIGKILL of the driver included), it stops the group that runs, TERM first and KILL after the grace time, removes the
+ * worktree that it was told of, and goes.
+ *
+ * It runs as `node -e` from its own source text, since the command line is one bundled file: so nothing from outside
+ * this function may be used in it. `groupLives` is handed in the same way. Descriptors 3 and 4 are the commands' stdout
+ * and stderr, 5 their stdin.
+ */
+export function supervise(groupLives: (pgid: number) => boolean): void {
+  const { spawn, spawnSync } = process.getBuiltinModule("node:child_process");
+  const fs = process.getBuiltinModule("node:fs");
+  /** How often a group is looked at, in milliseconds. */
+  const LOOK_MS = 40;
+  /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
+  const LEFTOVER_GRACE_MS = 1000;
+  /** How long KILL may take to work before it is given up (a process of another user, or stuck in the kernel), in milliseconds. */
+  const KILL_PATIENCE_MS = 5000;
+  /** Longest time that Node's timers hold, in milliseconds (2^31 - 1); a longer bound is cut to these 24.8 days. */
+  const LONGEST_TIMER_MS = 2147483647;
+
+  interface Running {
+    readonly job: Job;
+    readonly pgid: number;
+    timedOut: boolean;
+    stopping: boolean;
+    by: EndedBy;
+  }
+  let running: Running | undefined;
+  let worktree: { repository: string; parent: string; directory: string } | undefined;
+  let leaving = false;
+
+  const tell = (report: Report) => {
+    try {
+      fs.writeSync(1, `${JSON.stringify(report)}\n`);
+    } catch {
+      // The driver is gone; the closed pipe says so too.
+    }
+  };
+  const signal = (pgid: number, name: NodeJS.Signals) => {
+    try {
+      process.kill(-pgid, name);
+    } catch {
+      // The group has ended in the meantime.
+    }
+  };
+
+  function stop(current: Running, graceMs: number): void {
+    if (current.stopping) return;
+    current.stopping = true;
+    const deadline = Date.now() + graceMs;
+    current.by = "term";
+    signal(current.pgid, "SIGTERM");
+    // A stopped process does not take TERM before it is continued.
+    signal(current.pgid, "SIGCONT");
+    const look = () => {
+      if (!groupLives(current.pgid)) return gone(current);
+      const left = deadline - Date.now();
+      if (left + KILL_PATIENCE_MS <= 0) {
+        current.by = "nothing";
+        return gone(current);
+      }
+      if (left <= 0) {
+        current.by = "kill";
+        signal(current.pgid, "SIGKILL");
+      }
+      setTimeout(look, left > 0 ? Math.min(LOOK_MS, left) : LOOK_MS);
+    };
+    setTimeout(look, 1);
+  }
+
+  function gone(current: Running): void {
+    running = undefined;
+    tell({ report: "gone", id: current.job.id, by: current.by, timedOut: current.timedOut });
+    if (leaving) leave();
+  }
+
+  function run(job: Job): void {
+    if (leaving) return;
+    const [file = "", ...args] = job.argv;
+    const child = spawn(file, args, {
+      cwd: job.cwd,
+      env: job.env,
+      detached: true,
+      stdio: [5, 3, 4],
+    });
+    const pgid = child.pid;
+    child.on("error", (error) => {
+      if (pgid === undefined) tell({ report: "not-started", id: job.id, message: error.message });
+    });
+    if (pgid === undefined) return;
+    const current: Running = { job, pgid, timedOut: false, stopping: false, by: "itself" };
+    running = current;
+    tell({ report: "started", id: job.id, pgid });
+    if (job.boundMs !== undefined) {
+      const bound = setTimeout(
+        () => {
+          current.timedOut = true;
+          stop(current, job.graceMs);
+        },
+        Math.min(job.boundMs, LONGEST_TIMER_MS),
+      );
+      bound.unref();
+      child.on("exit", () => clearTimeout(bound));
+    }
+    child.on("exit", (code, name) => {
+      tell({ report: "ended", id: job.id, code, signal: name });
+      if (current.stopping) return;
+      if (!groupLives(pgid)) return gone(current);
+      if (job.endWithLeader) return stop(current, LEFTOVER_GRACE_MS);
+      // The leader has handed over to others of its group: watch until the last of them ends.
+      const watch = () => {
+        if (current.stopping) return;
+        if (!groupLives(pgid)) return gone(current);
+        setTimeout(watch, LOOK_MS);
+      };
+      watch();
+    });
+  }
+
+  function leave(): void {
+    leaving = true;
+    if (running !== undefined) {
+      stop(running, running.job.graceMs);
+      return;
+    }
+    if (worktree !== undefined) {
+      const { repository, parent, directory } = worktree;
+      // Read-only directories inside would keep their content from being removed.
+      spawnSync("chmod", ["-R", "u+rwX", parent], { stdio: "ignore" });
+      fs.rmSync(parent, { recursive: true, force: true, maxRetries: 3 });
+      spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], {
+        stdio: "ignore",
+      });
+    }
+    process.exit(0);
+  }
+
+  function obey(order: Order): void {
+    if (order.order === "run") run(order.job);
+    else if (order.order === "remove-worktree") worktree = order;
+    else if (running !== undefined) stop(running, running.job.graceMs);
+  }
+
+  for (const name of ["SIGTERM", "SIGINT", "SIGHUP"] as const) process.on(name, leave);
+  let rest = "";
+  process.stdin.setEncoding("utf8");
+  process.stdin.on("data", (text: string) => {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) obey(JSON.parse(line) as Order);
+  });
+  process.stdin.on("end", leave);
+  process.stdin.on("error", leave);
+}

@@ -1,0 +1,93 @@
+import { type Fault, hasErrors } from "../../faults/fault";
+import { schemaFaults } from "../../faults/schemaFaults";
+import { configView } from "./configView";
+import { evaluatorFaults, readProviderSummaries } from "./evaluator";
+import { faultsOf } from "./faultAt";
+import { readMapping } from "./mapping";
+import { readPreset } from "./preset";
+import { readYamlOrJson } from "./readAutomation";
+import { refusedKeyFaults } from "./refusedKeys";
+import { readRegistry, registryFaults } from "./registry";
+import { type AutomationContract, resolveContract } from "./resolve";
+import { appFaults } from "./rules/appRules";
+import { artifactFaults } from "./rules/artifactRules";
+import { coverageFaults, presetName } from "./rules/coverageRules";
+import { requiredFaults } from "./rules/requiredRules";
+import { type Environment, reviewOverride } from "./rules/reviewOverride";
+import { automationSchema } from "./schema";
+
+/** The files that an automation config is checked with; all but the config itself are optional. */
+export interface AutomationFiles {
+  readonly config: string;
+  /** Verification mapping, from which required blocks are derived. */
+  readonly mapping?: string;
+  /** Directory of coverage presets. */
+  readonly presets?: string;
+  /** The user's routing registry. */
+  readonly registry?: string;
+  /** The providers profile, which says what the evaluator can do. */
+  readonly providers?: string;
+  /** The project's directory, in which symlinks on the way to an artifact are resolved. */
+  readonly project?: string;
+}
+
+/** The verdict on an automation config; `resolved` is there exactly when it is valid. */
+export interface AutomationCheck {
+  readonly valid: boolean;
+  readonly issues: readonly Fault[];
+  readonly resolved: AutomationContract | null;
+}
+
+/**
+ * Checks an automation config and resolves it: every fault at once, in the order of their places.
+ * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is read from `environment`.
+ * Throws `UnreadableInput` when a file can't be read, or is no YAML, JSON or TOML.
+ */
+export function checkAutomation(
+  files: AutomationFiles,
+  environment: Environment,
+  prefix = "HX_",
+): AutomationCheck {
+  const document = readYamlOrJson(files.config);
+  const at = faultsOf(document);
+  const config = configView(document.value);
+  const name = presetName(document.value);
+  const preset = name === undefined ? undefined : readPreset(name, files.presets);
+  const mapping = files.mapping === undefined ? undefined : readMapping(files.mapping);
+  const registry = files.registry === undefined ? undefined : readRegistry(files.registry);
+  const providers = files.providers === undefined ? undefined : readProviderSummaries(files.providers);
+  const review = reviewOverride(environment, prefix, at);
+  const read = automationSchema.safeParse(document.value);
+  const named = [
+    ...refusedKeyFaults(document.value, at),
+    ...coverageFaults(config, preset, at),
+    ...appFaults(config, at),
+    ...artifactFaults(config, files.project, at),
+    ...(mapping === undefined ? [] : requiredFaults(config, mapping, at)),
+    ...(registry === undefined ? [] : registryFaults(config, registry, at)),
+    ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),
+    ...review.faults,
+  ];
+  const formal = read.success
+    ? []
+    : schemaFaults(automationSchema, document.value, read.error.issues, document);
+  // A rule that speaks of a key by name says more than the schema does of the same key.
+  const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  const issues = [
+    ...inOrder([...named, ...formal.filter(({ path }) => !known.has(path))]),
+    ...(mapping?.faults ?? []),
+    ...(registry?.faults ?? []),
+  ];
+  if (!read.success || hasErrors(issues)) return { valid: false, issues, resolved: null };
+  const resolved = resolveContract(read.data, config, {
+    ...(preset === undefined ? {} : { preset }),
+    ...(mapping === undefined ? {} : { mapping }),
+    ...(registry === undefined ? {} : { registry }),
+    ...(review.rounds === undefined ? {} : { maxRounds: review.rounds }),
+  });
+  return { valid: true, issues, resolved };
+}
+
+function inOrder(faults: readonly Fault[]): Fault[] {
+  return [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+}

@@ -1,0 +1,63 @@
+import type { Fault } from "../../faults/fault";
+import { nearestKey } from "../../faults/nearestKey";
+import type { ConfigView } from "./configView";
+import type { FaultMaker } from "./faultAt";
+import { readToml } from "./readToml";
+
+/** Placeholder that a conformance command must hold: the path of the request it is to judge. */
+const REVIEW_REQUEST = "{review_request}";
+
+/** What the automation config needs to know of a provider of the providers profile. */
+export interface ProviderSummary {
+  readonly name: string;
+  /**
+   * Whether it can judge a running app: `declared` with a command that takes the request, `without-request` when the
+   * command has no `{review_request}`, `none` for a provider that only reviews.
+   */
+  readonly conformance: "declared" | "without-request" | "none";
+}
+
+/** The providers of a profile. Throws `UnreadableInput`. */
+export function readProviderSummaries(file: string): ProviderSummary[] {
+  const { value } = readToml(file);
+  const providers = (value as { providers?: unknown }).providers;
+  if (typeof providers !== "object" || providers === null) return [];
+  return Object.entries(providers).map(([name, provider]) => ({
+    name,
+    conformance: conformanceOf(provider),
+  }));
+}
+
+/** Faults of the evaluator that a config names, judged by the providers that there are. */
+export function evaluatorFaults(
+  config: ConfigView,
+  providers: readonly ProviderSummary[],
+  at: FaultMaker,
+): Fault[] {
+  const path = ["verification", "conformance", "evaluator"];
+  const evaluator = config.text(path);
+  if (evaluator === undefined) return [];
+  const provider = providers.find(({ name }) => name === evaluator);
+  if (provider === undefined) {
+    const names = providers.map(({ name }) => name);
+    const near = nearestKey(evaluator, names);
+    const hint = near === undefined ? `It has: ${names.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+    return [
+      at.error(path, "unknown_provider", `The providers profile has no provider \`${evaluator}\`. ${hint}`),
+    ];
+  }
+  if (provider.conformance === "declared") return [];
+  const message =
+    provider.conformance === "none"
+      ? `Provider \`${evaluator}\` declares no \`conformance_command\`: it can review, but nothing shows that it can try a running app.`
+      : `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REVIEW_REQUEST}, so it would never see the request.`;
+  return [at.error(path, "no_conformance_command", message)];
+}
+
+function conformanceOf(provider: unknown): ProviderSummary["conformance"] {
+  if (typeof provider !== "object" || provider === null || !("conformance_command" in provider))
+    return "none";
+  const command = provider.conformance_command;
+  if (typeof command !== "string" || command === "") return "none";
+  return command.includes(REVIEW_REQUEST) ? "declared" : "without-request";
+}

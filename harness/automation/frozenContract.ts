@@ -1,0 +1,117 @@
+import { createHash, randomBytes } from "node:crypto";
+import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { z } from "zod";
+import { UnreadableInput } from "../../faults/fault";
+import { readTextFile } from "../../faults/textFile";
+import type { AutomationContract } from "./resolve";
+
+/** Name and version of the file's form, so that a reader knows what it holds. */
+const FORMAT = "automation-contract";
+const VERSION = 1;
+
+/** Largest frozen contract that is read, in bytes: a config, its criteria and little more. */
+const LARGEST_CONTRACT_BYTES = 8 * 1024 * 1024;
+
+/** Coverage of the base commit, captured when the contract was frozen. */
+export interface CapturedBaseline {
+  /** Commit that was measured. */
+  readonly commit: string;
+  /** Covered lines in percent; `null` when the artifact has none. */
+  readonly line_pct: number | null;
+  /** Covered branches in percent; `null` when the artifact has none. */
+  readonly branch_pct: number | null;
+}
+
+/** What every later gate reads, and never resolves again. */
+export interface FrozenContract {
+  readonly contract: AutomationContract;
+  /** `null` when the contract has no coverage with baseline `admission`. */
+  readonly baseline: CapturedBaseline | null;
+  readonly frozen_at: string;
+}
+
+const fileSchema = z.strictObject({
+  format: z.literal(FORMAT),
+  version: z.literal(VERSION),
+  frozen_at: z.string(),
+  contract: z.looseObject({}),
+  baseline: z.unknown(),
+  sha256: z.string(),
+});
+
+/** A contract that is already there; it is never written again. */
+export class AlreadyFrozen extends Error {
+  override readonly name = "AlreadyFrozen";
+}
+
+/**
+ * Writes a contract once, whole or not at all: the file appears under its name only after everything is on the disk, and
+ * an existing file stays as it is. Throws `AlreadyFrozen`; other failures are the file system's own errors.
+ * @returns the digest that the file holds.
+ */
+export function writeFrozen(file: string, frozen: FrozenContract): string {
+  const body = { format: FORMAT, version: VERSION, ...frozen };
+  const sha256 = digestOf(body);
+  const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
+  const descriptor = openSync(temporary, "wx", 0o644);
+  try {
+    try {
+      writeSync(descriptor, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`);
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+    // Unlike a rename, a link never replaces what is there.
+    linkSync(temporary, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    throw new AlreadyFrozen(
+      `${file} exists, and a contract is frozen once. A resumed run reads it as it is; a new run needs a new file.`,
+    );
+  } finally {
+    unlinkSync(temporary);
+  }
+  return sha256;
+}
+
+/**
+ * Reads a frozen contract and verifies its digest. Nothing is resolved again: no preset, mapping, registry or variable.
+ * Throws `UnreadableInput` when it can't be read, has another form, or was changed since it was frozen.
+ */
+export function readFrozen(file: string): FrozenContract {
+  let value: unknown;
+  try {
+    value = JSON.parse(readTextFile(file, LARGEST_CONTRACT_BYTES));
+  } catch (error) {
+    if (error instanceof UnreadableInput) throw error;
+    throw new UnreadableInput(file, "is no frozen contract: it is not JSON");
+  }
+  const read = fileSchema.safeParse(value);
+  if (!read.success) {
+    throw new UnreadableInput(
+      file,
+      "is no frozen contract; write one with `serving config freeze automation`",
+    );
+  }
+  const { sha256, ...body } = read.data;
+  if (digestOf(body) !== sha256) {
+    throw new UnreadableInput(file, "was changed after it was frozen: its digest does not match its content");
+  }
+  // The digest says that these are the very bytes that `writeFrozen` was given, so they have its form.
+  return body as unknown as FrozenContract;
+}
+
+/** SHA-256 of a value's JSON with sorted keys, so that the layout of the file does not matter. */
+function digestOf(value: unknown): string {
+  return createHash("sha256")
+    .update(JSON.stringify(sorted(value)))
+    .digest("hex");
+}
+
+function sorted(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sorted);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
+}

@@ -1,0 +1,97 @@
+import { distance } from "fastest-levenshtein";
+import { type Fault, hasErrors } from "../../faults/fault";
+import { faultsOf } from "./faultAt";
+import { readYamlOrJson } from "./readAutomation";
+
+/** Kinds of requirement from which a block's requiredness is derived. */
+export type DerivingKind = "runtime_conformance" | "visual";
+
+const DERIVING_KINDS: readonly DerivingKind[] = ["runtime_conformance", "visual"];
+
+/** Scalars that may head a mapping written as a map; they are no requirements. */
+const HEADER_KEYS: readonly string[] = ["status", "feature_id", "schema_version", "version"];
+
+/** Letters by which a kind may differ from one that derives something before it is taken for another kind. */
+const TYPO = 2;
+
+/** One requirement as the mapping has it. */
+export interface Requirement {
+  readonly id: string;
+  /** Every kind that verifies it; most have one. */
+  readonly kinds: readonly string[];
+  /** The requirement's own map, kept whole so that a frozen contract holds the criteria that were judged. */
+  readonly entry: unknown;
+}
+
+/** The verification mapping, or the faults that keep it from being used. */
+export interface Mapping {
+  readonly requirements: readonly Requirement[];
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Reads a verification mapping: a list of requirements, or a map of id to requirement, each with a `kind` (or with
+ * `verifiers`, each with a `kind`). A requirement without a kind is an error: what it asks for can't be derived.
+ * Throws `UnreadableInput`.
+ */
+export function readMapping(file: string): Mapping {
+  const document = readYamlOrJson(file);
+  const at = faultsOf(document, file);
+  const { value, path } = requirementsOf(document.value);
+  if (typeof value !== "object" || value === null) {
+    const message = "A verification mapping is a list of requirements, or a map of id to requirement.";
+    return { requirements: [], faults: [at.error(path, "wrong_type", message)] };
+  }
+  const faults: Fault[] = [];
+  const requirements: Requirement[] = [];
+  for (const [id, entry] of Object.entries(value)) {
+    const here = [...path, id];
+    if (!Array.isArray(value) && HEADER_KEYS.includes(id) && typeof entry !== "object") continue;
+    const kinds = kindsOf(entry);
+    if (kinds === undefined) {
+      faults.push(at.error(here, "missing_key", "This requirement needs a `kind`, as text."));
+      continue;
+    }
+    faults.push(...kinds.flatMap((kind) => misspelled(kind).map((m) => at.error(here, "unknown_value", m))));
+    requirements.push({ id: Array.isArray(value) ? idOf(entry, id) : id, kinds, entry });
+  }
+  return { requirements: hasErrors(faults) ? [] : requirements, faults };
+}
+
+/** The requirements that a kind verifies. */
+export function requirementsOfKind(mapping: Mapping, kind: DerivingKind): Requirement[] {
+  return mapping.requirements.filter((requirement) => requirement.kinds.includes(kind));
+}
+
+function requirementsOf(value: unknown): { value: unknown; path: string[] } {
+  if (typeof value === "object" && value !== null && "requirements" in value) {
+    const inner = (value as { requirements: unknown }).requirements;
+    if (kindsOf(inner) === undefined) return { value: inner, path: ["requirements"] };
+  }
+  return { value, path: [] };
+}
+
+function kindsOf(entry: unknown): string[] | undefined {
+  if (typeof entry !== "object" || entry === null) return undefined;
+  if ("kind" in entry) return typeof entry.kind === "string" && entry.kind !== "" ? [entry.kind] : undefined;
+  if (!("verifiers" in entry) || !Array.isArray(entry.verifiers) || entry.verifiers.length === 0)
+    return undefined;
+  const kinds = entry.verifiers.map((verifier) => kindsOf(verifier)?.[0]);
+  return kinds.every((kind) => kind !== undefined) ? kinds : undefined;
+}
+
+function idOf(entry: unknown, index: string): string {
+  const id = typeof entry === "object" && entry !== null && "id" in entry ? entry.id : undefined;
+  return typeof id === "string" ? id : index;
+}
+
+/** A slip of the pen in a kind that something is derived from would silently make a block optional. */
+function misspelled(kind: string): string[] {
+  const plain = kind.toLowerCase().replace(/[^a-z]/g, "");
+  return DERIVING_KINDS.filter(
+    (known) => kind !== known && distance(plain, known.replace(/[^a-z]/g, "")) <= TYPO,
+  ).map(
+    (known) =>
+      `This requirement's kind is not \`${known}\`, only close to it. Write \`${known}\`, or a clearly different kind.`,
+  );
+}

@@ -1,0 +1,141 @@
+import { distance } from "fastest-levenshtein";
+import type { Fault } from "../../faults/fault";
+import { nearestKey } from "../../faults/nearestKey";
+import { valueAt } from "../../faults/schemaFaults";
+import type { FaultMaker } from "./faultAt";
+
+/** A key that the specification refuses by name, with the reason that a reader needs to go on. */
+interface RefusedKey {
+  readonly path: readonly string[];
+  readonly reason: string;
+}
+
+const REFUSED_KEYS: readonly RefusedKey[] = [
+  {
+    path: ["test"],
+    reason:
+      "an unattended contract must not carry settings that do nothing, and nothing reads this one. Remove it; what tests must reach stands in `verification.coverage`.",
+  },
+  {
+    path: ["verification", "conformance", "required"],
+    reason:
+      "whether conformance is required is derived from the verification mapping (a requirement of kind runtime_conformance). Remove it.",
+  },
+  {
+    path: ["verification", "conformance", "app"],
+    reason:
+      "the app under test is declared once, for conformance and visual together. Move this block to `verification.app`.",
+  },
+  {
+    path: ["verification", "visual", "required_when_ui_in_scope"],
+    reason:
+      "whether the visual check is required is derived from the verification mapping (a requirement of kind visual). Remove it.",
+  },
+];
+
+/** Words whose presence in an unknown routing key means that it would define something only the user's registry may. */
+const AUTHORITY: Readonly<Record<string, readonly string[]>> = {
+  "a profile": [
+    "profile",
+    "profiles",
+    "model",
+    "models",
+    "backend",
+    "provider",
+    "providers",
+    "role",
+    "roles",
+  ],
+  "a credential": [
+    "credential",
+    "credentials",
+    "key",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "auth",
+    "login",
+  ],
+  "an endpoint": ["endpoint", "endpoints", "url", "host", "hosts", "port", "address", "base", "server"],
+  "a protocol": ["protocol", "protocols", "wire", "api", "surface", "dialect"],
+  "a capability": ["capability", "capabilities", "tier", "tiers", "tool", "tools"],
+};
+
+/** Words of recovery settings that are the registry's policy. */
+const RECOVERY_POLICY = [
+  "probe",
+  "probes",
+  "cadence",
+  "interval",
+  "health",
+  "healthy",
+  "threshold",
+  "thresholds",
+];
+
+/** Letters by which a mistyped key may differ from a known one and still be taken for it. */
+const TYPO = 2;
+
+/** Where routing's keys stand and which are known there. */
+const ROUTING_LEVELS = [
+  {
+    path: ["routing"],
+    known: ["enabled", "allowed_profiles", "default_task_route", "tier2", "recovery"],
+  },
+  { path: ["routing", "tier2"], known: ["delegation_enabled"] },
+  { path: ["routing", "recovery"], known: ["wake_enabled", "auto_failback_enabled"] },
+] as const;
+
+/** Faults for every key that is refused by name, each with its reason. The values of such keys are never shown. */
+export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
+  const named = REFUSED_KEYS.filter(({ path }) => valueAt(config, path) !== undefined).map(
+    ({ path, reason }) => at.error(path, "refused_key", `\`${path.join(".")}\` is refused: ${reason}`, "key"),
+  );
+  return [...named, ...ROUTING_LEVELS.flatMap(({ path, known }) => routingFaults(config, path, known, at))];
+}
+
+function routingFaults(
+  config: unknown,
+  path: readonly string[],
+  known: readonly string[],
+  at: FaultMaker,
+): Fault[] {
+  const level = valueAt(config, path);
+  if (typeof level !== "object" || level === null || Array.isArray(level)) return [];
+  return Object.keys(level).flatMap((key) => {
+    if (known.includes(key) || isTypo(key, known)) return [];
+    const words = key
+      .replace(/([a-z])([A-Z])/g, "$1_$2")
+      .toLowerCase()
+      .split(/[^a-z]+/);
+    const reason = routingReason(words, path);
+    return reason === undefined
+      ? []
+      : [
+          at.error(
+            [...path, key],
+            "refused_key",
+            `\`${[...path, key].join(".")}\` is refused: ${reason}`,
+            "key",
+          ),
+        ];
+  });
+}
+
+function routingReason(words: readonly string[], path: readonly string[]): string | undefined {
+  if (path.at(-1) === "recovery" && words.some((word) => RECOVERY_POLICY.includes(word))) {
+    return "probe cadence and health thresholds are policy of the user's routing registry.";
+  }
+  for (const [what, names] of Object.entries(AUTHORITY)) {
+    if (words.some((word) => names.includes(word))) {
+      return `a repository may only narrow what the user's routing registry permits, it can't define ${what}.`;
+    }
+  }
+  return undefined;
+}
+
+function isTypo(key: string, known: readonly string[]): boolean {
+  const near = nearestKey(key, known);
+  return near !== undefined && distance(key, near) <= TYPO;
+}

@@ -1,0 +1,74 @@
+import { extname } from "node:path";
+import type { Fault } from "../../faults/fault";
+import { nearestKey } from "../../faults/nearestKey";
+import type { ConfigView } from "./configView";
+import { type FaultMaker, faultsOf } from "./faultAt";
+import { readYamlOrJson } from "./readAutomation";
+import { readToml } from "./readToml";
+
+/** What the user's routing registry offers, or the faults that keep it from being used. */
+export interface Registry {
+  readonly profiles: readonly string[];
+  readonly routes: readonly string[];
+  readonly faults: readonly Fault[];
+}
+
+/**
+ * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML. Profiles may be
+ * tables with an `id`, routes a map by name (also called `route_classes`). Throws `UnreadableInput`.
+ */
+export function readRegistry(file: string): Registry {
+  const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
+  const at = faultsOf(document, file);
+  const { value } = document;
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    return {
+      profiles: [],
+      routes: [],
+      faults: [at.error([], "wrong_type", "A registry is a map with `profiles` and `routes`.")],
+    };
+  }
+  const map = value as Record<string, unknown>;
+  const routesKey = "routes" in map ? "routes" : "route_classes";
+  const profiles = namesOf(map.profiles);
+  const routes = namesOf(map[routesKey]);
+  const wrong = (key: string, names: string[] | undefined) =>
+    names === undefined ? [at.error([key], "wrong_type", `\`${key}\` must be a list of names.`)] : [];
+  return {
+    profiles: profiles ?? [],
+    routes: routes ?? [],
+    faults: [...wrong("profiles", profiles), ...wrong(routesKey, routes)],
+  };
+}
+
+/** Faults of a config's routing block against a registry: it may only narrow what the registry has. */
+export function registryFaults(config: ConfigView, registry: Registry, at: FaultMaker): Fault[] {
+  const allowed = ["routing", "allowed_profiles"];
+  const profiles = config
+    .texts(allowed)
+    .flatMap(({ text, index }) =>
+      registry.profiles.includes(text)
+        ? []
+        : [at.error([...allowed, index], "unknown_profile", lacks("profile", text, registry.profiles))],
+    );
+  const path = ["routing", "default_task_route"];
+  const route = config.text(path);
+  if (route === undefined || registry.routes.includes(route)) return profiles;
+  return [...profiles, at.error(path, "unknown_route", lacks("route", route, registry.routes))];
+}
+
+function lacks(what: string, name: string, known: readonly string[]): string {
+  const near = nearestKey(name, known);
+  const hint = near === undefined ? `It has: ${known.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+  return `The routing registry has no ${what} \`${name}\`, and a repository can't add one. ${hint}`;
+}
+
+function namesOf(value: unknown): string[] | undefined {
+  if (value === undefined) return [];
+  if (!Array.isArray(value))
+    return typeof value === "object" && value !== null ? Object.keys(value) : undefined;
+  const names = value.map((item: unknown) =>
+    typeof item === "object" && item !== null && "id" in item ? item.id : item,
+  );
+  return names.every((name) => typeof name === "string") ? names : undefined;
+}

@@ -1,0 +1,86 @@
+import type { Fault } from "../../../faults/fault";
+import type { ConfigView } from "../configView";
+import type { FaultMaker } from "../faultAt";
+import { httpUrl, originOf } from "../origin";
+
+const APP = ["verification", "app"];
+const INTERFACE = [...APP, "interface"];
+const READY = [...APP, "ready"];
+const READY_URL = [...READY, "url"];
+const READY_COMMAND = [...READY, "command"];
+const CONFORMANCE = ["verification", "conformance"];
+const VISUAL = ["verification", "visual"];
+const VISUAL_URL = [...VISUAL, "url"];
+
+/** The address at which the app is reached: `interface`, else `ready.url`. */
+export function appAddress(config: ConfigView): string | undefined {
+  return config.text(INTERFACE) ?? config.text(READY_URL);
+}
+
+/** Faults of the app, and of the two blocks that need a running app, beyond the form of their keys. */
+export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  return [
+    ...missingAppFaults(config, at),
+    ...readinessFaults(config, at),
+    ...[INTERFACE, READY_URL, VISUAL_URL].flatMap((path) => urlFaults(config, path, at)),
+    ...originFaults(config, at),
+  ];
+}
+
+function missingAppFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  if (config.has(APP)) return [];
+  const needing = [CONFORMANCE, VISUAL].filter((path) => config.has(path)).map((path) => path.at(-1));
+  if (needing.length === 0) return [];
+  const message = `\`verification.app\` is required, since ${needing.join(" and ")} need${needing.length === 1 ? "s" : ""} a running app that the harness starts.`;
+  return [at.error(APP, "missing_key", message)];
+}
+
+function readinessFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  if (!config.isMap(READY)) return [];
+  const url = config.has(READY_URL);
+  const command = config.has(READY_COMMAND);
+  if (url && command) {
+    return [
+      at.error(READY, "both_proofs", "`ready` takes exactly one of `url` and `command`; it has both.", "key"),
+    ];
+  }
+  if (!url && !command) {
+    return [
+      at.error(READY, "no_proof", "`ready` takes exactly one of `url` and `command`; it has neither.", "key"),
+    ];
+  }
+  if (command && !config.has(INTERFACE)) {
+    const message =
+      "`interface` is required when readiness is a command: without it evaluators have no address for the app.";
+    return [at.error(INTERFACE, "missing_key", message)];
+  }
+  return [];
+}
+
+function urlFaults(config: ConfigView, path: readonly string[], at: FaultMaker): Fault[] {
+  const text = config.text(path);
+  const url = text === undefined ? undefined : httpUrl(text);
+  return url !== undefined && "fault" in url
+    ? [at.error(path, "wrong_form", `\`${path.at(-1)}\` ${url.fault}.`)]
+    : [];
+}
+
+function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  const readyUrl = config.text(READY_URL);
+  const faceUrl = config.text(INTERFACE);
+  const visualUrl = config.text(VISUAL_URL);
+  const ready = readyUrl === undefined ? undefined : originOf(readyUrl);
+  const face = faceUrl === undefined ? undefined : originOf(faceUrl);
+  const visual = visualUrl === undefined ? undefined : originOf(visualUrl);
+  const faults: Fault[] = [];
+  if (ready !== undefined && face !== undefined && ready !== face) {
+    const message = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
+    faults.push(at.error(INTERFACE, "other_origin", message));
+  }
+  const address = faceUrl === undefined ? ready : face;
+  if (visual !== undefined && address !== undefined && visual !== address) {
+    const message = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
+    faults.push(at.error(VISUAL_URL, "other_origin", message));
+  }
+  return faults;
+}

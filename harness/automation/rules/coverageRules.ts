@@ -1,0 +1,87 @@
+import type { Fault } from "../../../faults/fault";
+import { valueAt } from "../../../faults/schemaFaults";
+import type { ConfigView } from "../configView";
+import type { FaultMaker } from "../faultAt";
+import type { PresetReading } from "../preset";
+import type { Preset } from "../verificationSchema";
+
+const COVERAGE = ["verification", "coverage"];
+const FLOORS = ["min_line_pct", "min_branch_pct"] as const;
+
+/** Parsers that the specification names and refuses. */
+const UNIMPLEMENTED_PARSERS = ["cobertura", "jacoco"];
+
+/** The floors that hold after preset and block are merged: what the block says itself wins. */
+export function effectiveFloors(config: ConfigView, preset: PresetReading | undefined): Preset {
+  const own = Object.fromEntries(
+    [...FLOORS, "max_regression_pct" as const].flatMap((key) => {
+      const value = config.number([...COVERAGE, key]);
+      return value === undefined ? [] : [[key, value]];
+    }),
+  );
+  return { ...(preset !== undefined && "values" in preset ? preset.values : {}), ...own };
+}
+
+/** Faults of the coverage block that go beyond the form of its keys. */
+export function coverageFaults(
+  config: ConfigView,
+  preset: PresetReading | undefined,
+  at: FaultMaker,
+): Fault[] {
+  if (!config.isMap(COVERAGE)) return [];
+  return [...parserFaults(config, at), ...floorFaults(config, preset, at)];
+}
+
+function parserFaults(config: ConfigView, at: FaultMaker): Fault[] {
+  const parser = config.text([...COVERAGE, "parser"]);
+  if (parser === undefined || !UNIMPLEMENTED_PARSERS.includes(parser)) return [];
+  const message = `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`;
+  return [at.error([...COVERAGE, "parser"], "not_implemented", message)];
+}
+
+function floorFaults(config: ConfigView, preset: PresetReading | undefined, at: FaultMaker): Fault[] {
+  const floors = effectiveFloors(config, preset);
+  const baseline = config.text([...COVERAGE, "baseline"]);
+  const faults: Fault[] = [];
+  const presetPath = [...COVERAGE, "preset"];
+  if (preset !== undefined && "reason" in preset) {
+    const needed = [...FLOORS, ...(baseline === "admission" ? (["max_regression_pct"] as const) : [])];
+    const missing = needed.filter((key) => floors[key] === undefined);
+    if (missing.length > 0) {
+      const message = `The preset can't be read: ${preset.reason}. Without it this block must supply ${missing.join(" and ")}.`;
+      return [
+        at.error(presetPath, "unknown_preset", message),
+        ...regressionWithoutBaseline(config, floors, at),
+      ];
+    }
+    const message = `The preset can't be read: ${preset.reason}. This block supplies every floor itself, so it is not needed.`;
+    faults.push(at.warning(presetPath, "unknown_preset", message));
+  }
+  if (FLOORS.every((key) => floors[key] === undefined && !config.has([...COVERAGE, key]))) {
+    const message = "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
+    faults.push(at.error(COVERAGE, "missing_floor", message, "key"));
+  }
+  const regression = [...COVERAGE, "max_regression_pct"];
+  if (baseline === "admission" && floors.max_regression_pct === undefined && !config.has(regression)) {
+    const message =
+      "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
+    faults.push(at.error(regression, "missing_key", message));
+  }
+  return [...faults, ...regressionWithoutBaseline(config, floors, at)];
+}
+
+function regressionWithoutBaseline(config: ConfigView, floors: Preset, at: FaultMaker): Fault[] {
+  const own = [...COVERAGE, "max_regression_pct"];
+  if (config.text([...COVERAGE, "baseline"]) !== "none" || floors.max_regression_pct === undefined) return [];
+  const [path, source] = config.has(own)
+    ? [own, ""]
+    : [[...COVERAGE, "preset"], " (it comes from the preset)"];
+  const message = `Baseline \`none\` leaves nothing to regress from, so max_regression_pct${source} must go, or the baseline be \`admission\`.`;
+  return [at.error(path, "regression_without_baseline", message)];
+}
+
+/** The preset's name in a config that may be faulty. */
+export function presetName(config: unknown): string | undefined {
+  const name = valueAt(config, [...COVERAGE, "preset"]);
+  return typeof name === "string" && name !== "" ? name : undefined;
+}

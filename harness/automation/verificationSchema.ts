@@ -1,0 +1,154 @@
+import { z } from "zod";
+
+/** A bound that the harness counts in whole seconds with integer shell arithmetic: a fraction can't be enforced there. */
+const wholeSeconds = (text: string) => z.int().min(1).describe(text).meta({ unit: "seconds" });
+
+/** Share of code that tests reach, or a distance between two such shares. */
+const percentage = (text: string) => z.number().min(0).max(100).describe(text).meta({ unit: "percent" });
+
+/** A shell command line; an empty one would do nothing and look as if it had. */
+const command = (text: string) => z.string().min(1).describe(text);
+
+/** The coverage block's keys that a preset file may supply; a preset holds these and nothing else. */
+export const presetSchema = z
+  .strictObject({
+    min_line_pct: percentage("Smallest share of lines that tests must reach.")
+      .meta({ example: 80 })
+      .optional(),
+    min_branch_pct: percentage("Smallest share of branches that tests must reach.")
+      .meta({ example: 70 })
+      .optional(),
+    max_regression_pct: percentage(
+      "How far coverage may fall below the captured baseline, in percentage points; only metrics with a floor count.",
+    )
+      .meta({ unit: "percentage points", example: 0.5 })
+      .optional(),
+  })
+  .describe(
+    "Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.",
+  );
+
+/** Percentages and threshold of a preset file. */
+export type Preset = z.infer<typeof presetSchema>;
+
+export const coverageSchema = z
+  .strictObject({
+    command: command("Shell command that runs the tests and writes `artifact`.").meta({
+      example: "npm run coverage",
+    }),
+    artifact: z
+      .string()
+      .min(1)
+      .describe(
+        "File that `command` writes, relative to the project and inside it. It is deleted before every run, so symlinks are resolved before that and once more after the command.",
+      )
+      .meta({ example: "coverage/coverage-summary.json" }),
+    parser: z
+      .enum(["istanbul", "lcov"])
+      .describe("Format of `artifact`: istanbul's json-summary, or an lcov tracefile."),
+    baseline: z
+      .enum(["none", "admission"])
+      .describe(
+        "`none`: new code, floors only. `admission`: the base commit is measured when the contract is frozen, and coverage may not fall below it.",
+      ),
+    ...presetSchema.shape,
+    floor_enforced_at: z
+      .enum(["landing", "phase"])
+      .describe(
+        "When the gate runs: once before landing, or after every phase. The default is the public harness's, the specification has none.",
+      )
+      .default("landing"),
+    preset: z
+      .string()
+      .min(1)
+      .describe("Bare name of a preset file that supplies floors; what this block says itself wins over it.")
+      .meta({ example: "typescript-service" })
+      .optional(),
+    timeout_sec: z
+      .number()
+      .positive()
+      .describe(
+        "Longest run of `command`; a fraction is fine. The specification has no default; this one is the bound of a test run in the public harness's template.",
+      )
+      .meta({ unit: "seconds" })
+      .default(1200),
+  })
+  .describe("Floors under test coverage, and where to read it.");
+
+export const readySchema = z
+  .strictObject({
+    url: z
+      .string()
+      .min(1)
+      .describe("Absolute http(s) URL that answers with 2xx or 3xx once the app is ready. This or `command`.")
+      .meta({ example: "http://127.0.0.1:3000/healthz" })
+      .optional(),
+    command: command("Shell command that exits 0 once the app is ready. This or `url`.")
+      .meta({ example: "./scripts/ready.sh" })
+      .optional(),
+    timeout_sec: wholeSeconds("How long the app may take to become ready.").meta({ example: 60 }),
+  })
+  .describe("Proof that the app is up: exactly one of `url` and `command`.");
+
+export const appSchema = z
+  .strictObject({
+    command: command("Shell command that starts the app in the foreground.").meta({ example: "npm start" }),
+    interface: z
+      .string()
+      .min(1)
+      .describe(
+        "Absolute http(s) URL at which evaluators reach the app; probed together with `ready`. Without it `ready.url` serves; needed when readiness is a command.",
+      )
+      .meta({ example: "http://127.0.0.1:3000" })
+      .optional(),
+    stop_timeout_sec: wholeSeconds("Time between TERM and KILL when the app is stopped.").meta({
+      example: 10,
+    }),
+    ready: readySchema,
+  })
+  .describe("The application under test, started and stopped by the harness itself.");
+
+export const conformanceSchema = z
+  .strictObject({
+    evaluator: z
+      .string()
+      .min(1)
+      .describe("A provider of the providers profile that declares `conformance_command`.")
+      .meta({ example: "local-evaluator" }),
+    timeout_sec: wholeSeconds("Longest run of the evaluator; there is no default.").meta({ example: 600 }),
+  })
+  .describe(
+    "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",
+  );
+
+export const visualSchema = z
+  .strictObject({
+    command: command(
+      "Shell command of the UI check. It runs in a fresh checkout of HEAD without build output, so it must prepare what it needs.",
+    ).meta({ example: "npm ci && npm run ui:review" }),
+    artifact: z
+      .string()
+      .min(1)
+      .describe("File that `command` writes its verdict to, relative to the checkout and inside it.")
+      .meta({ example: "review/verdict.json" }),
+    url: z
+      .string()
+      .min(1)
+      .describe("Absolute http(s) URL at which the browser starts, of the same origin as the app's address.")
+      .meta({ example: "http://127.0.0.1:3000/" }),
+    timeout_sec: wholeSeconds("Longest run of `command`.").meta({ example: 900 }),
+    skip_is_failure: z
+      .boolean()
+      .describe("Whether a result that is degraded, skipped or says no mode fails the gate.")
+      .default(true),
+  })
+  .describe("Check of the rendered UI before landing. Required when the mapping has a `visual` requirement.");
+
+export const verificationSchema = z
+  .strictObject({
+    conformance: conformanceSchema.optional(),
+    coverage: coverageSchema.optional(),
+    app: appSchema.optional(),
+    visual: visualSchema.optional(),
+  })
+  .describe("What must be verified before a run may land.");

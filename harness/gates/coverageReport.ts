@@ -1,0 +1,151 @@
+/** Coverage as an artifact has it, in percent; `null` where the artifact has no such metric, which is not 0. */
+export interface Coverage {
+  readonly line_pct: number | null;
+  readonly branch_pct: number | null;
+}
+
+/** Formats that can be read. */
+export type CoverageFormat = "istanbul" | "lcov";
+
+/** An artifact that is not what its parser expects; the message says why. */
+export class UnreadableCoverage extends Error {
+  override readonly name = "UnreadableCoverage";
+}
+
+/** Reads a coverage artifact. Throws `UnreadableCoverage` rather than guess. */
+export function readCoverage(format: CoverageFormat, text: string): Coverage {
+  return format === "istanbul" ? readIstanbul(text) : readLcov(text);
+}
+
+/** Reads istanbul's json-summary: `total.lines.pct` and `total.branches.pct`. */
+function readIstanbul(text: string): Coverage {
+  let summary: unknown;
+  try {
+    summary = JSON.parse(text);
+  } catch {
+    throw new UnreadableCoverage(
+      "is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json",
+    );
+  }
+  const total = field(summary, "total");
+  if (typeof total !== "object" || total === null) {
+    throw new UnreadableCoverage(
+      "has no `total`; it must be the output of istanbul's `json-summary` reporter",
+    );
+  }
+  const line_pct = istanbulMetric(total, "lines");
+  if (line_pct === null && field(total, "lines") === undefined)
+    throw new UnreadableCoverage("has no `total.lines`");
+  return { line_pct, branch_pct: istanbulMetric(total, "branches") };
+}
+
+function istanbulMetric(total: object, name: string): number | null {
+  const metric = field(total, name);
+  if (metric === undefined || metric === null) return null;
+  const pct = field(metric, "pct");
+  const [all, covered] = [field(metric, "total"), field(metric, "covered")];
+  // Nothing to cover is no coverage: istanbul says 100 or "Unknown" then.
+  if (all === 0 || pct === "Unknown") return null;
+  if (typeof pct !== "number" || !(pct >= 0 && pct <= 100)) {
+    throw new UnreadableCoverage(`has no percentage from 0 to 100 in \`total.${name}.pct\``);
+  }
+  if (typeof all === "number" && typeof covered === "number" && covered > all) {
+    throw new UnreadableCoverage(`covers more ${name} than there are`);
+  }
+  return pct;
+}
+
+function field(value: unknown, key: string): unknown {
+  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
+    ? (value as Record<string, unknown>)[key]
+    : undefined;
+}
+
+/** What the records of one source file add up to. */
+interface SourceFile {
+  records: number;
+  readonly lines: Map<string, boolean>;
+  readonly branches: Map<string, boolean>;
+  readonly counts: Map<string, number>;
+}
+
+const COUNTERS = ["LF", "LH", "BRF", "BRH"];
+
+/**
+ * Reads an lcov tracefile (geninfo(1), FILES). The counters LF/LH and BRF/BRH of every record are summed; where they are
+ * missing, or a file has several records (one for each test), the DA and BRDA lines are counted instead.
+ */
+function readLcov(text: string): Coverage {
+  const files = new Map<string, SourceFile>();
+  let current: SourceFile | undefined;
+  for (const [index, raw] of text.split("\n").entries()) {
+    const line = raw.replace(/\r$/, "");
+    const broken = (why: string) => new UnreadableCoverage(`is no lcov tracefile: line ${index + 1} ${why}`);
+    const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
+    if (key === "SF") {
+      if (current !== undefined) throw broken("begins a record inside another one");
+      current = files.get(rest) ?? { records: 0, lines: new Map(), branches: new Map(), counts: new Map() };
+      current.records += 1;
+      files.set(rest, current);
+    } else if (line === "end_of_record") {
+      if (current === undefined) throw broken("ends a record that never began");
+      if (current.records === 1) checkPairs(current, broken);
+      current = undefined;
+    } else if (current !== undefined && COUNTERS.includes(key)) {
+      if (!/^\d+$/.test(rest)) throw broken(`has no whole number in ${key}`);
+      if (current.records === 1 && current.counts.has(key)) throw broken(`has a second ${key} in one record`);
+      current.counts.set(key, Number(rest));
+    } else if (current !== undefined && key === "DA") {
+      const [, number, hits] = /^(\d+),(-?\d+)(?:,.*)?$/.exec(rest) ?? [];
+      if (number === undefined) throw broken("has no line number and count in DA");
+      current.lines.set(number, (current.lines.get(number) ?? false) || Number(hits) > 0);
+    } else if (current !== undefined && key === "BRDA") {
+      const [, branch, taken] = /^(.*),(-|\d+)$/.exec(rest) ?? [];
+      if (branch === undefined) throw broken("has no branch and count in BRDA");
+      current.branches.set(
+        branch,
+        (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"),
+      );
+    }
+  }
+  if (current !== undefined) throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
+  const all = [...files.values()];
+  const line_pct = share(all.map((file) => tally(file, file.lines, "LF", "LH")));
+  if (line_pct === null) throw new UnreadableCoverage("holds no lines at all");
+  return { line_pct, branch_pct: share(all.map((file) => tally(file, file.branches, "BRF", "BRH"))) };
+}
+
+function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
+  for (const [found, hit] of [
+    ["LF", "LH"],
+    ["BRF", "BRH"],
+  ] as const) {
+    const [all, covered] = [file.counts.get(found), file.counts.get(hit)];
+    if ((all === undefined) !== (covered === undefined))
+      throw broken(`ends a record with only one of ${found} and ${hit}`);
+    if (all !== undefined && covered !== undefined && covered > all)
+      throw broken(`ends a record with ${hit} above ${found}`);
+  }
+}
+
+function tally(
+  file: SourceFile,
+  seen: ReadonlyMap<string, boolean>,
+  found: string,
+  hit: string,
+): [number, number] {
+  const counted = file.counts.get(found);
+  if (file.records === 1 && counted !== undefined) return [counted, file.counts.get(hit) ?? 0];
+  if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0) {
+    throw new UnreadableCoverage(
+      `has several records for one file, and no lines of detail to join their ${found} by`,
+    );
+  }
+  return [seen.size, [...seen.values()].filter(Boolean).length];
+}
+
+function share(tallies: readonly (readonly [number, number])[]): number | null {
+  const found = tallies.reduce((sum, [all]) => sum + all, 0);
+  const hit = tallies.reduce((sum, [, covered]) => sum + covered, 0);
+  return found === 0 ? null : (100 * hit) / found;
+}

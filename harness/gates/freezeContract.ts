@@ -1,0 +1,51 @@
+import { existsSync } from "node:fs";
+import { AlreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
+import type { AutomationContract } from "../automation/resolve";
+import { captureBaseline } from "./captureBaseline";
+import { type FindTimeout, findHostTimeout, NO_HOST_TIMEOUT } from "./hostTimeout";
+import type { MeasureSetting } from "./measureCoverage";
+
+/** What was frozen, or why nothing was. */
+export type Freezing =
+  | { readonly file: string; readonly sha256: string; readonly baseline: CapturedBaseline | null }
+  | { readonly fault: string };
+
+/** Where a contract is frozen. */
+export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor"> {
+  readonly file: string;
+  /** Commit that the baseline `admission` is captured from. */
+  readonly base: string;
+  readonly findTimeout?: FindTimeout;
+}
+
+/**
+ * Freezes a resolved contract: captures the baseline where one is asked for, and writes everything once. A host on which
+ * coverage could never be bounded refuses here, before a run begins.
+ */
+export async function freezeContract(
+  contract: AutomationContract,
+  setting: FreezeSetting,
+): Promise<Freezing> {
+  const { file, base } = setting;
+  const { coverage } = contract.verification;
+  if (existsSync(file)) return { fault: alreadyThere(file) };
+  if (coverage !== undefined && (setting.findTimeout ?? findHostTimeout)() === undefined)
+    return { fault: NO_HOST_TIMEOUT };
+  let baseline: CapturedBaseline | null = null;
+  if (coverage?.baseline === "admission") {
+    const captured = await captureBaseline({ ...setting, coverage }, base);
+    if ("fault" in captured) return captured;
+    baseline = captured;
+  }
+  try {
+    const sha256 = writeFrozen(file, { contract, baseline, frozen_at: new Date().toISOString() });
+    return { file, sha256, baseline };
+  } catch (error) {
+    if (error instanceof AlreadyFrozen) return { fault: alreadyThere(file) };
+    throw error;
+  }
+}
+
+function alreadyThere(file: string): string {
+  return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
+}

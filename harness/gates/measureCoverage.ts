@@ -1,0 +1,71 @@
+import { failureOf, runBounded } from "../app/boundedCommand";
+import { shell } from "../app/commandEnvironment";
+import type { Ledger } from "../app/ledger";
+import { CommandNotStarted, type Supervisor } from "../app/supervisor";
+import type { AutomationContract } from "../automation/resolve";
+import { type Coverage, readCoverage, UnreadableCoverage } from "./coverageReport";
+import { removeStaleArtifact } from "./freshArtifact";
+import { type FindTimeout, findHostTimeout, NO_HOST_TIMEOUT } from "./hostTimeout";
+
+/** The coverage block of a resolved contract. */
+export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
+
+/** Seconds by which the host's own bound comes after ours, so that it only acts when we no longer can. */
+const HOST_BOUND_MARGIN_SEC = 15;
+
+/** Where and with what coverage is measured. */
+export interface MeasureSetting {
+  readonly coverage: CoverageContract;
+  /** Directory that holds the code to measure. */
+  readonly root: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly ledger: Ledger;
+  readonly interrupt: AbortSignal;
+  /** Finds the host's timeout mechanism; exchanged in tests. */
+  readonly findTimeout?: FindTimeout;
+  /** Supervisor that runs the command when there is already one. */
+  readonly supervisor?: Supervisor;
+}
+
+/** Runs the coverage command and reads its artifact: measured coverage, or why there is none that counts. */
+export async function measureCoverage(
+  setting: MeasureSetting,
+): Promise<Coverage | { readonly fault: string }> {
+  const { coverage, root, env, ledger, interrupt, supervisor } = setting;
+  const timeout = (setting.findTimeout ?? findHostTimeout)();
+  if (timeout === undefined) return { fault: NO_HOST_TIMEOUT };
+  const artifact = removeStaleArtifact(root, coverage.artifact);
+  if ("fault" in artifact) return artifact;
+  const log = ledger.openLog("coverage.log");
+  try {
+    const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
+    const end = await runBounded(
+      {
+        argv: [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)],
+        cwd: root,
+        env,
+        timeoutSec: coverage.timeout_sec,
+        streams: { stdout: log.descriptor, stderr: log.descriptor },
+        interrupt,
+      },
+      supervisor,
+    );
+    if (interrupt.aborted) return { fault: `interrupted (${String(interrupt.reason)})` };
+    const failure = failureOf(end, coverage.timeout_sec);
+    if (failure !== undefined)
+      return { fault: `the coverage command ${failure}; its output is in ${log.file}` };
+  } catch (error) {
+    if (!(error instanceof CommandNotStarted)) throw error;
+    return { fault: `the coverage command could not be started: ${error.message}` };
+  } finally {
+    log.close();
+  }
+  const read = artifact.read();
+  if ("fault" in read) return read;
+  try {
+    return readCoverage(coverage.parser, read.text);
+  } catch (error) {
+    if (!(error instanceof UnreadableCoverage)) throw error;
+    return { fault: `artifact ${coverage.artifact} ${error.message}` };
+  }
+}

@@ -1,0 +1,99 @@
+import { execFileSync, spawnSync } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { runBounded } from "../app/boundedCommand";
+import type { CommandStreams } from "../app/supervisor";
+import { Supervisor } from "../app/supervisor";
+
+/** Longest that git may take for a checkout, in seconds: large repositories take minutes. */
+const CHECKOUT_BOUND_SEC = 600;
+
+/** A checkout of one commit that is thrown away, with the supervisor that runs commands in it. */
+export interface ThrowawayWorktree {
+  readonly directory: string;
+  readonly commit: string;
+  readonly supervisor: Supervisor;
+}
+
+/** What could not be done with git; the message says it in words. */
+export class WorktreeFailure extends Error {
+  override readonly name = "WorktreeFailure";
+}
+
+/** Where and with what a worktree is made. */
+export interface WorktreeSetting {
+  /** Directory inside the repository. */
+  readonly repository: string;
+  /** Commit, branch or tag to check out. */
+  readonly ref: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly streams: CommandStreams;
+  readonly interrupt: AbortSignal;
+}
+
+/**
+ * Gives `use` a detached checkout of a commit in a temporary directory and removes it afterwards, whatever happens: the
+ * supervisor that makes it and runs commands in it also removes it when this program is killed. Ignored files, such as
+ * installed packages, are not in it. Throws `WorktreeFailure`.
+ */
+export async function inThrowawayWorktree<Result>(
+  setting: WorktreeSetting,
+  use: (worktree: ThrowawayWorktree) => Promise<Result>,
+): Promise<Result> {
+  const { repository, ref, env, streams, interrupt } = setting;
+  const commit = commitOf(repository, ref, env);
+  const supervisor = new Supervisor(streams);
+  const parent = join(realpathSync(tmpdir()), `serving-worktree-${randomBytes(8).toString("hex")}`);
+  const directory = join(parent, "tree");
+  try {
+    supervisor.removeWorktreeAtEnd(repository, parent, directory);
+    mkdirSync(parent, { mode: 0o700 });
+    const end = await runBounded(
+      {
+        argv: [...GIT, "-C", repository, "worktree", "add", "--detach", directory, commit],
+        cwd: repository,
+        env,
+        timeoutSec: CHECKOUT_BOUND_SEC,
+        streams,
+        interrupt,
+      },
+      supervisor,
+    );
+    if (interrupt.aborted) throw new WorktreeFailure(`interrupted (${String(interrupt.reason)})`);
+    if (end.code !== 0) throw new WorktreeFailure(`git could not check out ${commit} into a worktree`);
+    return await use({ directory, commit, supervisor });
+  } finally {
+    await supervisor.close();
+    if (existsSync(parent)) removeAfterSupervisor(repository, parent, directory);
+  }
+}
+
+/** git without the repository's hooks: one that runs at checkout is no part of what is to be checked. */
+const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
+
+/** The supervisor itself was killed, so its last duty falls to this program. */
+function removeAfterSupervisor(repository: string, parent: string, directory: string): void {
+  rmSync(parent, { recursive: true, force: true });
+  spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], {
+    stdio: "ignore",
+  });
+}
+
+function commitOf(repository: string, ref: string, env: Readonly<Record<string, string>>): string {
+  try {
+    const args = [
+      "-C",
+      repository,
+      "rev-parse",
+      "--verify",
+      "--quiet",
+      "--end-of-options",
+      `${ref}^{commit}`,
+    ];
+    return execFileSync("git", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
+  } catch {
+    throw new WorktreeFailure(`${repository} has no commit ${ref}; a git repository with a commit is needed`);
+  }
+}

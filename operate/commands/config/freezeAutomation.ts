@@ -1,0 +1,75 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Command } from "commander";
+import { FaultyInput } from "../../../faults/fault";
+import { commandEnvironment } from "../../../harness/app/commandEnvironment";
+import { openLedger } from "../../../harness/app/ledger";
+import { checkAutomation } from "../../../harness/automation/checkAutomation";
+import { type Freezing, freezeContract } from "../../../harness/gates/freezeContract";
+import { EXIT, WrongUse } from "../../exit";
+import { endingInOrder } from "../../interrupt";
+import { type Format, formatOption, printResult } from "../../output";
+import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
+
+type FreezeOptions = AutomationOptions & { out: string; base: string; format: Format };
+
+/** `serving config freeze automation FILE --out FILE`: the resolved contract, written once. */
+export function freezeAutomationCommand(): Command {
+  const command = new Command("automation")
+    .description(
+      "resolve an automation config and write the contract, once; every later gate reads that file",
+    )
+    .argument("<file>", "the automation config")
+    .requiredOption("--out <file>", "where the contract goes; an existing file is never replaced")
+    .option("--base <ref>", "commit whose coverage is captured when the baseline is `admission`", "HEAD");
+  return withAutomationOptions(command)
+    .addOption(formatOption())
+    .addHelpText(
+      "after",
+      "\nExample:\n  serving config freeze automation automation.yaml --out contract.json --base main",
+    )
+    .action(async (file: string, options: FreezeOptions) => {
+      const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
+      if (check.resolved === null) {
+        if (options.format === "json") printResult("json", { frozen: false, ...check }, () => "");
+        throw new FaultyInput(file, check.issues);
+      }
+      const { resolved } = check;
+      const result = await withTemporaryLedger((ledger) =>
+        endingInOrder((interrupt) =>
+          freezeContract(resolved, {
+            file: options.out,
+            base: options.base,
+            root: options.project,
+            env: commandEnvironment(process.env),
+            ledger: openLedger(ledger),
+            interrupt,
+          }),
+        ),
+      );
+      printResult(options.format, { frozen: !("fault" in result), ...result }, () => text(result));
+      process.exitCode = "fault" in result ? EXIT.faults : EXIT.fine;
+    });
+}
+
+function text(result: Freezing): string {
+  return "fault" in result ? `refused: ${result.fault}` : `${result.file}: frozen, sha256 ${result.sha256}`;
+}
+
+/** The output of measuring a baseline is kept only while it is measured; the contract holds what came of it. */
+async function withTemporaryLedger<Result>(use: (directory: string) => Promise<Result>): Promise<Result> {
+  const directory = mkdtempSync(join(tmpdir(), "serving-freeze-"));
+  try {
+    return await use(directory);
+  } catch (error) {
+    if (isSystemError(error)) throw new WrongUse(`the contract can't be written: ${error.message}`);
+    throw error;
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function isSystemError(error: unknown): error is NodeJS.ErrnoException {
+  return error instanceof Error && "syscall" in error;
+}

@@ -1,0 +1,58 @@
+import type { Command } from "commander";
+import { FaultyInput } from "../faults/fault";
+import type { Ledger } from "../harness/app/ledger";
+import { openLedger } from "../harness/app/ledger";
+import { checkAutomation } from "../harness/automation/checkAutomation";
+import { type FrozenContract, readFrozen } from "../harness/automation/frozenContract";
+import {
+  type AutomationOptions,
+  automationFiles,
+  withAutomationOptions,
+} from "./commands/config/automationOptions";
+import { WrongUse } from "./exit";
+
+/** Options of the commands that carry out a contract. */
+export interface ContractOptions extends AutomationOptions {
+  readonly config?: string;
+  readonly contract?: string;
+  readonly ledger?: string;
+}
+
+/** Adds the options by which a command is given a contract and a ledger. */
+export function withContractOptions(command: Command): Command {
+  command
+    .option("--config <file>", "automation config to carry out, resolved now")
+    .option(
+      "--contract <file>",
+      "frozen contract to carry out (serving config freeze automation), read as it is",
+    )
+    .option("--ledger <dir>", "directory that keeps output and events (default: .hx/ledger in the project)");
+  return withAutomationOptions(command);
+}
+
+/** The contract that a command was given. Throws `WrongUse`, `FaultyInput` or `UnreadableInput`. */
+export function readContract(options: ContractOptions): Pick<FrozenContract, "contract" | "baseline"> {
+  const { config, contract } = options;
+  if ((config === undefined) === (contract === undefined)) {
+    throw new WrongUse("give exactly one of --config FILE and --contract FILE");
+  }
+  if (contract !== undefined) return readFrozen(contract);
+  // One of the two is there, and it is not the contract.
+  const file = config ?? "";
+  const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
+  if (check.resolved === null) throw new FaultyInput(file, check.issues);
+  return { contract: check.resolved, baseline: null };
+}
+
+/** The ledger that a command was given, by default `.<prefix>/ledger` in the project. Throws `WrongUse`. */
+export function ledgerOf(options: ContractOptions): Ledger {
+  const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
+  const directory = options.ledger ?? `${options.project}/${home}/ledger`;
+  try {
+    return openLedger(directory);
+  } catch (error) {
+    throw new WrongUse(
+      `the ledger ${directory} can't be written: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
