@@ -1,0 +1,66 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { createServer } from "node:net";
+
+/** A port on which nothing listens at the moment. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+/** Command lines of all processes, zombies left out, that hold a marker. */
+export function processesWith(marker: string): string[] {
+  const lines = execFileSync("ps", ["-eo", "pid=,stat=,args="], { encoding: "utf8" }).split("\n");
+  return lines.filter((line) => line.includes(marker) && !/^\s*\d+\s+Z/.test(line));
+}
+
+/** Members of a process group, zombies left out. */
+export function groupMembers(pgid: number): string[] {
+  const lines = execFileSync("ps", ["-eo", "pgid=,stat=,args="], { encoding: "utf8" }).split("\n");
+  return lines.filter((line) => new RegExp(`^\\s*${pgid}\\s+[^Z\\s]`).test(line));
+}
+
+/** Waits until something holds, for at most ten seconds. */
+export async function eventually(holds: () => boolean, what: string): Promise<void> {
+  const deadline = Date.now() + 10_000;
+  while (!holds()) {
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}
+
+/** What a finished command left. */
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** A command that runs, and what it will have come to. */
+export interface Started {
+  readonly child: ChildProcess;
+  readonly finished: Promise<Finished>;
+}
+
+/** Starts a command and collects what it writes. */
+export function start(file: string, args: readonly string[], cwd: string, env = process.env): Started {
+  const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (data: Buffer) => {
+    stdout += data;
+  });
+  child.stderr.on("data", (data: Buffer) => {
+    stderr += data;
+  });
+  const finished = new Promise<Finished>((resolve) => {
+    child.on("exit", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+  return { child, finished };
+}
