@@ -71,11 +71,17 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
   enter("not launched", "nothing may answer yet");
 
   const probeLog = ledger.openLog("ready.log");
-  const probes = new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor });
+  const probes =
+    app.ready.command === undefined
+      ? undefined
+      : new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor });
   const appLog = ledger.openLog("app.log");
   const appSupervisor = new Supervisor({ stdout: appLog.descriptor, stderr: appLog.descriptor });
   const probe = (limitMs: number) =>
-    untilInterrupted(probeReadiness(app, { supervisor: probes, cwd: project, env }, limitMs), interrupt);
+    untilInterrupted(
+      probeReadiness(app, { ...(probes && { supervisor: probes }), cwd: project, env }, limitMs),
+      interrupt,
+    );
   try {
     const taken = await whyNotLaunch(setting, probe);
     if (taken !== undefined) return { states, failure: taken };
@@ -113,7 +119,7 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
     const failure = outcome.failure ?? survived;
     return { ...outcome, states, endedBy, log: appLog.file, ...(failure === undefined ? {} : { failure }) };
   } finally {
-    await Promise.all([appSupervisor.close(), probes.close()]);
+    await Promise.all([appSupervisor.close(), probes?.close()]);
     appLog.close();
     probeLog.close();
   }

@@ -23,7 +23,8 @@ const NOT_RUNNABLE: readonly number[] = [126, 127];
 
 /** Where readiness commands run. */
 export interface ProbeSetting {
-  readonly supervisor: Supervisor;
+  /** Runs readiness commands; needed only where readiness is a command. */
+  readonly supervisor?: Supervisor;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
 }
@@ -36,8 +37,10 @@ export async function probeReadiness(
 ): Promise<ProbeResult> {
   const { url, command } = app.ready;
   if (url !== undefined) return urlReadiness(url, limitMs);
-  if (command === undefined) return { verdict: "broken", detail: "the contract has no readiness proof" };
-  return commandReadiness(command, setting, limitMs);
+  if (command === undefined || setting.supervisor === undefined) {
+    return { verdict: "broken", detail: "the contract has no readiness proof" };
+  }
+  return commandReadiness(command, setting.supervisor, setting, limitMs);
 }
 
 /** Whether anything at all takes connections at a URL: any HTTP status counts, silence too. */
@@ -59,10 +62,11 @@ async function urlReadiness(url: string, limitMs: number): Promise<ProbeResult> 
 
 async function commandReadiness(
   command: string,
+  supervisor: Supervisor,
   setting: ProbeSetting,
   limitMs: number,
 ): Promise<ProbeResult> {
-  const { supervisor, cwd, env } = setting;
+  const { cwd, env } = setting;
   const argv = shell(command);
   try {
     const end = await supervisor.run({

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { commandEnvironment } from "./commandEnvironment";
 import { groupLives } from "./groupLives";
 import { type EndedBy, type Job, type Order, type Report, supervise } from "./supervise";
 
@@ -67,7 +68,7 @@ export class Supervisor {
       detached: true,
       stdio: ["pipe", "pipe", "inherit", streams.stdout, streams.stderr, streams.stdin ?? "ignore"],
       // Options for debugging or loading code are meant for this program, not for the supervisor.
-      env: { ...process.env, NODE_OPTIONS: "" },
+      env: commandEnvironment(process.env, { NODE_OPTIONS: "" }),
     });
     this.closed = new Promise((resolve) => {
       const done = () => {

@@ -2,8 +2,9 @@ import { execFileSync, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { runBounded } from "../app/boundedCommand";
+import { commandEnvironment } from "../app/commandEnvironment";
 import type { CommandStreams } from "../app/supervisor";
 import { Supervisor } from "../app/supervisor";
 
@@ -42,7 +43,8 @@ export async function inThrowawayWorktree<Result>(
   setting: WorktreeSetting,
   use: (worktree: ThrowawayWorktree) => Promise<Result>,
 ): Promise<Result> {
-  const { repository, ref, env, streams, interrupt } = setting;
+  const { ref, env, streams, interrupt } = setting;
+  const repository = resolve(setting.repository);
   const commit = commitOf(repository, ref, env);
   const supervisor = new Supervisor(streams);
   const parent = join(realpathSync(tmpdir()), `serving-worktree-${randomBytes(8).toString("hex")}`);
@@ -77,6 +79,7 @@ const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
 function removeAfterSupervisor(repository: string, parent: string, directory: string): void {
   rmSync(parent, { recursive: true, force: true });
   spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], {
+    env: commandEnvironment(process.env),
     stdio: "ignore",
   });
 }

@@ -60,7 +60,7 @@ export function start(file: string, args: readonly string[], cwd: string, env = 
     stderr += data;
   });
   const finished = new Promise<Finished>((resolve) => {
-    child.on("exit", (code, signal) => resolve({ code, signal, stdout, stderr }));
+    child.on("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
   });
   return { child, finished };
 }
