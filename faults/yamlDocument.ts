@@ -50,7 +50,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     });
   }
   // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
-  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false } as const;
+  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
   const documents = parseAllDocuments<ParsedNode>(text, options);
   if (!Array.isArray(documents) || documents.length === 0) {
     throw new UnreadableInput(file, "the file is empty; it must hold one document");

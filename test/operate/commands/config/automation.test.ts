@@ -1,0 +1,119 @@
+import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { bundledServing } from "../../../harness/bundledServing";
+import { start } from "../../../harness/processes";
+
+let serving = "";
+beforeAll(() => {
+  serving = bundledServing();
+});
+const run = (directory: string, ...args: string[]) =>
+  start("node", [serving, "config", ...args], directory).finished;
+const directoryWith = (name: string, text: string) => {
+  const directory = mkdtempSync(join(tmpdir(), "config-command-"));
+  writeFileSync(join(directory, name), text);
+  return directory;
+};
+
+describe("serving config check automation", () => {
+  test("a valid config: exit 0, and json is one document with nothing beside it", async () => {
+    const { code, stdout, stderr } = await run(
+      directoryWith("a.yaml", "{}"),
+      "check",
+      "automation",
+      "a.yaml",
+      "--format",
+      "json",
+    );
+    expect([code, stderr]).toEqual([0, ""]);
+    expect(JSON.parse(stdout)).toMatchObject({
+      valid: true,
+      issues: [],
+      resolved: { review: { max_rounds: 5 } },
+    });
+  });
+  test("faults: exit 1, in the fixed shape, and as lines a person can click", async () => {
+    const directory = directoryWith("a.yaml", "review:\n  max_round: 3\n");
+    const json = await run(directory, "check", "automation", "a.yaml", "--format", "json");
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.stdout)).toEqual({
+      valid: false,
+      issues: [
+        {
+          path: "review.max_round",
+          code: "unknown_key",
+          message: "Unknown key `max_round`. Did you mean `max_rounds`?",
+          severity: "error",
+          line: 2,
+          column: 3,
+        },
+      ],
+      resolved: null,
+    });
+    const text = await run(directory, "check", "automation", "a.yaml");
+    expect(text.stdout).toBe(
+      "error: a.yaml:2:3 review.max_round: Unknown key `max_round`. Did you mean `max_rounds`?\na.yaml: 1 fault\n",
+    );
+  });
+  test.each([
+    ["no YAML", "a: [", "no valid YAML"],
+    ["duplicate keys", "caps: {}\ncaps: {}\n", "stands twice in one map"],
+    ["empty", "", "the file is empty"],
+  ])("%s: exit 2, and json still is a document that says where", async (_, text, message) => {
+    const { code, stdout, stderr } = await run(
+      directoryWith("a.yaml", text),
+      "check",
+      "automation",
+      "a.yaml",
+      "--format",
+      "json",
+    );
+    expect([code, stderr]).toEqual([2, ""]);
+    const { valid, issues, resolved } = JSON.parse(stdout);
+    expect([valid, resolved, issues.length]).toEqual([false, null, 1]);
+    expect(issues[0].message).toContain(message);
+  });
+  test("a missing file beside it is named", async () => {
+    const { code, stdout } = await run(
+      directoryWith("a.yaml", "{}"),
+      "check",
+      "automation",
+      "a.yaml",
+      "--mapping",
+      "absent.yaml",
+    );
+    expect(code).toBe(2);
+    expect(stdout).toContain("absent.yaml: no such file");
+  });
+  test("wrong use: exit 2 with a hint", async () => {
+    const { code, stderr } = await run(tmpdir(), "check", "automation");
+    expect(code).toBe(2);
+    expect(stderr).toContain("--help");
+  });
+});
+
+describe("serving config init automation", () => {
+  test("writes a template that is valid, and never replaces a file", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "config-init-"));
+    expect((await run(directory, "init", "automation")).code).toBe(0);
+    expect((await run(directory, "check", "automation", "automation.yaml")).code).toBe(0);
+    writeFileSync(join(directory, "automation.yaml"), "mine");
+    const again = await run(directory, "init", "automation");
+    expect([again.code, again.stdout]).toEqual([1, "refused: automation.yaml exists; it stays as it is\n"]);
+    expect(readFileSync(join(directory, "automation.yaml"), "utf8")).toBe("mine");
+    expect(readdirSync(directory)).toEqual(["automation.yaml"]);
+  });
+});
+
+test.each(
+  [["check"], ["init"], ["freeze"]]
+    .map(([verb]) => [`config ${verb} automation`])
+    .concat([["app run"], ["gate coverage"], ["gate visual"]]),
+)("serving %s --help has an example", async (words) => {
+  const { code, stdout } = await start("node", [serving, ...words.split(" "), "--help"], tmpdir()).finished;
+  expect(code).toBe(0);
+  expect(stdout).toContain(`Example:\n  serving ${words}`);
+  expect(stdout).toContain("--format <format>");
+});
