@@ -1,4 +1,4 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { FaultyInput } from "../faults/fault";
 import type { Ledger } from "../harness/app/ledger";
 import { openLedger } from "../harness/app/ledger";
@@ -26,7 +26,7 @@ export function withContractOptions(command: Command): Command {
       "--contract <file>",
       "frozen contract to carry out (serving config freeze automation), read as it is",
     )
-    .option("--ledger <dir>", "directory that keeps output and events (default: .hx/ledger in the project)");
+    .addOption(ledgerOption());
   return withAutomationOptions(command);
 }
 
@@ -44,8 +44,16 @@ export function readContract(options: ContractOptions): Pick<FrozenContract, "co
   return { contract: check.resolved, baseline: null };
 }
 
+/** The option that names the ledger. */
+export function ledgerOption(): Option {
+  return new Option(
+    "--ledger <dir>",
+    "directory that keeps output and events (default: .hx/ledger in the project)",
+  );
+}
+
 /** The ledger that a command was given, by default `.<prefix>/ledger` in the project. Throws `WrongUse`. */
-export function ledgerOf(options: ContractOptions): Ledger {
+export function ledgerOf(options: Pick<ContractOptions, "ledger" | "project" | "prefix">): Ledger {
   const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
   const directory = options.ledger ?? `${options.project}/${home}/ledger`;
   try {

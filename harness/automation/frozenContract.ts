@@ -35,8 +35,8 @@ const fileSchema = z.strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
   frozen_at: z.string(),
-  contract: z.looseObject({}),
-  baseline: z.unknown(),
+  contract: z.looseObject({ verification: z.looseObject({}), review: z.looseObject({}) }),
+  baseline: z.looseObject({ commit: z.string() }).nullable(),
   sha256: z.string(),
 });
 

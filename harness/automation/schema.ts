@@ -111,10 +111,7 @@ const unattendedSchema = z
 /** The automation config of one auto-build run: closed at every level except the blocks said to be free. */
 export const automationSchema = z
   .strictObject({
-    schema_version: z
-      .union([z.literal(1), z.literal(2)])
-      .describe("Version of this file's form: 1 or 2.")
-      .optional(),
+    schema_version: z.literal([1, 2]).describe("Version of this file's form: 1 or 2.").optional(),
     profile: z
       .enum(["advisory", "pr", "merge", "unattended"])
       .describe("How far the run may go on its own.")

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { Ledger } from "../app/ledger";
 import { AlreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
 import { captureBaseline } from "./captureBaseline";
@@ -11,7 +12,9 @@ export type Freezing =
   | { readonly fault: string };
 
 /** Where a contract is frozen. */
-export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor"> {
+export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
+  /** Opens the ledger that keeps the output of measuring a baseline; called only when one is measured. */
+  readonly openLedger: () => Ledger;
   readonly file: string;
   /** Commit that the baseline `admission` is captured from. */
   readonly base: string;
@@ -33,7 +36,7 @@ export async function freezeContract(
     return { fault: NO_HOST_TIMEOUT };
   let baseline: CapturedBaseline | null = null;
   if (coverage?.baseline === "admission") {
-    const captured = await captureBaseline({ ...setting, coverage }, base);
+    const captured = await captureBaseline({ ...setting, ledger: setting.openLedger(), coverage }, base);
     if ("fault" in captured) return captured;
     baseline = captured;
   }

@@ -1,18 +1,15 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { Command } from "commander";
 import { FaultyInput } from "../../../faults/fault";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
-import { openLedger } from "../../../harness/app/ledger";
 import { checkAutomation } from "../../../harness/automation/checkAutomation";
 import { type Freezing, freezeContract } from "../../../harness/gates/freezeContract";
+import { ledgerOf, ledgerOption } from "../../contractOptions";
 import { EXIT, WrongUse } from "../../exit";
 import { endingInOrder } from "../../interrupt";
 import { type Format, formatOption, printResult } from "../../output";
 import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
 
-type FreezeOptions = AutomationOptions & { out: string; base: string; format: Format };
+type FreezeOptions = AutomationOptions & { ledger?: string; out: string; base: string; format: Format };
 
 /** `serving config freeze automation FILE --out FILE`: the resolved contract, written once. */
 export function freezeAutomationCommand(): Command {
@@ -22,7 +19,8 @@ export function freezeAutomationCommand(): Command {
     )
     .argument("<file>", "the automation config")
     .requiredOption("--out <file>", "where the contract goes; an existing file is never replaced")
-    .option("--base <ref>", "commit whose coverage is captured when the baseline is `admission`", "HEAD");
+    .option("--base <ref>", "commit whose coverage is captured when the baseline is `admission`", "HEAD")
+    .addOption(ledgerOption());
   return withAutomationOptions(command)
     .addOption(formatOption())
     .addHelpText(
@@ -36,18 +34,16 @@ export function freezeAutomationCommand(): Command {
         throw new FaultyInput(file, check.issues);
       }
       const { resolved } = check;
-      const result = await withTemporaryLedger((ledger) =>
-        endingInOrder((interrupt) =>
-          freezeContract(resolved, {
-            file: options.out,
-            base: options.base,
-            root: options.project,
-            env: commandEnvironment(process.env),
-            ledger: openLedger(ledger),
-            interrupt,
-          }),
-        ),
-      );
+      const result = await endingInOrder((interrupt) =>
+        freezeContract(resolved, {
+          file: options.out,
+          base: options.base,
+          root: options.project,
+          env: commandEnvironment(process.env),
+          openLedger: () => ledgerOf(options),
+          interrupt,
+        }),
+      ).catch(explainWriting);
       printResult(options.format, { frozen: !("fault" in result), ...result }, () => text(result));
       process.exitCode = "fault" in result ? EXIT.faults : EXIT.fine;
     });
@@ -57,19 +53,9 @@ function text(result: Freezing): string {
   return "fault" in result ? `refused: ${result.fault}` : `${result.file}: frozen, sha256 ${result.sha256}`;
 }
 
-/** The output of measuring a baseline is kept only while it is measured; the contract holds what came of it. */
-async function withTemporaryLedger<Result>(use: (directory: string) => Promise<Result>): Promise<Result> {
-  const directory = mkdtempSync(join(tmpdir(), "serving-freeze-"));
-  try {
-    return await use(directory);
-  } catch (error) {
-    if (isSystemError(error)) throw new WrongUse(`the contract can't be written: ${error.message}`);
-    throw error;
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-function isSystemError(error: unknown): error is NodeJS.ErrnoException {
-  return error instanceof Error && "syscall" in error;
+/** A directory that is missing or full is the user's to mend; anything else is ours. */
+function explainWriting(error: unknown): never {
+  if (error instanceof Error && "syscall" in error)
+    throw new WrongUse(`the contract can't be written: ${error.message}`);
+  throw error;
 }

@@ -297,6 +297,27 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     },
   );
 
+  test("an app that never stops forking, with TERM ignored by all of it", async () => {
+    const place = await scene("");
+    const server = `exec node ${SERVER} ${place.marker} ${place.port} ignore-term`;
+    const bomb = `trap '' TERM; (while :; do sleep 300 & sleep 0.02; done) & (while :; do sleep 300 & sleep 0.02; done) &`;
+    changeApp(place, { command: `${bomb} ${server}` });
+    const finished = await run(place, "sleep", "0.5").finished;
+    expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
+    expect(groupMembers(appGroup(place) ?? -1)).toEqual([]);
+  });
+
+  test("the app itself is killed by SIGKILL and leaves children: they are ended too", async () => {
+    const place = await scene("children=2");
+    const { finished } = run(place, "sh", "-c", `touch evaluating; sleep 1`);
+    await eventually(() => evaluating(place), "the evaluator runs");
+    const leader = appGroup(place) ?? -1;
+    process.kill(leader, "SIGKILL");
+    await finished;
+    expect(groupMembers(leader)).toEqual([]);
+    expect(processesWith(place.marker)).toEqual([]);
+  });
+
   test("the supervisor of the app is killed by SIGKILL: this program ends the group itself", async () => {
     const place = await scene("children=2");
     const { finished } = run(place, ...slowEvaluator(place));

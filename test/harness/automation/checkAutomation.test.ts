@@ -92,8 +92,8 @@ const FREE: readonly Case[] = ["branch", "phases", "build", "notify", "merge"].f
 
 const TYPES: readonly Case[] = [
   ["schema_version: 1 or 2", "schema_version", 1, []],
-  ["schema_version: 1 or 2", "schema_version", 3, ["schema_version wrong_type"]],
-  ["schema_version: 1 or 2", "schema_version", "2", ["schema_version wrong_type"]],
+  ["schema_version: 1 or 2", "schema_version", 3, ["schema_version unknown_value"]],
+  ["schema_version: 1 or 2", "schema_version", "2", ["schema_version unknown_value"]],
   ...["advisory", "pr", "merge", "unattended"].map((profile): Case => ["profile", "profile", profile, []]),
   ["profile", "profile", "none", ["profile unknown_value"]],
   ["coverage.parser: istanbul, lcov", "verification.coverage.parser", "lcov", []],

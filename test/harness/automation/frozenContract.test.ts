@@ -46,7 +46,7 @@ describe("a frozen contract", () => {
     for (const [from, to] of [
       ['"min_line_pct": 80', '"min_line_pct": 8'],
       ['"stop_timeout_sec": 10', '"stop_timeout_sec": 1'],
-      ['"baseline": null', '"baseline": {"line_pct": 1}'],
+      ['"baseline": null', '"baseline": {"commit": "c0ffee", "line_pct": 1}'],
       ['"frozen_at": "2026', '"frozen_at": "2025'],
     ] as const) {
       expect(text).toContain(from);
