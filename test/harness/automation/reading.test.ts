@@ -170,7 +170,7 @@ describe("fuzzing", () => {
           expect(error).toBeInstanceOf(UnreadableInput);
         }
       }),
-      { numRuns: 250 },
+      { numRuns: 150 },
     );
   });
   test("a whole config with anything anywhere is answered, and no text value is in any message", () => {
@@ -194,7 +194,7 @@ describe("fuzzing", () => {
         for (const { line, column } of issues)
           expect([line, column].every((at) => Number(at) >= 1)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: 200 },
     );
   });
 });
