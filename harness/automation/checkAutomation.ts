@@ -1,5 +1,6 @@
-import { type Fault, hasErrors } from "../../faults/fault";
+import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
+import { DEFAULT_HARNESS } from "../harness";
 import { configView } from "./configView";
 import { evaluatorFaults, readProviderSummaries } from "./evaluator";
 import { faultsOf } from "./faultAt";
@@ -46,7 +47,7 @@ export interface AutomationCheck {
 export function checkAutomation(
   files: AutomationFiles,
   environment: Environment,
-  prefix = "HX_",
+  prefix = DEFAULT_HARNESS.prefix,
 ): AutomationCheck {
   const document = readYamlOrJson(files.config);
   const at = faultsOf(document);
@@ -74,7 +75,7 @@ export function checkAutomation(
   // A rule that speaks of a key by name says more than the schema does of the same key.
   const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
   const issues = [
-    ...inOrder([...named, ...formal.filter(({ path }) => !known.has(path))]),
+    ...inFileOrder([...named, ...formal.filter(({ path }) => !known.has(path))]),
     ...(mapping?.faults ?? []),
     ...(registry?.faults ?? []),
   ];
@@ -86,8 +87,4 @@ export function checkAutomation(
     ...(review.rounds === undefined ? {} : { maxRounds: review.rounds }),
   });
   return { valid: true, issues, resolved };
-}
-
-function inOrder(faults: readonly Fault[]): Fault[] {
-  return [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }

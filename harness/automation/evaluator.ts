@@ -1,11 +1,9 @@
 import type { Fault } from "../../faults/fault";
 import { nearestKey } from "../../faults/nearestKey";
+import { readProfile } from "../providers/profile";
+import { REQUEST_PLACEHOLDER } from "../providers/schema";
 import type { ConfigView } from "./configView";
 import type { FaultMaker } from "./faultAt";
-import { readToml } from "./readToml";
-
-/** Placeholder that a conformance command must hold: the path of the request it is to judge. */
-const REVIEW_REQUEST = "{review_request}";
 
 /** What the automation config needs to know of a provider of the providers profile. */
 export interface ProviderSummary {
@@ -19,7 +17,7 @@ export interface ProviderSummary {
 
 /** The providers of a profile. Throws `UnreadableInput`. */
 export function readProviderSummaries(file: string): ProviderSummary[] {
-  const { value } = readToml(file);
+  const { value } = readProfile(file);
   const providers = (value as { providers?: unknown }).providers;
   if (typeof providers !== "object" || providers === null) return [];
   return Object.entries(providers).map(([name, provider]) => ({
@@ -50,7 +48,7 @@ export function evaluatorFaults(
   const message =
     provider.conformance === "none"
       ? `Provider \`${evaluator}\` declares no \`conformance_command\`: it can review, but nothing shows that it can try a running app.`
-      : `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REVIEW_REQUEST}, so it would never see the request.`;
+      : `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REQUEST_PLACEHOLDER}, so it would never see the request.`;
   return [at.error(path, "no_conformance_command", message)];
 }
 
@@ -59,5 +57,5 @@ function conformanceOf(provider: unknown): ProviderSummary["conformance"] {
     return "none";
   const command = provider.conformance_command;
   if (typeof command !== "string" || command === "") return "none";
-  return command.includes(REVIEW_REQUEST) ? "declared" : "without-request";
+  return command.includes(REQUEST_PLACEHOLDER) ? "declared" : "without-request";
 }

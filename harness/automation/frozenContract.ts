@@ -1,9 +1,8 @@
-import { createHash, randomBytes } from "node:crypto";
-import { closeSync, fsyncSync, linkSync, openSync, unlinkSync, writeSync } from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { createHash } from "node:crypto";
 import { z } from "zod";
 import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
+import { createFile } from "../files/replaceFile";
 import type { AutomationContract } from "./resolve";
 
 /** Name and version of the file's form, so that a reader knows what it holds. */
@@ -45,6 +44,11 @@ export class AlreadyFrozen extends Error {
   override readonly name = "AlreadyFrozen";
 }
 
+/** What is said to whoever wants to freeze over a frozen contract. */
+export function alreadyFrozen(file: string): string {
+  return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
+}
+
 /**
  * Writes a contract once, whole or not at all: the file appears under its name only after everything is on the disk, and
  * an existing file stays as it is. Throws `AlreadyFrozen`; other failures are the file system's own errors.
@@ -53,24 +57,8 @@ export class AlreadyFrozen extends Error {
 export function writeFrozen(file: string, frozen: FrozenContract): string {
   const body = { format: FORMAT, version: VERSION, ...frozen };
   const sha256 = digestOf(body);
-  const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString("hex")}`);
-  const descriptor = openSync(temporary, "wx", 0o644);
-  try {
-    try {
-      writeSync(descriptor, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    // Unlike a rename, a link never replaces what is there.
-    linkSync(temporary, file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    throw new AlreadyFrozen(
-      `${file} exists, and a contract is frozen once. A resumed run reads it as it is; a new run needs a new file.`,
-    );
-  } finally {
-    unlinkSync(temporary);
+  if (!createFile(file, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`)) {
+    throw new AlreadyFrozen(alreadyFrozen(file));
   }
   return sha256;
 }

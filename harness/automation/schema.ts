@@ -10,7 +10,7 @@ const reviewSchema = z
       .int()
       .min(1)
       .describe("Rounds of the gating review loop for each attempt.")
-      .meta({ env: "HX_REVIEW_MAX_ROUNDS" })
+      .meta({ variable: "REVIEW_MAX_ROUNDS" })
       .default(5),
     loop_timeout_sec: z
       .int()
@@ -27,13 +27,13 @@ const capsSchema = z
       .number()
       .positive()
       .describe("Longest time of the whole run.")
-      .meta({ unit: "seconds", example: 14400 })
+      .meta({ unit: "seconds", examples: [14400] })
       .optional(),
     cost_usd: z
       .number()
       .positive()
       .describe("Most that the whole run may cost, measured and estimated together.")
-      .meta({ unit: "USD", example: 25 })
+      .meta({ unit: "USD", examples: [25] })
       .optional(),
   })
   .describe("What stops the run.");
@@ -44,13 +44,13 @@ const routingSchema = z
     allowed_profiles: z
       .array(z.string().min(1))
       .describe("The only profiles of the user's registry that this repository may use.")
-      .meta({ example: ["local-coder"] })
+      .meta({ examples: [["local-coder"]] })
       .optional(),
     default_task_route: z
       .string()
       .min(1)
       .describe("Route of the registry for tasks that name none.")
-      .meta({ example: "local-first" })
+      .meta({ examples: ["local-first"] })
       .optional(),
     tier2: z
       .strictObject({
@@ -100,7 +100,7 @@ const unattendedSchema = z
           .describe(
             "Worst-case cost of one invocation that can't be measured. It counts against `caps.cost_usd` and is marked as estimated.",
           )
-          .meta({ unit: "USD", example: 2 })
+          .meta({ unit: "USD", examples: [2] })
           .optional(),
       })
       .describe("How invocations are charged.")

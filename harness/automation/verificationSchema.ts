@@ -13,15 +13,15 @@ const command = (text: string) => z.string().min(1).describe(text);
 export const presetSchema = z
   .strictObject({
     min_line_pct: percentage("Smallest share of lines that tests must reach.")
-      .meta({ example: 80 })
+      .meta({ examples: [80] })
       .optional(),
     min_branch_pct: percentage("Smallest share of branches that tests must reach.")
-      .meta({ example: 70 })
+      .meta({ examples: [70] })
       .optional(),
     max_regression_pct: percentage(
       "How far coverage may fall below the captured baseline, in percentage points; only metrics with a floor count.",
     )
-      .meta({ unit: "percentage points", example: 0.5 })
+      .meta({ unit: "percentage points", examples: [0.5] })
       .optional(),
   })
   .describe(
@@ -34,7 +34,7 @@ export type Preset = z.infer<typeof presetSchema>;
 export const coverageSchema = z
   .strictObject({
     command: command("Shell command that runs the tests and writes `artifact`.").meta({
-      example: "npm run coverage",
+      examples: ["npm run coverage"],
     }),
     artifact: z
       .string()
@@ -42,7 +42,7 @@ export const coverageSchema = z
       .describe(
         "File that `command` writes, relative to the project and inside it. It is deleted before every run, so symlinks are resolved before that and once more after the command.",
       )
-      .meta({ example: "coverage/coverage-summary.json" }),
+      .meta({ examples: ["coverage/coverage-summary.json"] }),
     parser: z
       .enum(["istanbul", "lcov"])
       .describe("Format of `artifact`: istanbul's json-summary, or an lcov tracefile."),
@@ -62,7 +62,7 @@ export const coverageSchema = z
       .string()
       .min(1)
       .describe("Bare name of a preset file that supplies floors; what this block says itself wins over it.")
-      .meta({ example: "typescript-service" })
+      .meta({ examples: ["typescript-service"] })
       .optional(),
     timeout_sec: z
       .number()
@@ -81,28 +81,30 @@ export const readySchema = z
       .string()
       .min(1)
       .describe("Absolute http(s) URL that answers with 2xx or 3xx once the app is ready. This or `command`.")
-      .meta({ example: "http://127.0.0.1:3000/healthz" })
+      .meta({ examples: ["http://127.0.0.1:3000/healthz"] })
       .optional(),
     command: command("Shell command that exits 0 once the app is ready. This or `url`.")
-      .meta({ example: "./scripts/ready.sh" })
+      .meta({ examples: ["./scripts/ready.sh"] })
       .optional(),
-    timeout_sec: wholeSeconds("How long the app may take to become ready.").meta({ example: 60 }),
+    timeout_sec: wholeSeconds("How long the app may take to become ready.").meta({ examples: [60] }),
   })
   .describe("Proof that the app is up: exactly one of `url` and `command`.");
 
 export const appSchema = z
   .strictObject({
-    command: command("Shell command that starts the app in the foreground.").meta({ example: "npm start" }),
+    command: command("Shell command that starts the app in the foreground.").meta({
+      examples: ["npm start"],
+    }),
     interface: z
       .string()
       .min(1)
       .describe(
         "Absolute http(s) URL at which evaluators reach the app; probed together with `ready`. Without it `ready.url` serves; needed when readiness is a command.",
       )
-      .meta({ example: "http://127.0.0.1:3000" })
+      .meta({ examples: ["http://127.0.0.1:3000"] })
       .optional(),
     stop_timeout_sec: wholeSeconds("Time between TERM and KILL when the app is stopped.").meta({
-      example: 10,
+      examples: [10],
     }),
     ready: readySchema,
   })
@@ -114,8 +116,8 @@ export const conformanceSchema = z
       .string()
       .min(1)
       .describe("A provider of the providers profile that declares `conformance_command`.")
-      .meta({ example: "local-evaluator" }),
-    timeout_sec: wholeSeconds("Longest run of the evaluator; there is no default.").meta({ example: 600 }),
+      .meta({ examples: ["local-evaluator"] }),
+    timeout_sec: wholeSeconds("Longest run of the evaluator; there is no default.").meta({ examples: [600] }),
   })
   .describe(
     "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",
@@ -125,18 +127,18 @@ export const visualSchema = z
   .strictObject({
     command: command(
       "Shell command of the UI check. It runs in a fresh checkout of HEAD without build output, so it must prepare what it needs.",
-    ).meta({ example: "npm ci && npm run ui:review" }),
+    ).meta({ examples: ["npm ci && npm run ui:review"] }),
     artifact: z
       .string()
       .min(1)
       .describe("File that `command` writes its verdict to, relative to the checkout and inside it.")
-      .meta({ example: "review/verdict.json" }),
+      .meta({ examples: ["review/verdict.json"] }),
     url: z
       .string()
       .min(1)
       .describe("Absolute http(s) URL at which the browser starts, of the same origin as the app's address.")
-      .meta({ example: "http://127.0.0.1:3000/" }),
-    timeout_sec: wholeSeconds("Longest run of `command`.").meta({ example: 900 }),
+      .meta({ examples: ["http://127.0.0.1:3000/"] }),
+    timeout_sec: wholeSeconds("Longest run of `command`.").meta({ examples: [900] }),
     skip_is_failure: z
       .boolean()
       .describe("Whether a result that is degraded, skipped or says no mode fails the gate.")

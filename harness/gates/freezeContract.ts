@@ -1,6 +1,11 @@
 import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
-import { AlreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
+import {
+  AlreadyFrozen,
+  alreadyFrozen,
+  type CapturedBaseline,
+  writeFrozen,
+} from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
 import { captureBaseline } from "./captureBaseline";
 import { type FindTimeout, findHostTimeout, NO_HOST_TIMEOUT } from "./hostTimeout";
@@ -31,7 +36,7 @@ export async function freezeContract(
 ): Promise<Freezing> {
   const { file, base } = setting;
   const { coverage } = contract.verification;
-  if (existsSync(file)) return { fault: alreadyThere(file) };
+  if (existsSync(file)) return { fault: alreadyFrozen(file) };
   if (coverage !== undefined && (setting.findTimeout ?? findHostTimeout)() === undefined)
     return { fault: NO_HOST_TIMEOUT };
   let baseline: CapturedBaseline | null = null;
@@ -44,11 +49,7 @@ export async function freezeContract(
     const sha256 = writeFrozen(file, { contract, baseline, frozen_at: new Date().toISOString() });
     return { file, sha256, baseline };
   } catch (error) {
-    if (error instanceof AlreadyFrozen) return { fault: alreadyThere(file) };
+    if (error instanceof AlreadyFrozen) return { fault: error.message };
     throw error;
   }
-}
-
-function alreadyThere(file: string): string {
-  return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
 }

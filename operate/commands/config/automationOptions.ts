@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import type { AutomationFiles } from "../../../harness/automation/checkAutomation";
+import { prefixOption } from "./harnessOptions";
 
 /** What the commands that resolve an automation config have in common. */
 export interface AutomationOptions {
@@ -22,7 +23,7 @@ export function withAutomationOptions(command: Command): Command {
     .option("--registry <file>", "the user's routing registry, which the config may only narrow")
     .option("--providers <file>", "providers profile: the evaluator must declare conformance_command there")
     .option("--project <dir>", "the project's directory", ".")
-    .option("--prefix <prefix>", "prefix of the harness's environment variables", "HX_");
+    .addOption(prefixOption());
 }
 
 /** The files that a command was given. */

@@ -51,6 +51,7 @@ export async function reportUnreadable(
       code: "unreadable",
       message: error.reason,
       severity: "error",
+      ...(error.input === file ? {} : { file: error.input }),
       ...error.place,
     };
     const input = error.input === file ? file : error.input;

@@ -283,19 +283,16 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     if (pgid !== undefined) expect(groupMembers(pgid)).toEqual([]);
   });
 
-  test.each([100, 250, 400, 600, 900])(
-    "this program is killed by SIGKILL after %i ms",
-    async (delay) => {
-      const place = await scene("ignore-term children=1 slow=200");
-      const { child, finished } = run(place, ...slowEvaluator(place));
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      child.kill("SIGKILL");
-      await finished;
-      // Long enough for an app that was being launched at that moment to have shown itself.
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await eventually(() => processesWith(place.marker).length === 0, "nothing of the app is left");
-    },
-  );
+  test.each([100, 250, 400, 600, 900])("this program is killed by SIGKILL after %i ms", async (delay) => {
+    const place = await scene("ignore-term children=1 slow=200");
+    const { child, finished } = run(place, ...slowEvaluator(place));
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    child.kill("SIGKILL");
+    await finished;
+    // Long enough for an app that was being launched at that moment to have shown itself.
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await eventually(() => processesWith(place.marker).length === 0, "nothing of the app is left");
+  });
 
   test("an app that never stops forking, with TERM ignored by all of it", async () => {
     const place = await scene("");

@@ -150,9 +150,9 @@ describe("serving config freeze automation", () => {
     expect((await freeze(other, [], env).finished).code).toBe(0);
   });
 
-  test("a directory that can't be written is said so, without a stack trace", async () => {
+  test("a place that can't be written is said so, without a stack trace", async () => {
     const directory = directoryWith({ "a.json": {} });
-    const args = [serving, "config", "freeze", "automation", "a.json", "--out", "no/such/contract.json"];
+    const args = [serving, "config", "freeze", "automation", "a.json", "--out", "a.json/contract.json"];
     const { code, stderr } = await start("node", args, directory).finished;
     expect(code).toBe(2);
     expect(stderr).toContain("the contract can't be written");

@@ -1,0 +1,85 @@
+import { DEFAULT_HARNESS } from "../harness";
+import type { ReferenceDocument, ReferenceSection } from "../reference/document";
+import { automationSchema } from "./schema";
+
+/** The reference page of the automation config. */
+export function automationReference(): ReferenceDocument {
+  return {
+    name: "automation-config",
+    title: "Automation config",
+    madeFrom: "harness/automation/schema.ts",
+    closed: true,
+    prefix: DEFAULT_HARNESS.prefix,
+    schema: automationSchema,
+    intro: [
+      "YAML or JSON, one file for each feature that is built. It says what a run must pass and what stops it. " +
+        "`serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` " +
+        "writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
+      "The file is closed: a key that is not listed is an error. Only `branch`, `phases`, `build`, `notify` and " +
+        "`merge` take any keys. The specification leaves 29 keys without a description; the words for them here are " +
+        "ours, made from their form.",
+    ],
+    sections: [refused(), derived(), files()],
+  };
+}
+
+function refused(): ReferenceSection {
+  return {
+    heading: "Keys that are refused by name",
+    table: {
+      head: ["Key", "Why"],
+      rows: [
+        ["`test`", "Nothing reads it, and a contract must not carry settings that do nothing."],
+        ["`verification.conformance.required`", "It is derived from the verification mapping."],
+        ["`verification.conformance.app`", "The app is declared once, at `verification.app`."],
+        ["`verification.visual.required_when_ui_in_scope`", "It is derived from the verification mapping."],
+        [
+          "`routing.*` that would define a profile, credential, endpoint, protocol or capability",
+          "A repository only narrows what the user's routing registry permits.",
+        ],
+        [
+          "`routing.recovery.*` for probe cadence and health thresholds",
+          "They are policy of the user's routing registry.",
+        ],
+      ],
+    },
+  };
+}
+
+function derived(): ReferenceSection {
+  return {
+    heading: "Rules between keys",
+    text: [
+      [
+        "- A requirement of kind `runtime_conformance` in the mapping requires `verification.conformance`, one of kind `visual` requires `verification.visual`; either block requires `verification.app`.",
+        "- `ready` has exactly one of `url` and `command`; with `command`, `interface` is required. The app's address is `interface`, else `ready.url`.",
+        "- `interface`, `ready.url` and `visual.url` share one origin: scheme, host and port, default ports filled in. `localhost` and `127.0.0.1` are two hosts.",
+        "- Coverage needs a floor, in the block or from its preset; the block wins, key by key. A preset that can't be read fails closed, unless the block supplies both floors (and `max_regression_pct` for baseline `admission`).",
+        "- `max_regression_pct` is required for baseline `admission` and refused for `none`, wherever it comes from.",
+        "- An artifact stays inside the project. Symlinks on the way to it are resolved by the check, before the gate deletes it, and after the command has run.",
+        "- The parsers `cobertura` and `jacoco` are not implemented and never count as passing.",
+      ].join("\n"),
+    ],
+  };
+}
+
+function files(): ReferenceSection {
+  return {
+    heading: "Files beside it",
+    table: {
+      head: ["Option", "File"],
+      rows: [
+        ["`--mapping`", "A list of requirements, or a map of id to requirement, each with `kind`."],
+        [
+          "`--presets`",
+          "A directory of `NAME.json` or `NAME.yaml`, flat: `min_line_pct`, `min_branch_pct`, `max_regression_pct`.",
+        ],
+        ["`--registry`", "`profiles: [id, ...]` and `routes: [name, ...]`."],
+        [
+          "`--providers`",
+          "The [providers profile](providers-profile.md); the evaluator must declare `conformance_command`.",
+        ],
+      ],
+    },
+  };
+}
