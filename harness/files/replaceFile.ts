@@ -26,14 +26,17 @@ export function replaceFile(file: string, text: string, { newFileMode = NEW_FILE
 
 /** Makes a file with all of its text in one step. Returns `false`, and touches nothing, when there is one already. */
 export function createFile(file: string, text: string): boolean {
-  try {
-    // link, unlike rename, never replaces: of two writers at once one fails.
-    withNeighbour(file, text, NEW_FILE_MODE, (neighbour) => linkSync(neighbour, file));
-    return true;
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
-    throw error;
-  }
+  let created = false;
+  withNeighbour(file, text, NEW_FILE_MODE, (neighbour) => {
+    try {
+      // link, unlike rename, never replaces: of two writers at once one fails.
+      linkSync(neighbour, file);
+      created = true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  });
+  return created;
 }
 
 /** Writes the text to a new file in the same folder (a rename must not cross file systems), then places it. */

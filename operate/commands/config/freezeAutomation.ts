@@ -4,7 +4,8 @@ import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { checkAutomation } from "../../../harness/automation/checkAutomation";
 import { type Freezing, freezeContract } from "../../../harness/gates/freezeContract";
 import { ledgerOf, ledgerOption } from "../../contractOptions";
-import { EXIT, WrongUse } from "../../exit";
+import { EXIT } from "../../exit";
+import { explainWriting } from "../../explainWriting";
 import { endingInOrder } from "../../interrupt";
 import { type Format, formatOption, printResult } from "../../output";
 import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
@@ -43,7 +44,7 @@ export function freezeAutomationCommand(): Command {
           openLedger: () => ledgerOf(options),
           interrupt,
         }),
-      ).catch(explainWriting);
+      ).catch((error: unknown) => explainWriting(options.out, error));
       printResult(options.format, { frozen: !("fault" in result), ...result }, () => text(result));
       process.exitCode = "fault" in result ? EXIT.faults : EXIT.fine;
     });
@@ -51,11 +52,4 @@ export function freezeAutomationCommand(): Command {
 
 function text(result: Freezing): string {
   return "fault" in result ? `refused: ${result.fault}` : `${result.file}: frozen, sha256 ${result.sha256}`;
-}
-
-/** A directory that is missing or full is the user's to mend; anything else is ours. */
-function explainWriting(error: unknown): never {
-  if (error instanceof Error && "syscall" in error)
-    throw new WrongUse(`the contract can't be written: ${error.message}`);
-  throw error;
 }

@@ -155,7 +155,7 @@ describe("serving config freeze automation", () => {
     const args = [serving, "config", "freeze", "automation", "a.json", "--out", "a.json/contract.json"];
     const { code, stderr } = await start("node", args, directory).finished;
     expect(code).toBe(2);
-    expect(stderr).toContain("the contract can't be written");
+    expect(stderr).toContain("a.json/contract.json can't be written");
     expect(stderr).not.toContain("    at ");
   });
 

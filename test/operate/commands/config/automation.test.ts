@@ -110,6 +110,13 @@ describe("serving config init automation", () => {
   });
 });
 
+test("a place that can't be written is said so, without a stack trace", async () => {
+  const { code, stderr } = await run(directoryWith("a.yaml", ""), "init", "automation", "a.yaml/b.yaml");
+  expect(code).toBe(2);
+  expect(stderr).toContain("a.yaml/b.yaml can't be written");
+  expect(stderr).not.toContain("    at ");
+});
+
 test.each(
   [["check"], ["init"], ["freeze"]]
     .map(([verb]) => [`config ${verb} automation`])
