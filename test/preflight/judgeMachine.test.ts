@@ -22,6 +22,8 @@ const healthy: MachineFacts = {
   memory: { totalGiB: 121.63, availableGiB: 60 },
   listeners: [{ port: 8000, argv: argvOf(0.45) }],
   directories: [{ path: "/home/me/.cache/huggingface" }],
+  fileFolders: [],
+  missingVariables: [],
 };
 
 function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
