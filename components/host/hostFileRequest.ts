@@ -16,8 +16,11 @@ export interface HostFileRequest {
   readonly content: string;
 }
 
-/** The one script that writes on the machine; hostFile.sh says what it does and promises. */
-export const HOST_FILE_SCRIPT = readFileSync(join(__dirname, "hostFile.sh"), "utf8");
+/** The one script that writes on the machine; hostFile.sh says what it does and promises. Previews show it uncommented. */
+export const HOST_FILE_SCRIPT = readFileSync(join(__dirname, "hostFile.sh"), "utf8").replace(
+  /^ *#.*\n/gm,
+  "",
+);
 
 /** Variable that carries the script: in the command itself it would be the first 200 lines of every failure's text. */
 export const SCRIPT_VARIABLE = "HOST_FILE_SCRIPT";

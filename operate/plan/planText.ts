@@ -44,7 +44,7 @@ function machineText(machine: MachinePlan): string {
     ]),
     ...(machine.commands.length === 0
       ? []
-      : ["", heading("To be run by you"), ...machine.commands.map(indent)]),
+      : ["", heading("To be run by you"), ...machine.commands.map((command) => indent(command))]),
   ].join("\n");
 }
 
