@@ -113,6 +113,22 @@ describe("preflight", () => {
     ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
   });
 
+  it("refuses a folder that can't be written and a secret without its variable", () => {
+    expect(
+      judged({
+        fileFolders: [{ path: "/a" }, { path: "/b", problem: "no right to write in /" }],
+        missingVariables: ["HF_TOKEN"],
+      }),
+    ).toEqual([
+      { verdict: "refused", message: "Nothing can be written in /b: no right to write in /." },
+      {
+        verdict: "refused",
+        message:
+          "HF_TOKEN is not set, and a secret file takes its value from it. Set it in this shell: `export HF_TOKEN=...`.",
+      },
+    ]);
+  });
+
   it("warns when the declared total is not the machine's", () => {
     expect(judged({ memory: { totalGiB: 128, availableGiB: 100 } })[0]).toMatchObject({
       verdict: "warned",
