@@ -4,8 +4,10 @@ set -eu
 LC_ALL=C
 export LC_ALL
 
-# `show` knows a model by the same short names as `pull` does, and asks no other host.
-status=$(curl -sS -o /dev/null -w '%{http_code}' --max-time 30 "$BASE_URL/api/show" -d "{\"model\":\"$MODEL\"}") || {
+# `show` knows a model by the same short names as `pull` does, and asks no other host. A server that was just restarted
+# gets some seconds to listen.
+status=$(curl -sS -o /dev/null -w '%{http_code}' --retry "$ANSWER_WITHIN_SECONDS" --retry-delay 1 --retry-connrefused \
+  "$BASE_URL/api/show" -d "{\"model\":\"$MODEL\"}") || {
   echo "Ollama does not answer at $BASE_URL: $MODEL was not pulled." >&2
   exit 1
 }

@@ -8,6 +8,9 @@ import type { HostSimpleServerPlan } from "../plan/types";
 /** Pulls one model with progress. The model and the address travel in the environment. */
 export const PULL_MODEL = readFileSync(join(__dirname, "pullModel.sh"), "utf8");
 
+/** Seconds that a restarted Ollama gets to listen; it takes one or two. */
+const ANSWER_WITHIN_SECONDS = 20;
+
 /** A model of 40 GB over a slow line takes hours. */
 const PULL_TIMEOUT = "6h";
 
@@ -35,7 +38,12 @@ export class SimpleServer extends ComponentResource {
         {
           // There is no `delete`: models are never removed.
           create: 'sh -c "$PULL_MODEL"',
-          environment: { PULL_MODEL, MODEL: model, BASE_URL: server.baseUrl },
+          environment: {
+            PULL_MODEL,
+            MODEL: model,
+            BASE_URL: server.baseUrl,
+            ANSWER_WITHIN_SECONDS: String(ANSWER_WITHIN_SECONDS),
+          },
           addPreviousOutputInEnv: false,
         },
         { parent: this, dependsOn: dropIn, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },

@@ -12,6 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { hostFileCommand, hostFileRequest } from "../../components/host/hostFileRequest";
 import { freshFolder, IS_ROOT, killedBefore, run, snapshot, URN } from "./hostFileRun";
@@ -316,6 +317,58 @@ describe("the command", () => {
     expect(hostFileCommand("write")).toBe('sh -c "$HOST_FILE_SCRIPT" host-file write');
     expect(hostFileCommand("restore", ["sudo", "-n"])).toBe(
       'sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore',
+    );
+  });
+});
+
+describe("any order of what we do and what somebody else does", () => {
+  const text = fc.string({ unit: fc.constantFrom(..."abc\n"), maxLength: 4 });
+  const step = fc.oneof(
+    fc.record({ we: fc.constant("write" as const), text, holder: fc.constantFrom(URN, RENAMED) }),
+    fc.record({ we: fc.constant("restore" as const), holder: fc.constantFrom(URN, RENAMED) }),
+    fc.record({ they: fc.constant("edit" as const), text }),
+    fc.record({ they: fc.constant("remove" as const) }),
+  );
+
+  it("loses nothing that they wrote, and leaves nothing of ours at the end", () => {
+    fc.assert(
+      fc.property(fc.option(text, { nil: undefined }), fc.array(step, { maxLength: 6 }), (before, steps) => {
+        const { path: home, remove } = freshFolder();
+        const path = join(home, "a/file");
+        /** Texts of theirs that they have neither removed nor replaced themselves. */
+        const theirs = new Set<string>();
+        let current: string | undefined;
+        const theyWrite = (content: string) => {
+          if (current !== undefined) theirs.delete(current);
+          current = `theirs ${theirs.size} ${content}`;
+          theirs.add(current);
+          mkdirSync(join(home, "a"), { recursive: true });
+          writeFileSync(path, current);
+        };
+        if (before !== undefined) theyWrite(before);
+        for (const each of steps) {
+          if ("we" in each) {
+            const content = "text" in each ? `ours ${each.text}` : "";
+            expect(run(each.we, { path, content, holder: each.holder }).status).toBe(0);
+            const now = existsSync(path) ? readFileSync(path, "utf8") : undefined;
+            current = now?.startsWith("theirs") ? now : undefined;
+          } else if (each.they === "edit") theyWrite(each.text);
+          else {
+            rmSync(path, { force: true });
+            if (current !== undefined) theirs.delete(current);
+            current = undefined;
+          }
+          const kept = Object.values(snapshot(home)).map((entry) => entry.replace(/^\S+ \S+ /, ""));
+          for (const one of theirs) expect(kept).toContain(one);
+        }
+        for (const holder of [URN, RENAMED]) run("restore", { path, holder });
+        const left = Object.entries(snapshot(home));
+        expect(
+          left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours")),
+        ).toEqual([]);
+        remove();
+      }),
+      { numRuns: 25 },
     );
   });
 });

@@ -84,7 +84,7 @@ async function serve(settings: Record<string, unknown>, env: NodeJS.ProcessEnv =
 function pull(model: string, baseUrl: string) {
   const { status, stdout, stderr } = spawnSync("sh", ["-c", PULL_MODEL], {
     encoding: "utf8",
-    env: { ...process.env, MODEL: model, BASE_URL: baseUrl },
+    env: { ...process.env, MODEL: model, BASE_URL: baseUrl, ANSWER_WITHIN_SECONDS: "1" },
   });
   return { status, said: stdout.trim(), refused: stderr.trim() };
 }

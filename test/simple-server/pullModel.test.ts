@@ -34,7 +34,9 @@ async function ollama(known: readonly string[], lines: readonly unknown[]) {
 
 /** Not spawnSync: the stand-in lives in this process. */
 function pull(model: string, url: string): Promise<{ status: number | null; said: string; refused: string }> {
-  const child = spawn("sh", ["-c", PULL_MODEL], { env: { ...process.env, MODEL: model, BASE_URL: url } });
+  const child = spawn("sh", ["-c", PULL_MODEL], {
+    env: { ...process.env, MODEL: model, BASE_URL: url, ANSWER_WITHIN_SECONDS: "3" },
+  });
   let said = "";
   let refused = "";
   child.stdout.on("data", (chunk) => {
@@ -55,6 +57,17 @@ describe("pulling a model", () => {
     const { asked, url } = await ollama(["qwen3:8b"], []);
     expect(await pull("qwen3:8b", url)).toEqual({ status: 0, said: "qwen3:8b is there.", refused: "" });
     expect(asked).toEqual([["/api/show", "qwen3:8b"]]);
+  });
+
+  it("waits for a server that is just starting", async () => {
+    const { url } = await ollama(["a"], []);
+    const port = Number(new URL(url).port);
+    const late = server;
+    await new Promise((resolve) => late?.close(resolve));
+    const pulling = pull("a", url);
+    await new Promise((resolve) => setTimeout(resolve, 1200));
+    late?.listen(port, "127.0.0.1");
+    expect(await pulling).toMatchObject({ status: 0, said: "a is there." });
   });
 
   it("says how far it is, a line for each tenth", async () => {
