@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { log, runtime } from "@pulumi/pulumi";
+import { operatorHome } from "./components/host/operatorHome";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
@@ -17,7 +17,7 @@ import { utilizationOf } from "./policies/lib/argvUtilization";
 export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
-  const planned = plan(settings, { home: homedir() });
+  const planned = plan(settings, { home: operatorHome() });
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = runtime.isDryRun() ? [] : await preflight(planned, utilizationOf);

@@ -2,7 +2,9 @@ import { local } from "@pulumi/command";
 import { Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
+import { HostFile } from "../host/hostFile";
 import { ImageRecord } from "../host/imageRecord";
+import { secretFileArgs } from "../host/secretFile";
 import type { InferenceServerPlan } from "../plan/types";
 
 export interface InferenceServerArgs {
@@ -36,11 +38,11 @@ export class InferenceServer extends ComponentResource {
       { parent: this },
     );
     const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
-    new ContainerService(
-      name,
-      { container: server.container },
-      { parent: this, dependsOn: [args.network, cache, jit] },
-    );
+    const needed: Resource[] = [args.network, cache, jit];
+    if (server.tokenFile !== undefined) {
+      needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
+    }
+    new ContainerService(name, { container: server.container }, { parent: this, dependsOn: needed });
     this.registerOutputs({
       machine,
       container: server.container.name,

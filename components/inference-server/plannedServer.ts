@@ -1,5 +1,5 @@
 import { MACHINE_LABEL, SERVER_LABEL } from "../host/labels";
-import type { ImageFacts, InferenceServerPlan, PlannedContainer } from "../plan/types";
+import type { ImageFacts, InferenceServerPlan, PlannedContainer, SecretFile } from "../plan/types";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
@@ -7,6 +7,7 @@ import { launchArguments } from "./launchArguments";
 /** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
 const JIT_CACHE_INSIDE = "/jit-cache";
+const TOKEN_INSIDE = "/run/secrets/hugging-face-token";
 
 /** Seconds vLLM waits for its own engine; its default of 600 ends a first boot that is still compiling. */
 const ENGINE_READY_TIMEOUT_SECONDS = 3600;
@@ -14,15 +15,24 @@ const ENGINE_READY_TIMEOUT_SECONDS = 3600;
 /** 64 MiB of stack, as the published recipes for this machine set it. */
 const STACK_BYTES = 67_108_864;
 
+/** Directories on the machine that a server uses. */
+export interface ServerDirectories {
+  /** Models; made when missing, never removed. */
+  readonly modelCache: string;
+  /** What we keep on the machine. */
+  readonly state: string;
+}
+
 /** Everything that one inference server declares on the machine. */
 export function plannedServer(
   machineName: string,
   machine: MachineSettings,
   key: string,
   server: InferenceServerSettings,
-  modelCache: string,
+  directories: ServerDirectories,
 ): InferenceServerPlan {
   const jitVolume = `${machine.network}-${key}-jit`;
+  const token = tokenFile(machineName, key, server, directories.state);
   const container: PlannedContainer = {
     role: "inference-server",
     resource: `${machineName}-${key}`,
@@ -31,11 +41,14 @@ export function plannedServer(
     command: launchArguments(server),
     entrypoint: ["vllm", "serve"],
     env: environment(server),
-    secretEnv: [],
+    secretEnv: token === undefined ? [] : [token.variable],
     ports: [{ ip: server.listen ?? machine.listen, host: server.port, container: server.port }],
     mounts: [
-      { type: "bind", source: modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
+      { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
+      ...(token === undefined
+        ? []
+        : [{ type: "bind" as const, source: token.path, target: TOKEN_INSIDE, readOnly: true }]),
     ],
     gpus: "all",
     ipc: "host",
@@ -63,7 +76,8 @@ export function plannedServer(
     servedModelName: server.servedModelName,
     container,
     imageRecord: imageFacts(server),
-    modelCache,
+    modelCache: directories.modelCache,
+    ...(token === undefined ? {} : { tokenFile: token }),
     jitVolume,
     codingClients: [],
   };
@@ -75,9 +89,22 @@ function containerName(server: InferenceServerSettings): string {
   return `vllm-${model}-${server.port}`;
 }
 
+/** A token never stands in an environment, where `docker inspect` shows it: huggingface_hub reads it from this file. */
+function tokenFile(
+  machineName: string,
+  key: string,
+  { huggingFaceTokenVariable: variable }: InferenceServerSettings,
+  stateDirectory: string,
+): SecretFile | undefined {
+  if (variable === undefined) return undefined;
+  const path = `${stateDirectory}/${machineName}/secrets/${key}-hugging-face-token`;
+  return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
+}
+
 function environment(server: InferenceServerSettings): Record<string, string> {
   const jobs = String(server.compileJobs);
   const ours: Record<string, string> = {
+    ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
     FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
     MAX_JOBS: jobs,
     NINJA_JOBS: jobs,

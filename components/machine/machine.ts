@@ -1,8 +1,10 @@
 import { Network, Provider } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { HostFile } from "../host/hostFile";
 import { HostInstance } from "../host/hostInstance";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { MachinePlan } from "../plan/types";
+import { SimpleServer } from "../simple-server/simpleServer";
 import { machineFacts } from "./machineFacts";
 
 export interface MachineArgs {
@@ -26,12 +28,24 @@ export class Machine extends ComponentResource {
       { name: machine.network, driver: "bridge" },
       { parent: this, provider },
     );
-    for (const server of machine.inferenceServers) {
-      new InferenceServer(
-        server.container.resource,
-        { machine: name, server, network },
-        { parent: this, providers: { docker: provider } },
+    const things: Resource[] = machine.inferenceServers.map(
+      (server) =>
+        new InferenceServer(
+          server.container.resource,
+          { machine: name, server, network },
+          { parent: this, providers: { docker: provider } },
+        ),
+    );
+    if (machine.simpleServer.mode === "host") {
+      const { simpleServer: server, elevate } = machine;
+      things.push(
+        new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }),
       );
+    }
+    // The last to be written, and so the first to go: where it lies, everything in it was applied.
+    const applied = machine.files.find((file) => file.role === "applied-plan");
+    if (applied !== undefined) {
+      new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
     }
     this.registerOutputs(facts);
   }

@@ -1,5 +1,5 @@
 import { containerArgs } from "../host/containerArgs";
-import type { MachinePlan } from "../plan/types";
+import type { MachinePlan, SimpleServerPlan } from "../plan/types";
 
 /**
  * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of it is touched. The
@@ -10,6 +10,7 @@ export function machineFacts(machine: MachinePlan) {
     machine: machine.name,
     totalGiB: machine.ledger.totalGiB,
     hostInstance: machine.hostInstance,
+    simpleServer: simpleServerFacts(machine.simpleServer),
     servers: machine.inferenceServers.map(({ container }) => {
       const args = containerArgs(container);
       return {
@@ -20,4 +21,11 @@ export function machineFacts(machine: MachinePlan) {
       };
     }),
   };
+}
+
+/** Where the simple server is: a machine has it on the host or in the chat UI's container, never both. */
+function simpleServerFacts(server: SimpleServerPlan) {
+  if (server.mode !== "host") return { mode: server.mode };
+  const { mode, listen, port, baseUrl, models } = server;
+  return { mode, listen, port, baseUrl, models };
 }

@@ -1,6 +1,8 @@
 import { plannedServer } from "../inference-server/plannedServer";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
+import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
+import { appliedPlan } from "./appliedPlan";
 import { type Evidence, onMachine } from "./evidence";
 import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
 import type { Endpoint, HostInstanceFacts, InferenceServerPlan, MachinePlan, Plan, Warning } from "./types";
@@ -22,12 +24,17 @@ function machinePlan(
   machine: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
-  const modelCache = onMachine(machine.modelCache, evidence);
+  const directories = {
+    modelCache: onMachine(machine.modelCache, evidence),
+    state: onMachine(machine.stateDirectory, evidence),
+  };
   const servers = Object.entries(machine.inferenceServers).map(([key, server]) =>
-    plannedServer(name, machine, key, server, modelCache),
+    plannedServer(name, machine, key, server, directories),
   );
+  const simple = plannedSimpleServer(machine);
   const memory = ledger(machine.totalGiB, memoryShares(machine, servers), [
     operatingSystem(machine, evidence),
+    ...simple.memory,
   ]);
   const planned: MachinePlan = {
     name,
@@ -36,13 +43,17 @@ function machinePlan(
     hostInstance: hostInstanceFacts(machine),
     inferenceServers: servers,
     containers: servers.map((server) => server.container),
-    files: [],
+    files: [...simple.files],
+    secretFiles: servers.flatMap((server) => server.tokenFile ?? []),
+    simpleServer: simple.simpleServer,
+    elevate: machine.elevate,
     ledger: memory,
     kv: Object.fromEntries(servers.map((server) => [server.container.name, null])),
-    endpoints: [...hostEndpoints(machine), ...servers.flatMap(serverEndpoints)],
-    commands: [],
+    endpoints: [...hostEndpoints(machine), ...servers.flatMap(serverEndpoints), ...simple.endpoints],
+    commands: [...simple.commands],
   };
-  return { machine: planned, warnings: machineWarnings(name, machine, memory) };
+  const files = [...planned.files, appliedPlan(planned, directories.state)];
+  return { machine: { ...planned, files }, warnings: machineWarnings(name, machine, memory) };
 }
 
 function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | "none" {

@@ -13,6 +13,11 @@ export interface MachinePlan {
   readonly inferenceServers: readonly InferenceServerPlan[];
   readonly containers: readonly PlannedContainer[];
   readonly files: readonly PlannedFile[];
+  /** Files whose content is a secret: known by the name of the variable that holds it. */
+  readonly secretFiles: readonly SecretFile[];
+  readonly simpleServer: SimpleServerPlan;
+  /** Words before a command that needs root; with `none` such steps are skipped and stand in `commands`. */
+  readonly elevate: "none" | readonly string[];
   readonly ledger: Ledger;
   /** KV cache plan by container name; `null` where nothing is known of the model's layers. */
   readonly kv: Readonly<Record<string, unknown>>;
@@ -40,6 +45,8 @@ export interface InferenceServerPlan {
   readonly imageRecord: ImageFacts;
   /** Directory on the machine that holds the models; made when missing, never removed. */
   readonly modelCache: string;
+  /** The Hugging Face token, where one is needed. */
+  readonly tokenFile?: SecretFile;
   /** Volume for compiled kernels; it survives a replacement of the container. */
   readonly jitVolume: string;
   /** Coding clients that are pointed at this server. */
@@ -112,6 +119,41 @@ export interface PlannedFile {
   readonly path: string;
   readonly mode: string;
   readonly text: string;
+}
+
+/** A file whose content is the value of a variable of the operator's shell. */
+export interface SecretFile {
+  readonly role: string;
+  readonly path: string;
+  readonly mode: "0600";
+  /** Name of the variable. */
+  readonly variable: string;
+}
+
+/** Where the simple server (Ollama) is, and what is set of it. */
+export type SimpleServerPlan =
+  | { readonly mode: "none" }
+  | { readonly mode: "integrated"; readonly models: readonly string[] }
+  | HostSimpleServerPlan;
+
+/** An Ollama that is installed on the host. */
+export interface HostSimpleServerPlan {
+  readonly mode: "host";
+  /** systemd unit of the service. */
+  readonly unit: string;
+  /** Address and port that it listens on. */
+  readonly listen: string;
+  readonly port: number;
+  /** Where it is reached from the machine itself. */
+  readonly baseUrl: string;
+  readonly modelsDirectory: string;
+  /** User that the service runs as, who must own the directory. */
+  readonly serviceUser: string;
+  readonly models: readonly string[];
+  /** Whether missing models are pulled. */
+  readonly pull: boolean;
+  /** Drop-in of the unit. */
+  readonly dropIn: PlannedFile;
 }
 
 /** Memory of one machine, line by line. */

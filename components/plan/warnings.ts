@@ -1,6 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
+import { simpleServerWarnings } from "../simple-server/warnings";
 import { AGGREGATE_CAUTION } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
 
@@ -41,6 +42,7 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
   for (const [key, server] of servers) {
     for (const [code, message] of serverWarnings(server)) warn(code, `${key}: ${message}`);
   }
+  for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   return warnings;
 }
 

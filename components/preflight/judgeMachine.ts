@@ -1,4 +1,5 @@
 import type { MachinePlan } from "../plan/types";
+import { judgeSimpleServer } from "./judgeSimpleServer";
 import type { MachineFacts, PreflightFinding } from "./types";
 
 /** Reads the utilization out of an argv: its value, `undefined` where the argv is no inference server's. */
@@ -27,6 +28,17 @@ export function judgeMachine(
             ),
           ],
     ),
+    ...facts.fileFolders.flatMap((folder) =>
+      folder.problem === undefined
+        ? []
+        : [refused(`Nothing can be written in ${folder.path}: ${folder.problem}.`)],
+    ),
+    ...facts.missingVariables.map((name) =>
+      refused(
+        `${name} is not set, and a secret file takes its value from it. Set it in this shell: \`export ${name}=...\`.`,
+      ),
+    ),
+    ...(machine.dockerHost.startsWith("ssh://") ? [] : judgeSimpleServer(machine, facts.simpleServer)),
   ];
 }
 

@@ -1,23 +1,57 @@
-import { access, constants, readFile, stat } from "node:fs/promises";
+import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parseMeminfo } from "../plan/evidence";
 import type { MachinePlan } from "../plan/types";
 import { readDocker } from "./dockerEngine";
 import { readListeners } from "./listeners";
+import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 
 /** Reads everything the preflight judges. It only ever reads, instance A included. */
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
-  const [docker, meminfo, listeners, directories] = await Promise.all([
+  const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
     readDocker(machine.dockerHost, machine.name),
     readFile("/proc/meminfo", "utf8").catch(() => ""),
     readListeners([...hostPort, ...ports]),
     Promise.all([...new Set(machine.inferenceServers.map((server) => server.modelCache))].map(readDirectory)),
+    Promise.all(foldersToWrite(machine).map(readRealDirectory)),
+    readSimpleServer(machine),
   ]);
   const memory = parseMeminfo(meminfo);
-  return { docker, listeners, directories, ...(memory === undefined ? {} : { memory }) };
+  return {
+    docker,
+    listeners,
+    directories,
+    fileFolders,
+    missingVariables: machine.secretFiles
+      .map((file) => file.variable)
+      .filter((name) => (process.env[name] ?? "") === ""),
+    ...(simpleServer === undefined ? {} : { simpleServer }),
+    ...(memory === undefined ? {} : { memory }),
+  };
+}
+
+/** Folders of the files that we write without root; the simple server's drop-in is not among them. */
+function foldersToWrite(machine: MachinePlan): string[] {
+  const files = [
+    ...machine.files.filter((file) => file.role !== "simple-server-dropin"),
+    ...machine.secretFiles,
+  ];
+  return [...new Set(files.map((file) => dirname(file.path)))];
+}
+
+/** As `readDirectory`, and without a symbolic link on the way: through one, something else would be written. */
+async function readRealDirectory(path: string): Promise<DirectoryFacts> {
+  const facts = await readDirectory(path);
+  for (let at = path; facts.problem === undefined; at = dirname(at)) {
+    const real = await realpath(at).catch(() => undefined);
+    if (real === undefined) continue;
+    if (real === at) break;
+    return { path, problem: `${at} leads through a symbolic link to ${real}; give the real path` };
+  }
+  return facts;
 }
 
 /** A directory that is missing is judged by its nearest parent: it is going to be made. */

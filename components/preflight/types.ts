@@ -8,6 +8,46 @@ export interface MachineFacts {
   readonly listeners: readonly Listener[];
   /** Directories that the plan needs, and whether they can be used. */
   readonly directories: readonly DirectoryFacts[];
+  /** Folders of the files that are written as the operator, and whether they can be. */
+  readonly fileFolders: readonly DirectoryFacts[];
+  /** Names of the variables that a secret file needs and that are not set. */
+  readonly missingVariables: readonly string[];
+  /** What was read of Ollama, where there is one. */
+  readonly simpleServer?: SimpleServerFacts;
+}
+
+export interface SimpleServerFacts {
+  readonly answer: OllamaAnswer;
+  readonly unitFound?: boolean;
+  /** Whether the drop-in is there, word for word. */
+  readonly dropInInPlace?: boolean;
+  /** User that the service runs as; absent where there is none. */
+  readonly account?: Account;
+  /** The model directory and its parents, from the root; cut off where it can't be read on. */
+  readonly directory?: readonly PathFacts[];
+  /** Whether commands can be run as root. */
+  readonly elevation?: { readonly works: boolean; readonly reason: string };
+}
+
+/** What answered where Ollama should. */
+export type OllamaAnswer =
+  | { readonly kind: "ollama"; readonly version: string }
+  | { readonly kind: "something else" }
+  | { readonly kind: "nothing" };
+
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly gids: readonly number[];
+}
+
+/** A directory as it is: owner and mode, or why that is not known. */
+export interface PathFacts {
+  readonly path: string;
+  readonly uid?: number;
+  readonly gid?: number;
+  readonly mode?: number;
+  readonly problem?: "missing" | "unreadable";
 }
 
 export type DockerFacts =

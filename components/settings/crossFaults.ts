@@ -23,13 +23,6 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
           "This is the served model name itself, not an alias.",
         );
       }
-      if (server.huggingFaceTokenVariable !== undefined) {
-        fault(
-          [...at, "huggingFaceTokenVariable"],
-          "not_yet",
-          "Tokens reach a container as a file with mode 0600, which this version can't write yet. Use a model that needs no token, or fill the model cache beforehand with `hf download`.",
-        );
-      }
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * 1024 ** 3;
         if (server.kvCacheMemoryBytes >= budget) {

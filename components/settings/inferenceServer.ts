@@ -187,7 +187,7 @@ export const inferenceServer = z
     huggingFaceTokenVariable: variableName()
       .optional()
       .describe(
-        "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. The value never enters the stack file.",
+        "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and stands in no plan, preview, log or environment.",
       ),
     extraArgs: z
       .array(z.string().min(1))

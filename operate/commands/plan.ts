@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { Command } from "commander";
+import { operatorHome } from "../../components/host/operatorHome";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/plan/evidence";
 import { plan } from "../../components/plan/plan";
@@ -51,7 +51,7 @@ export function planCommand(): Command {
 
 function evidence(options: PlanOptions): Evidence {
   const meminfo = options.meminfo === undefined ? undefined : readMeminfo(options.meminfo);
-  return { home: homedir(), ...(meminfo === undefined ? {} : { meminfo }) };
+  return { home: operatorHome(), ...(meminfo === undefined ? {} : { meminfo }) };
 }
 
 function readMeminfo(file: string): Meminfo {

@@ -1,3 +1,4 @@
+import { shellWords } from "../../components/host/shellWords";
 import type { PlannedContainer } from "../../components/plan/types";
 
 /** The container as a `docker run` that can be copied into a shell: for reading and for trying, not for operating. */
@@ -44,13 +45,4 @@ function commandLines(command: readonly string[]): string[] {
     else lines.at(-1)?.push(word);
   }
   return lines.map(shellWords);
-}
-
-function shellWords(words: readonly string[]): string {
-  return words.map(shellWord).join(" ");
-}
-
-/** Quotes a word for a POSIX shell, where it needs quotes. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

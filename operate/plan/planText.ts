@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import type { MachinePlan, Plan } from "../../components/plan/types";
+import type { MachinePlan, Plan, PlannedFile } from "../../components/plan/types";
 import { dockerRun } from "./dockerRun";
 import { letterOf, memoryBar } from "./memoryBar";
 
@@ -36,15 +36,26 @@ function machineText(machine: MachinePlan): string {
       heading(`Container ${container.name}`),
       indent(dockerRun(container)),
     ]),
-    ...machine.files.flatMap((file) => [
+    ...machine.files.flatMap((file) => ["", heading(fileHeading(machine, file)), ...fileText(file)]),
+    ...machine.secretFiles.flatMap((file) => [
       "",
       heading(`File ${file.path} (mode ${file.mode})`),
-      indent(file.text),
+      indent(`the value of ${file.variable}, which is in no plan`),
     ]),
     ...(machine.commands.length === 0
       ? []
-      : ["", heading("To be run by you"), ...machine.commands.map(indent)]),
+      : ["", heading("To be run by you"), ...machine.commands.map((command) => indent(command))]),
   ].join("\n");
+}
+
+function fileHeading(machine: MachinePlan, file: PlannedFile): string {
+  const byHand = file.role === "simple-server-dropin" && machine.elevate === "none";
+  return `File ${file.path} (mode ${file.mode})${byHand ? ": needs root, so by you" : ""}`;
+}
+
+/** The applied plan is this plan once more; its text would double what is printed. */
+function fileText(file: PlannedFile): string[] {
+  return [indent(file.role === "applied-plan" ? "this plan as JSON" : file.text)];
 }
 
 function ledgerText({ ledger }: MachinePlan): string {

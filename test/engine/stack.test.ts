@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
@@ -9,6 +9,8 @@ import { type HostProcess, startInstanceA } from "./instanceA";
 import { SHARE, type StackParts, stackConfig } from "./stackConfig";
 import type { Update } from "./update";
 import { Workspace } from "./workspace";
+
+const TOKEN = "hf_NoOutputMayHoldThis";
 
 describeEngineWithGpus("the stack on a real machine", () => {
   let workspace: Workspace;
@@ -25,7 +27,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     parts = { image: await pinnedImage(), portA, portB, unique: `s${portB}` };
     newer = await pinnedImage({ tag: "v0.30.1" });
     container = `vllm-model-${parts.unique}-${portB}`;
-    workspace = await Workspace.open({ config: stackConfig(parts) });
+    workspace = await Workspace.open({ config: stackConfig(parts), env: { TEST_HF_TOKEN: TOKEN } });
   }, 120_000);
 
   afterAll(async () => {
@@ -35,8 +37,14 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   const inspect = async (format: string): Promise<unknown> =>
     JSON.parse(await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, container]));
+  const appliedPlan = () => join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json");
   const steps = (update: Update) =>
     update.steps.map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`).sort();
+  /** Volume of the compiled kernels. */
+  const kernels = async () =>
+    ((await inspect(".Mounts")) as { Name?: string; Destination: string }[]).find(
+      ({ Destination }) => Destination === "/jit-cache",
+    )?.Name;
   /** What a reviewer reads of a change, without the warnings. */
   const previewOf = async (server: object, machine: object = {}) => {
     workspace.configure(stackConfig(parts, { ...server }, { ...machine }));
@@ -101,6 +109,8 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(await inspect(".Id")).toBe(id);
   });
 
+  /** What every change writes down: the machine's facts for the policies, and the plan that was applied. */
+  const isRecord = (step: string) => / Machine | dgx-applied-plan$/.test(step);
   const REPLACES_CONTAINER = [
     "create-replacement Container dgx-b",
     "delete-replaced Container dgx-b",
@@ -118,7 +128,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     ["health check", { healthcheck: { intervalSeconds: 2 } }, ["healthcheck"], /interval\s*: "1s" => "2s"/],
   ])("a change of %s replaces the container and nothing else", async (_, server, diffs, sentence) => {
     const preview = await previewOf(server);
-    expect(steps(preview).filter((step) => !step.includes(" Machine "))).toEqual(REPLACES_CONTAINER);
+    expect(steps(preview).filter((step) => !isRecord(step))).toEqual(REPLACES_CONTAINER);
     expect(preview.steps.find(({ op, name }) => op === "replace" && name === "dgx-b")?.diffs).toEqual(diffs);
     expect(preview.stdout).toMatch(sentence);
   });
@@ -140,7 +150,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   it("another model cache makes the folder and replaces the container", async () => {
     const preview = await previewOf({}, { modelCache: "~/models" });
-    expect(steps(preview).filter((step) => !step.includes(" Machine "))).toEqual(
+    expect(steps(preview).filter((step) => !isRecord(step))).toEqual(
       [...REPLACES_CONTAINER, "update Command dgx-b-model-cache"].sort(),
     );
     expect(preview.stdout).toContain(`"${workspace.home}/.cache/huggingface" => "${workspace.home}/models"`);
@@ -152,23 +162,52 @@ describeEngineWithGpus("the stack on a real machine", () => {
       { instanceA: { port: parts.portA, gpuMemoryUtilization: SHARE, maxModelLen: 131072 } },
     );
     expect(preview.code).toBe(0);
-    expect(steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step))).toEqual([]);
+    expect(
+      steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step)),
+    ).toEqual([]);
     expect(preview.stdout).toContain('"5.10.4" => "5.11.0"');
   });
 
   it("really replaces: a changed utilization and image run afterwards, with the compiled kernels' volume kept", async () => {
-    const volume = await inspect("(index .Mounts 1).Name");
+    const volume = await kernels();
     await mustRun("docker", ["exec", container, "/bin/sh", "-c", "echo kept > /jit-cache/kernel"]);
-    workspace.configure(stackConfig(parts, { gpuMemoryUtilization: 0.03, image: newer.reference }));
+    workspace.configure(
+      stackConfig(parts, {
+        gpuMemoryUtilization: 0.03,
+        image: newer.reference,
+        huggingFaceTokenVariable: "TEST_HF_TOKEN",
+      }),
+    );
     const up = await workspace.up();
     expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
+    expect(up.stdout + up.stderr).not.toContain(TOKEN);
     expect(await inspect(".Config.Image")).toBe(newer.reference);
     expect((await inspect(".Config.Cmd")) as string[]).toContain("0.03");
-    expect(await inspect("(index .Mounts 1).Name")).toBe(volume);
+    expect(await kernels()).toBe(volume);
     expect(await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"])).toBe(
       "kept",
     );
     expect((await workspace.preview("--refresh", "--expect-no-changes")).code).toBe(0);
+  });
+
+  it("hands over a token as a file that nobody else reads, and nowhere else", async () => {
+    const inside = ["exec", container, "/bin/sh", "-c", 'cat "$HF_TOKEN_PATH"'];
+    expect(await mustRun("docker", inside)).toBe(TOKEN);
+    const file = join(workspace.home, ".local/share/local-serving/dgx/secrets/b-hugging-face-token");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await mustRun("docker", ["inspect", container])).not.toContain(TOKEN);
+    expect(await workspace.state()).not.toContain(TOKEN);
+    expect(readFileSync(appliedPlan(), "utf8")).not.toContain(TOKEN);
+  });
+
+  it("keeps the plan that was applied on the machine", () => {
+    const utilization = () =>
+      (
+        JSON.parse(readFileSync(appliedPlan(), "utf8")) as {
+          machine: { ledger: { aggregateUtilization: number } };
+        }
+      ).machine.ledger.aggregateUtilization;
+    expect(utilization()).toBe(0.05);
   });
 
   it("stops a plain `up` at 0.95 before the first resource, with the figures", async () => {
@@ -198,6 +237,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect((await run("docker", ["network", "inspect", `net-${parts.unique}`])).code).not.toBe(0);
     expect((await run("docker", ["volume", "inspect", `net-${parts.unique}-b-jit`])).code).not.toBe(0);
     expect(existsSync(join(models, "weights"))).toBe(true);
+    expect(existsSync(join(workspace.home, ".local"))).toBe(false);
     await mustRun("docker", ["image", "inspect", parts.image.reference]);
     expect(instanceA.startTime()).toBe(startOfA);
     expect(await instanceA.answers()).toBe(true);

@@ -1,8 +1,9 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { shellWord } from "../../components/host/shellWords";
 import { plan } from "../../components/plan/plan";
-import { dockerRun, shellWord } from "../../operate/plan/dockerRun";
+import { dockerRun } from "../../operate/plan/dockerRun";
 import { stack } from "../fixtures/machine";
 
 describe("a container as `docker run`", () => {

@@ -59,7 +59,8 @@ describe("the plan of the default stack", () => {
     expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(
       8000,
     );
-    expect(only?.commands).toEqual([]);
+    expect(only?.files.map((file) => file.role)).toEqual(["simple-server-dropin", "applied-plan"]);
+    expect(only?.commands.join("\n")).not.toMatch(/8000|vllm/);
   });
 
   it("warns of exactly what is expected", () => {
@@ -68,6 +69,7 @@ describe("the plan of the default stack", () => {
       "unproven",
       "operating-system-unmeasured",
       "inert-variable",
+      "simple-server-by-hand",
     ]);
   });
 

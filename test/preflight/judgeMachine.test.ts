@@ -22,6 +22,8 @@ const healthy: MachineFacts = {
   memory: { totalGiB: 121.63, availableGiB: 60 },
   listeners: [{ port: 8000, argv: argvOf(0.45) }],
   directories: [{ path: "/home/me/.cache/huggingface" }],
+  fileFolders: [],
+  missingVariables: [],
 };
 
 function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
@@ -109,6 +111,22 @@ describe("preflight", () => {
         (finding) => finding.message,
       ),
     ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
+  });
+
+  it("refuses a folder that can't be written and a secret without its variable", () => {
+    expect(
+      judged({
+        fileFolders: [{ path: "/a" }, { path: "/b", problem: "no right to write in /" }],
+        missingVariables: ["HF_TOKEN"],
+      }),
+    ).toEqual([
+      { verdict: "refused", message: "Nothing can be written in /b: no right to write in /." },
+      {
+        verdict: "refused",
+        message:
+          "HF_TOKEN is not set, and a secret file takes its value from it. Set it in this shell: `export HF_TOKEN=...`.",
+      },
+    ]);
   });
 
   it("warns when the declared total is not the machine's", () => {

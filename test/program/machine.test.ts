@@ -17,16 +17,19 @@ const inputsOf = (type: string) => recorded.filter((each) => each.type === type)
 describe("the program for the default stack", () => {
   it("registers these resources and no others", () => {
     expect(recorded.map((each) => `${each.type} ${each.name}`).sort()).toEqual([
+      "command:local:Command dgx-applied-plan",
       "command:local:Command dgx-b-model-cache",
       "docker:index/container:Container dgx-b",
       "docker:index/network:Network dgx-network",
       "docker:index/remoteImage:RemoteImage dgx-b-image",
       "docker:index/volume:Volume dgx-b-jit",
       "local-serving:index:ContainerService dgx-b",
+      "local-serving:index:HostFile dgx-applied-plan",
       "local-serving:index:HostInstance dgx-instance-a",
       "local-serving:index:ImageRecord dgx-b-image-record",
       "local-serving:index:InferenceServer dgx-b",
       "local-serving:index:Machine dgx",
+      "local-serving:index:SimpleServer dgx-simple-server",
       "pulumi:providers:docker dgx-docker",
     ]);
   });
@@ -82,7 +85,8 @@ describe("the program for the default stack", () => {
   });
 
   it("makes the model cache and never removes it", () => {
-    expect(inputsOf("command:local:Command")).toEqual([
+    const cache = recorded.filter((each) => each.name === "dgx-b-model-cache");
+    expect(cache.map((each) => each.inputs)).toEqual([
       {
         create: 'mkdir -p -- "$MODEL_CACHE"',
         environment: { MODEL_CACHE: "/home/me/.cache/huggingface" },

@@ -155,14 +155,16 @@ describe("faults of a stack file", () => {
     ).toEqual([]);
   });
 
-  it("refuse a token for now and a KV cache as large as the budget", () => {
+  it("take the name of a token's variable, and refuse a KV cache as large as the budget", () => {
     const faults = faultsOf(
       machine(
         `totalGiB: 8\ninstanceA: none\n${SERVER}    huggingFaceTokenVariable: HF_TOKEN\n    kvCacheMemoryBytes: 3865470567`,
       ),
     );
-    expect(faults.map((fault) => fault.code)).toEqual(["not_yet", "impossible_value"]);
-    expect(faults[1]?.message).toContain("whole budget of 3.60 GiB");
+    expect(faults.map((fault) => [fault.path, fault.code])).toEqual([
+      ["machines.dgx.inferenceServers.b.kvCacheMemoryBytes", "impossible_value"],
+    ]);
+    expect(faults[0]?.message).toContain("whole budget of 3.60 GiB");
   });
 
   it("never repeat a value, which may be a secret in the wrong place", () => {

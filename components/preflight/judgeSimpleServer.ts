@@ -1,0 +1,152 @@
+import { gte, valid } from "@renovatebot/pep440";
+import type { HostSimpleServerPlan, MachinePlan } from "../plan/types";
+import { OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
+import type { Account, PathFacts, PreflightFinding, SimpleServerFacts } from "./types";
+
+/** What a build from source says of itself. */
+const NO_RELEASE = "0.0.0";
+
+const OTHERS_MAY_SEARCH = 0o001;
+const GROUP_MAY_SEARCH = 0o010;
+const OWNER_MAY_SEARCH = 0o100;
+
+/**
+ * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal; where the operator does
+ * that by hand, it is a warning, since nothing of ours depends on it. Each says how to mend it.
+ */
+export function judgeSimpleServer(
+  machine: MachinePlan,
+  facts: SimpleServerFacts | undefined,
+): PreflightFinding[] {
+  const { simpleServer: server, elevate } = machine;
+  if (facts === undefined || server.mode === "none") return [];
+  if (server.mode === "integrated") {
+    return facts.answer.kind === "ollama"
+      ? [
+          warned(
+            "An Ollama answers on the host at port 11434, and `simpleServer.mode` is `integrated`: models pulled on one side seem to vanish on the other. Stop the one on the host, or set `mode: host`.",
+          ),
+        ]
+      : [];
+  }
+  const verdict = elevate === "none" ? "warned" : "refused";
+  const faults = [
+    ...elevationFaults(facts, elevate),
+    ...installationFaults(server, facts),
+    ...directoryFaults(server, facts),
+    ...answerFaults(server, facts),
+  ].map((message): PreflightFinding => ({ verdict, message }));
+  return [
+    ...faults,
+    ...pullFindings(server, facts, elevate === "none"),
+    ...versionNote(facts),
+    ...byHand(server, facts, elevate),
+  ];
+}
+
+function elevationFaults({ elevation }: SimpleServerFacts, elevate: MachinePlan["elevate"]): string[] {
+  if (elevate === "none" || elevation === undefined || elevation.works) return [];
+  return [
+    `\`${elevate.join(" ")}\` does not work here (${elevation.reason}). Allow it without a password, or set \`elevate: none\` and run the plan's commands yourself.`,
+  ];
+}
+
+function installationFaults(server: HostSimpleServerPlan, facts: SimpleServerFacts): string[] {
+  if (facts.unitFound === false) {
+    return [
+      `systemd has no unit ${server.unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`,
+    ];
+  }
+  if (facts.account !== undefined) return [];
+  return [
+    `There is no user ${server.serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${server.unit}.`,
+  ];
+}
+
+/** The directory must be the service user's own, and every parent must let that user through. */
+function directoryFaults(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): string[] {
+  if (account === undefined || directory === undefined) return [];
+  const { modelsDirectory: path, serviceUser: user } = server;
+  const last = directory.at(-1);
+  const closed = directory.find((each) => each.path !== path && !maySearch(account, each));
+  if (closed !== undefined) {
+    return [
+      `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Mend it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
+    ];
+  }
+  if (last?.problem === "missing") {
+    return [
+      `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
+    ];
+  }
+  // A parent that is closed to us, such as the service user's home: nothing is known, and it may well be right.
+  if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return [];
+  return [
+    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Mend it with \`sudo chown -R ${user}:${user} ${path}\`.`,
+  ];
+}
+
+function maySearch(account: Account, at: PathFacts): boolean {
+  if (at.problem !== undefined || account.uid === 0) return true;
+  const { uid, gid, mode = 0 } = at;
+  if (uid === account.uid) return (mode & OWNER_MAY_SEARCH) !== 0;
+  if (gid !== undefined && account.gids.includes(gid)) return (mode & GROUP_MAY_SEARCH) !== 0;
+  return (mode & OTHERS_MAY_SEARCH) !== 0;
+}
+
+function answerFaults(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): string[] {
+  if (answer.kind === "something else") {
+    return [
+      `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
+    ];
+  }
+  if (answer.kind !== "ollama" || answer.version === NO_RELEASE || isHighEnough(answer.version)) return [];
+  return [
+    `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
+  ];
+}
+
+function isHighEnough(version: string): boolean {
+  return valid(version) !== null && gte(version, OLLAMA_FLOOR);
+}
+
+function versionNote({ answer }: SimpleServerFacts): PreflightFinding[] {
+  if (answer.kind !== "ollama" || answer.version !== NO_RELEASE) return [];
+  return [
+    warned(
+      `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${OLLAMA_FLOOR} or later is not known.`,
+    ),
+  ];
+}
+
+/** A pull needs a server that answers; one that we restart will. */
+function pullFindings(
+  server: HostSimpleServerPlan,
+  { answer }: SimpleServerFacts,
+  byTheOperator: boolean,
+): PreflightFinding[] {
+  if (!byTheOperator || answer.kind === "ollama" || !server.pull || server.models.length === 0) return [];
+  return [
+    {
+      verdict: "refused",
+      message: `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`,
+    },
+  ];
+}
+
+function byHand(
+  { dropIn }: HostSimpleServerPlan,
+  { dropInInPlace }: SimpleServerFacts,
+  elevate: MachinePlan["elevate"],
+): PreflightFinding[] {
+  if (elevate !== "none" || dropInInPlace) return [];
+  return [
+    warned(
+      `${dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan\` prints.`,
+    ),
+  ];
+}
+
+function warned(message: string): PreflightFinding {
+  return { verdict: "warned", message };
+}

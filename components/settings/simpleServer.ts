@@ -1,0 +1,122 @@
+import { z } from "zod";
+import { gibibytes, listenAddress, port } from "./fields";
+
+/** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
+const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
+
+/** A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a word, for anything else. */
+const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
+
+const modelNames = z
+  .array(z.string().regex(MODEL_NAME, "Expected a model name such as qwen3:8b"))
+  .default([])
+  .describe("Models that must be there, by the names under which Ollama pulls them.")
+  .meta({ examples: [["qwen3:8b"]] });
+
+const onTheHost = z
+  .strictObject({
+    mode: z
+      .literal("host")
+      .describe("Ollama is installed on the machine and models are in a host directory."),
+    listen: listenAddress()
+      .optional()
+      .describe(
+        "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key. Default: the machine's `listen`.",
+      ),
+    port: port().default(11434).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
+    modelsDirectory: z
+      .string()
+      .regex(
+        /^\/[^\n]*[^\n/]$/,
+        "Expected an absolute path: Ollama runs as a user of its own, without your home",
+      )
+      .default("/usr/share/ollama/.ollama/models")
+      .describe(
+        "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
+      ),
+    serviceUser: z
+      .string()
+      .regex(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")
+      .default("ollama")
+      .describe("User that the service runs as; Ollama's installer makes `ollama`."),
+    unit: z
+      .string()
+      .regex(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service")
+      .default("ollama.service")
+      .describe("systemd unit of the service."),
+    systemdDirectory: z
+      .string()
+      .regex(/^\/[^\n]*[^\n/]$/, "Expected an absolute path")
+      .default("/etc/systemd/system")
+      .describe("Directory of systemd's local configuration."),
+    maxLoadedModels: z
+      .int()
+      .min(1)
+      .max(16)
+      .default(1)
+      .describe(
+        "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else.",
+      ),
+    contextLength: z
+      .int()
+      .min(1)
+      .default(32_768)
+      .describe(
+        "OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size.",
+      ),
+    keepAlive: z
+      .string()
+      .regex(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever")
+      .default("5m")
+      .describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
+    cloud: z
+      .boolean()
+      .default(false)
+      .describe(
+        "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
+      ),
+    models: modelNames,
+    pull: z
+      .boolean()
+      .default(false)
+      .describe("Whether `up` pulls the models that are missing. Nothing here ever removes a model."),
+    residentModelsGiB: gibibytes()
+      .optional()
+      .describe("Memory in GiB of the models that stay loaded, for the memory ledger. None by default."),
+  })
+  .describe("Ollama on the host, set by a drop-in of its systemd unit.");
+
+const inTheChatUi = z
+  .strictObject({
+    mode: z
+      .literal("integrated")
+      .describe(
+        "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
+      ),
+    models: modelNames,
+    residentModelsGiB: gibibytes()
+      .optional()
+      .describe("Memory in GiB of the models that stay loaded, for the memory ledger. None by default."),
+  })
+  .describe("Ollama inside the chat UI's container.");
+
+const notHere = z
+  .strictObject({ mode: z.literal("none").describe("There is no simple server.") })
+  .describe("No Ollama.");
+
+/**
+ * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in both: models pulled in one
+ * place seem to vanish in the other.
+ */
+export const simpleServer = z
+  .discriminatedUnion("mode", [onTheHost, inTheChatUi, notHere], {
+    error: "Expected `mode: host`, `mode: integrated` or `mode: none`",
+  })
+  .prefault({ mode: "none" })
+  .describe("The simple model server (Ollama): on the host, inside the chat UI's container, or none.");
+
+/** The settings of the simple server, parsed. */
+export type SimpleServerSettings = z.output<typeof simpleServer>;
+
+/** The settings of an Ollama on the host. */
+export type HostSimpleServerSettings = Extract<SimpleServerSettings, { mode: "host" }>;

@@ -1,0 +1,80 @@
+import { shellWords } from "../host/shellWords";
+import { dropInPath } from "../host/systemdText";
+import type { Endpoint, LedgerLine, PlannedFile, SimpleServerPlan } from "../plan/types";
+import type { MachineSettings } from "../settings/machine";
+import type { HostSimpleServerSettings } from "../settings/simpleServer";
+import { simpleServerDropIn } from "./dropIn";
+
+/** First version with the messages-style surface (`/v1/messages`). */
+export const OLLAMA_FLOOR = "0.14.0";
+
+/** Everything that the simple server adds to the plan of its machine. */
+export interface PlannedSimpleServer {
+  readonly simpleServer: SimpleServerPlan;
+  readonly files: readonly PlannedFile[];
+  readonly endpoints: readonly Endpoint[];
+  readonly memory: readonly LedgerLine[];
+  /** What the operator has to run, where nothing of ours may. */
+  readonly commands: readonly string[];
+}
+
+export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServer {
+  const { simpleServer } = machine;
+  if (simpleServer.mode === "none") {
+    return { simpleServer: { mode: "none" }, files: [], endpoints: [], memory: [], commands: [] };
+  }
+  const memory = residentModels(simpleServer.residentModelsGiB);
+  if (simpleServer.mode === "integrated") {
+    const { mode, models } = simpleServer;
+    return { simpleServer: { mode, models }, files: [], endpoints: [], memory, commands: [] };
+  }
+  return { ...onTheHost(simpleServer, machine), memory };
+}
+
+function onTheHost(
+  server: HostSimpleServerSettings,
+  machine: MachineSettings,
+): Omit<PlannedSimpleServer, "memory"> {
+  const { unit, port, modelsDirectory, serviceUser, models, pull, systemdDirectory } = server;
+  const listen = server.listen ?? machine.listen;
+  const baseUrl = `http://${listen === "0.0.0.0" ? "127.0.0.1" : listen}:${port}`;
+  const dropIn: PlannedFile = {
+    role: "simple-server-dropin",
+    path: dropInPath(systemdDirectory, unit),
+    mode: "0644",
+    text: simpleServerDropIn(server, listen),
+  };
+  return {
+    simpleServer: {
+      mode: "host",
+      unit,
+      listen,
+      port,
+      baseUrl,
+      modelsDirectory,
+      serviceUser,
+      models,
+      pull,
+      dropIn,
+    },
+    files: [dropIn],
+    endpoints: [{ name: "simple server (Ollama)", url: baseUrl }],
+    commands: machine.elevate === "none" ? commandsByHand(dropIn, unit) : [],
+  };
+}
+
+function residentModels(gib: number | undefined): LedgerLine[] {
+  if (gib === undefined) return [];
+  return [{ name: "simple server: resident models", gib, basis: "setting", source: "residentModelsGiB" }];
+}
+
+/** Each can be copied as it stands; none has a here-document, which an indented copy would break. */
+function commandsByHand(dropIn: PlannedFile, unit: string): string[] {
+  const folder = dropIn.path.slice(0, dropIn.path.lastIndexOf("/"));
+  const lines = dropIn.text.trimEnd().split("\n");
+  return [
+    shellWords(["sudo", "install", "-d", "-m", "0755", folder]),
+    `${shellWords(["printf", "%s\\n", ...lines])} | ${shellWords(["sudo", "tee", dropIn.path])} >/dev/null`,
+    `sudo systemctl daemon-reload && ${shellWords(["sudo", "systemctl", "restart", unit])}`,
+  ];
+}

@@ -1,0 +1,118 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import {
+  HOST_FILE_SCRIPT,
+  type HostFileRequest,
+  hostFileRequest,
+} from "../../components/host/hostFileRequest";
+
+export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";
+
+/** Tests run as root and as anybody; some rights can only be tried as somebody who is not root. */
+export const IS_ROOT = process.getuid?.() === 0;
+const NOBODY = 65534;
+
+/** A fresh folder; its path holds no symbolic link. */
+export function freshFolder(): { path: string; remove: () => void } {
+  const path = realpathSync(mkdtempSync(join(tmpdir(), "host file $(x) ")));
+  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+export interface Ran {
+  readonly status: number | null;
+  readonly said: string;
+  readonly refused: string;
+}
+
+/** Runs the real script with the real sh. */
+export function run(
+  word: "write" | "restore",
+  request: Partial<HostFileRequest> & { path: string },
+  how: { env?: NodeJS.ProcessEnv; asNobody?: boolean; shell?: string[] } = {},
+): Ran {
+  const [program = "sh", ...before] = how.shell ?? ["sh"];
+  const { status, stdout, stderr } = spawnSync(
+    program,
+    [...before, "-c", HOST_FILE_SCRIPT, "host-file", word],
+    {
+      input: hostFileRequest({ mode: "0644", holder: URN, content: "", ...request }),
+      encoding: "utf8",
+      env: { ...process.env, ...how.env },
+      ...(how.asNobody ? { uid: NOBODY, gid: NOBODY } : {}),
+    },
+  );
+  return { status, said: stdout.trim(), refused: stderr.trim() };
+}
+
+/** Every path below a folder with what it is: type, mode, owner and content. */
+export function snapshot(folder: string, prefix = ""): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of readdirSync(folder).sort()) {
+    const path = join(folder, name);
+    const stat = lstatSync(path);
+    const facts = `${(stat.mode & 0o7777).toString(8)} ${stat.uid}:${stat.gid}`;
+    if (stat.isDirectory()) {
+      found[`${prefix}${name}/`] = facts;
+      Object.assign(found, snapshot(path, `${prefix}${name}/`));
+    } else if (stat.isSymbolicLink()) found[`${prefix}${name}`] = "link";
+    else found[`${prefix}${name}`] = `${facts} ${readFileSync(path, "utf8")}`;
+  }
+  return found;
+}
+
+/** Programs of the script; each is a moment at which a run can be killed. */
+const PROGRAMS = [
+  "cat",
+  "chmod",
+  "cmp",
+  "cp",
+  "grep",
+  "ln",
+  "mkdir",
+  "mktemp",
+  "mv",
+  "rm",
+  "rmdir",
+  "sha256sum",
+  "stat",
+];
+
+/**
+ * A PATH whose programs count themselves, and the whole run is killed (SIGKILL) just before the given one would start.
+ * Returns how to run with it.
+ */
+export function killedBefore(call: number, scratch: string): { env: NodeJS.ProcessEnv; shell: string[] } {
+  const bin = join(scratch, "bin");
+  const counter = join(scratch, "calls");
+  if (!existsSync(bin)) {
+    mkdirSync(bin);
+    for (const program of PROGRAMS) {
+      const file = join(bin, program);
+      const real = spawnSync("sh", ["-c", `command -v ${program}`], { encoding: "utf8" }).stdout.trim();
+      writeFileSync(
+        file,
+        `#!/bin/sh\necho >>"$CALLS"\nset -- ${real} "$@"\nif [ "$(wc -l <"$CALLS")" -eq "$KILL_BEFORE" ]; then kill -9 0; fi\nexec "$@"\n`,
+      );
+      chmodSync(file, 0o755);
+    }
+  }
+  writeFileSync(counter, "");
+  return {
+    env: { PATH: `${bin}:${process.env.PATH}`, CALLS: counter, KILL_BEFORE: String(call) },
+    // A process group of its own, so that the kill reaches nothing else.
+    shell: ["setsid", "--wait", "sh"],
+  };
+}

@@ -1,0 +1,106 @@
+import { describe, expect, it } from "vitest";
+import { parseEngineConfig } from "../../components/settings/load";
+import { FaultyInput } from "../../faults/fault";
+
+function load(simpleServer: unknown, machine: Record<string, unknown> = {}) {
+  const machines = {
+    dgx: {
+      totalGiB: 121.63,
+      instanceA: "none",
+      ...machine,
+      ...(simpleServer === undefined ? {} : { simpleServer }),
+    },
+  };
+  return parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) }).machines.dgx;
+}
+function faultsOf(simpleServer: unknown, machine?: Record<string, unknown>): [string, string][] {
+  try {
+    load(simpleServer, machine);
+  } catch (error) {
+    if (error instanceof FaultyInput) return error.faults.map((fault) => [fault.path, fault.message]);
+    throw error;
+  }
+  return [];
+}
+const AT = "machines.dgx.simpleServer";
+
+describe("the simple server's settings", () => {
+  it("are none unless they are given", () => {
+    expect(load(undefined)).toMatchObject({ simpleServer: { mode: "none" }, elevate: "none" });
+  });
+
+  it("spare memory and ask no other host by default", () => {
+    expect(load({ mode: "host" })?.simpleServer).toEqual({
+      mode: "host",
+      port: 11434,
+      modelsDirectory: "/usr/share/ollama/.ollama/models",
+      serviceUser: "ollama",
+      unit: "ollama.service",
+      systemdDirectory: "/etc/systemd/system",
+      maxLoadedModels: 1,
+      contextLength: 32768,
+      keepAlive: "5m",
+      cloud: false,
+      models: [],
+      pull: false,
+    });
+  });
+
+  it("have one mode: what belongs to another is unknown", () => {
+    expect(faultsOf({ mode: "integrated", listen: "0.0.0.0" })).toEqual([
+      [`${AT}.listen`, expect.stringContaining("Unknown key `listen`")],
+    ]);
+    expect(faultsOf({ mode: "none", models: ["a"] })[0]?.[0]).toBe(`${AT}.models`);
+    expect(faultsOf({ mode: "both" })[0]?.[1]).toContain("`mode: host`, `mode: integrated` or `mode: none`");
+    expect(faultsOf({ models: [] })[0]?.[1]).toContain("`mode: host`, `mode: integrated` or `mode: none`");
+  });
+
+  it.each(["5m", "1h30m", "0", "-1", "300", "-1m", "1.5h", "250ms"])("take the duration %s", (keepAlive) => {
+    expect(faultsOf({ mode: "host", keepAlive })).toEqual([]);
+  });
+  it.each(["abc", "5 m", "5min", "", "m", "1d"])(
+    "refuse the duration %j, for which Ollama would take 5m",
+    (keepAlive) => {
+      expect(faultsOf({ mode: "host", keepAlive })).toEqual([
+        [`${AT}.keepAlive`, expect.stringContaining("Expected a duration such as 5m or 1h30m")],
+      ]);
+    },
+  );
+
+  it.each([
+    "qwen3:8b",
+    "qwen3",
+    "library/qwen3:8b-q4_K_M",
+    "hf.co/bartowski/Llama-3.2-1B-Instruct-GGUF:Q4_K_M",
+    "127.0.0.1:5000/library/x:y",
+  ])("take the model name %s", (name) => {
+    expect(faultsOf({ mode: "host", models: [name] })).toEqual([]);
+  });
+  it.each(['a"b', "a b", "", "-x", "a\n", "a:b:c", "$(id)"])("refuse the model name %j", (name) => {
+    expect(faultsOf({ mode: "host", models: [name] })[0]?.[0]).toBe(`${AT}.models.0`);
+  });
+
+  it.each([
+    ["modelsDirectory", "models"],
+    ["modelsDirectory", "~/models"],
+    ["unit", "ollama"],
+    ["unit", "../x.service"],
+    ["serviceUser", "root; id"],
+    ["systemdDirectory", "etc"],
+    ["port", 0],
+    ["maxLoadedModels", 0],
+    ["contextLength", "64k"],
+    ["listen", "http://0.0.0.0"],
+  ])("refuse %s: %s", (key, value) => {
+    expect(faultsOf({ mode: "host", [key]: value }).map(([path]) => path)).toEqual([`${AT}.${key}`]);
+  });
+
+  it("take sudo without a password as the only way to be root", () => {
+    expect(load({ mode: "host" }, { elevate: ["sudo", "-n"] })?.elevate).toEqual(["sudo", "-n"]);
+    for (const elevate of ["sudo", ["sudo"], ["doas"], ["sudo", "-n", "-u", "me"]]) {
+      expect(faultsOf({ mode: "host" }, { elevate })[0]?.[0], JSON.stringify(elevate)).toMatch(
+        /^machines\.dgx\.elevate/,
+      );
+    }
+  });
+});

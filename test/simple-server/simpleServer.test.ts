@@ -1,0 +1,197 @@
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { plan } from "../../components/plan/plan";
+import { stack } from "../fixtures/machine";
+
+const scratch = realpathSync(mkdtempSync(join(tmpdir(), "simple server ")));
+afterAll(() => rmSync(scratch, { recursive: true }));
+
+function planned(simpleServer: Record<string, unknown>, machine: Record<string, unknown> = {}) {
+  const { machines, warnings } = plan(stack({ simpleServer, ...machine }), { home: "/home/me" });
+  const [only] = machines;
+  if (only === undefined) throw new Error("no machine planned");
+  return { machine: only, warnings: warnings.filter((warning) => warning.code.startsWith("simple-server")) };
+}
+const dropIn = (simpleServer: Record<string, unknown>) =>
+  planned({ mode: "host", ...simpleServer }).machine.files.find(
+    (file) => file.role === "simple-server-dropin",
+  );
+const environment = (simpleServer: Record<string, unknown>) =>
+  [...(dropIn(simpleServer)?.text ?? "").matchAll(/^Environment="(.*)"$/gm)].map((match) => match[1]);
+
+describe("the drop-in", () => {
+  it("is this text by default", async () => {
+    await expect(dropIn({})?.text).toMatchFileSnapshot("golden/loopback.conf");
+    expect(environment({})).toEqual([
+      "OLLAMA_CONTEXT_LENGTH=32768",
+      "OLLAMA_HOST=127.0.0.1:11434",
+      "OLLAMA_KEEP_ALIVE=5m",
+      "OLLAMA_MAX_LOADED_MODELS=1",
+      "OLLAMA_MODELS=/usr/share/ollama/.ollama/models",
+      "OLLAMA_NO_CLOUD=1",
+    ]);
+    expect(dropIn({})).toMatchObject({
+      path: "/etc/systemd/system/ollama.service.d/50-local-serving.conf",
+      mode: "0644",
+    });
+  });
+
+  it("is this text on the local network, with a directory of its own and the cloud", async () => {
+    const settings = {
+      listen: "0.0.0.0",
+      modelsDirectory: "/srv/ollama models",
+      maxLoadedModels: 2,
+      contextLength: 8192,
+      keepAlive: "-1",
+      cloud: true,
+    };
+    await expect(dropIn(settings)?.text).toMatchFileSnapshot("golden/lan.conf");
+    expect(environment(settings)).toEqual([
+      "OLLAMA_CONTEXT_LENGTH=8192",
+      "OLLAMA_HOST=0.0.0.0:11434",
+      "OLLAMA_KEEP_ALIVE=-1",
+      "OLLAMA_MAX_LOADED_MODELS=2",
+      "OLLAMA_MODELS=/srv/ollama models",
+    ]);
+  });
+
+  it("listens where the machine does, unless it says otherwise", () => {
+    const on = (simple: Record<string, unknown>, listen: string) =>
+      planned({ mode: "host", ...simple }, { listen }).machine.simpleServer;
+    expect(on({}, "0.0.0.0")).toMatchObject({ listen: "0.0.0.0", baseUrl: "http://127.0.0.1:11434" });
+    expect(on({ listen: "127.0.0.1" }, "0.0.0.0")).toMatchObject({ listen: "127.0.0.1" });
+    expect(on({ listen: "192.168.1.9", port: 11500 }, "127.0.0.1")).toMatchObject({
+      baseUrl: "http://192.168.1.9:11500",
+    });
+  });
+
+  it.runIf(spawnSync("systemd-analyze", ["--version"]).status === 0)("is accepted by systemd", () => {
+    for (const settings of [{}, { listen: "0.0.0.0", modelsDirectory: '/srv/100% "mine"' }]) {
+      const { status, stderr } = spawnSync("sh", ["-c", SYSTEMD_CHECK], {
+        input: dropIn(settings)?.text,
+        encoding: "utf8",
+      });
+      expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    }
+  });
+});
+
+describe("without the right to be root", () => {
+  it("the plan prints commands that write exactly the drop-in and restart the unit", () => {
+    const systemdDirectory = join(scratch, "etc/systemd system");
+    const bin = join(scratch, "bin");
+    mkdirSync(bin);
+    // Stands for sudo and for systemctl: the one runs what follows, the other writes down how it was called.
+    writeFileSync(join(bin, "sudo"), '#!/bin/sh\nexec "$@"\n');
+    writeFileSync(join(bin, "systemctl"), `#!/bin/sh\necho "$@" >>'${scratch}/systemctl.log'\n`);
+    for (const name of ["sudo", "systemctl"]) chmodSync(join(bin, name), 0o755);
+    const { machine } = planned({
+      mode: "host",
+      systemdDirectory,
+      modelsDirectory: '/srv/it\'s 100% "mine"',
+    });
+    for (const command of machine.commands) {
+      const { status, stderr } = spawnSync("sh", ["-c", command], {
+        encoding: "utf8",
+        env: { ...process.env, PATH: `${bin}:${process.env.PATH}` },
+      });
+      expect({ command, status, stderr }).toEqual({ command, status: 0, stderr: "" });
+    }
+    const file = machine.files.find((each) => each.role === "simple-server-dropin");
+    expect(readFileSync(file?.path ?? "", "utf8")).toBe(file?.text);
+    expect(statSync(file?.path ?? "").mode & 0o777).toBe(0o644);
+    expect(readFileSync(join(scratch, "systemctl.log"), "utf8")).toBe(
+      "daemon-reload\nrestart ollama.service\n",
+    );
+  });
+
+  it("the plan says that the drop-in is left to the operator", () => {
+    expect(planned({ mode: "host" }).warnings.map((warning) => warning.code)).toEqual([
+      "simple-server-by-hand",
+    ]);
+  });
+});
+
+describe("with the right to be root", () => {
+  it("there is nothing to be done by hand", () => {
+    const { machine, warnings } = planned({ mode: "host" }, { elevate: ["sudo", "-n"] });
+    expect(machine.commands).toEqual([]);
+    expect(warnings).toEqual([]);
+    expect(machine.elevate).toEqual(["sudo", "-n"]);
+  });
+});
+
+describe("the plan of a simple server", () => {
+  it("has its endpoint, and a line in the ledger only for models that are declared to stay", () => {
+    const lines = (simpleServer: Record<string, unknown>) =>
+      planned(simpleServer).machine.ledger.lines.filter((line) => line.name.startsWith("simple server"));
+    expect(planned({ mode: "host" }).machine.endpoints).toContainEqual({
+      name: "simple server (Ollama)",
+      url: "http://127.0.0.1:11434",
+    });
+    expect(lines({ mode: "host" })).toEqual([]);
+    for (const mode of ["host", "integrated"]) {
+      expect(lines({ mode, residentModelsGiB: 5.2 })).toEqual([
+        { name: "simple server: resident models", gib: 5.2, basis: "setting", source: "residentModelsGiB" },
+      ]);
+    }
+  });
+
+  it("counts resident models in the sum and in what is left for others", () => {
+    const without = planned({ mode: "host" }).machine.ledger;
+    const { sumGiB } = planned({ mode: "host", residentModelsGiB: 5 }).machine.ledger;
+    expect(sumGiB).toBeCloseTo(without.sumGiB + 5, 2);
+  });
+
+  it("warns of the local network and of models that stay uncounted", () => {
+    const codes = (simpleServer: Record<string, unknown>) =>
+      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map((warning) => warning.code);
+    expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
+    expect(codes({ mode: "host", keepAlive: "-1" })).toEqual(["simple-server-uncounted"]);
+    expect(codes({ mode: "host", keepAlive: "-1", residentModelsGiB: 5 })).toEqual([]);
+  });
+
+  it.each([
+    [{ mode: "none" }, { mode: "none" }],
+    [
+      { mode: "integrated", models: ["qwen3:8b"] },
+      { mode: "integrated", models: ["qwen3:8b"] },
+    ],
+  ])("has no drop-in, no endpoint and no command in the mode %j", (settings, expected) => {
+    const { machine, warnings } = planned(settings);
+    expect(machine.simpleServer).toEqual(expected);
+    expect(machine.files.map((file) => file.role)).toEqual(["applied-plan"]);
+    expect(machine.endpoints.map((endpoint) => endpoint.name).join()).not.toContain("Ollama");
+    expect([machine.commands, warnings]).toEqual([[], []]);
+  });
+
+  it("is told to the policies as an input of the machine", () => {
+    const facts = (simpleServer: Record<string, unknown>) =>
+      declaredResources(plan(stack({ simpleServer }), { home: "/home/me" })).find((each) =>
+        each.type.endsWith(":Machine"),
+      )?.props.simpleServer;
+    expect(facts({ mode: "none" })).toEqual({ mode: "none" });
+    expect(facts({ mode: "integrated" })).toEqual({ mode: "integrated" });
+    expect(facts({ mode: "host", models: ["a"] })).toEqual({
+      mode: "host",
+      listen: "127.0.0.1",
+      port: 11434,
+      baseUrl: "http://127.0.0.1:11434",
+      models: ["a"],
+    });
+  });
+});
