@@ -17,7 +17,9 @@ const onTheHost = z
   .strictObject({
     mode: z
       .literal("host")
-      .describe("Ollama is installed on the machine and models are in a host directory."),
+      .describe(
+        "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models` and `residentModelsGiB`. `none`: there is no Ollama.",
+      ),
     listen: listenAddress()
       .optional()
       .describe(

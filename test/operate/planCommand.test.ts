@@ -54,7 +54,7 @@ describe("serving plan", () => {
           files: expect.any(Array),
           ledger: { totalGiB: 121.63, aggregateUtilization: 0.9, lines: expect.any(Array) },
           endpoints: expect.any(Array),
-          commands: [],
+          commands: expect.any(Array),
         },
       ],
       policies: expect.arrayContaining([
