@@ -1,5 +1,5 @@
 import { Container, RemoteImage } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions, mergeOptions } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type Input, mergeOptions } from "@pulumi/pulumi";
 import type { PlannedContainer } from "../plan/types";
 import { containerArgs } from "./containerArgs";
 
@@ -14,6 +14,8 @@ const SILENT_UPDATES = ["cpuPeriod", "cpuQuota", "healthcheck", "init", "mounts"
 
 export interface ContainerServiceArgs {
   readonly container: PlannedContainer;
+  /** The container is replaced when this changes: a file that it reads only once, and whose content is a secret. */
+  readonly replaceWith?: Input<string>;
 }
 
 /** One container and its image: the only maker of containers in this project. */
@@ -38,6 +40,7 @@ export class ContainerService extends ComponentResource {
           // The name and the port are taken while the old container lives.
           deleteBeforeReplace: true,
           replaceOnChanges: SILENT_UPDATES,
+          ...(args.replaceWith === undefined ? {} : { replacementTrigger: args.replaceWith }),
         },
       ),
     );

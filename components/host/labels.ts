@@ -3,3 +3,6 @@ export const MACHINE_LABEL = "local-serving.machine";
 
 /** Label with the server's key in the stack file. */
 export const SERVER_LABEL = "local-serving.server";
+
+/** Label with a fingerprint of the configuration that a container was started with. */
+export const CONFIG_LABEL = "local-serving.config";

@@ -20,6 +20,16 @@ export function machineFacts(machine: MachinePlan) {
         command: args.command,
       };
     }),
+    clients: machine.clients.map(({ client, coding, server, serverKind, via, baseUrl, tiers, names }) => ({
+      client,
+      coding,
+      server,
+      serverKind,
+      via,
+      baseUrl,
+      tiers,
+      names,
+    })),
   };
 }
 

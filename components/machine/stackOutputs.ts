@@ -1,12 +1,18 @@
 import type { MachinePlan, Plan } from "../plan/types";
 
-/** Outputs of the stack: where things are and how the memory adds up. Nothing secret is among them. */
+/** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
 export function stackOutputs(plan: Plan) {
   return {
     endpoints: Object.fromEntries(
       plan.machines.map((machine) => [
         machine.name,
         Object.fromEntries(machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url])),
+      ]),
+    ),
+    clients: Object.fromEntries(
+      plan.machines.map((machine) => [
+        machine.name,
+        Object.fromEntries(machine.clients.map((client) => [client.client, client.command])),
       ]),
     ),
     memory: Object.fromEntries(plan.machines.map((machine) => [machine.name, memoryTable(machine)])),

@@ -5,7 +5,16 @@ import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
 import { type Evidence, onMachine } from "./evidence";
 import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
-import type { Endpoint, HostInstanceFacts, InferenceServerPlan, MachinePlan, Plan, Warning } from "./types";
+import { services } from "./services";
+import type {
+  ClientPlan,
+  Endpoint,
+  HostInstanceFacts,
+  InferenceServerPlan,
+  MachinePlan,
+  Plan,
+  Warning,
+} from "./types";
 import { machineWarnings } from "./warnings";
 
 /** Computes everything that a stack file asks for. Pure: the same input gives the same bytes. */
@@ -24,15 +33,14 @@ function machinePlan(
   machine: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
-  const directories = {
-    modelCache: onMachine(machine.modelCache, evidence),
-    state: onMachine(machine.stateDirectory, evidence),
-  };
-  const servers = Object.entries(machine.inferenceServers).map(([key, server]) =>
-    plannedServer(name, machine, key, server, directories),
+  const modelCache = onMachine(machine.modelCache, evidence);
+  const inferenceServers = Object.entries(machine.inferenceServers).map(([key, server]) =>
+    plannedServer(name, machine, key, server, modelCache),
   );
-  const simple = plannedSimpleServer(machine);
+  const around = services(name, machine, evidence, inferenceServers);
+  const servers = inferenceServers.map((server) => withClients(server, around.clients));
   const memory = ledger(machine.totalGiB, memoryShares(machine, servers), [
+    ...around.memory,
     operatingSystem(machine, evidence),
     ...simple.memory,
   ]);
@@ -42,18 +50,22 @@ function machinePlan(
     network: machine.network,
     hostInstance: hostInstanceFacts(machine),
     inferenceServers: servers,
-    containers: servers.map((server) => server.container),
-    files: [...simple.files],
-    secretFiles: servers.flatMap((server) => server.tokenFile ?? []),
-    simpleServer: simple.simpleServer,
-    elevate: machine.elevate,
+    bridge: around.bridge,
+    chatUi: around.chatUi,
+    clients: around.clients,
+    containers: [...servers.map((server) => server.container), ...around.containers],
+    files: around.files,
     ledger: memory,
     kv: Object.fromEntries(servers.map((server) => [server.container.name, null])),
-    endpoints: [...hostEndpoints(machine), ...servers.flatMap(serverEndpoints), ...simple.endpoints],
-    commands: [...simple.commands],
+    endpoints: [...hostEndpoints(machine), ...servers.flatMap(serverEndpoints), ...around.endpoints],
+    commands: [],
   };
-  const files = [...planned.files, appliedPlan(planned, directories.state)];
-  return { machine: { ...planned, files }, warnings: machineWarnings(name, machine, memory) };
+  return { machine: planned, warnings: [...machineWarnings(name, machine, memory), ...around.warnings] };
+}
+
+function withClients(server: InferenceServerPlan, clients: readonly ClientPlan[]): InferenceServerPlan {
+  const coding = clients.filter((client) => client.coding && client.server === server.key);
+  return { ...server, codingClients: coding.map((client) => client.client) };
 }
 
 function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | "none" {

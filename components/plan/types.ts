@@ -11,6 +11,9 @@ export interface MachinePlan {
   readonly network: string;
   readonly hostInstance: HostInstanceFacts | "none";
   readonly inferenceServers: readonly InferenceServerPlan[];
+  readonly bridge: BridgePlan | null;
+  readonly chatUi: ChatUiPlan | null;
+  readonly clients: readonly ClientPlan[];
   readonly containers: readonly PlannedContainer[];
   readonly files: readonly PlannedFile[];
   /** Files whose content is a secret: known by the name of the variable that holds it. */
@@ -51,6 +54,57 @@ export interface InferenceServerPlan {
   readonly jitVolume: string;
   /** Coding clients that are pointed at this server. */
   readonly codingClients: readonly string[];
+}
+
+/** The protocol bridge: its container and what that reads. */
+export interface BridgePlan {
+  readonly container: PlannedContainer;
+  readonly config: PlannedFile;
+  /** Where its key comes from; `null` where it is a placeholder. */
+  readonly key: { readonly variable: string; readonly file: PlannedFile } | null;
+  /** Address and port that it is published on. */
+  readonly address: string;
+  readonly port: number;
+  /** Keys of the servers behind it. */
+  readonly servers: readonly string[];
+  /** Names that it answers to; one may end in `*`. */
+  readonly names: readonly string[];
+}
+
+/** The browser chat UI: its container and the volume that keeps its data. */
+export interface ChatUiPlan {
+  readonly container: PlannedContainer;
+  /** Kept when the stack goes. */
+  readonly dataVolume: string;
+  /** Address and port that it is published on. */
+  readonly address: string;
+  readonly port: number;
+  /** Keys of the servers that it is connected to. */
+  readonly servers: readonly string[];
+}
+
+export type ClientName = "claude-code" | "codex" | "client-env" | "opencode" | "pi" | "qwen-code";
+
+/** A client program that is given a configuration and a launcher. */
+export interface ClientPlan {
+  readonly client: ClientName;
+  /** Name of the resource in the stack. */
+  readonly resource: string;
+  /** Whether it works only with structured tool calls. */
+  readonly coding: boolean;
+  /** Key of the server that answers it in the end. */
+  readonly server: string;
+  readonly serverKind: "inference-server" | "instance-a" | "simple-server";
+  readonly via: "bridge" | "native";
+  /** Base URL as it stands in its file. */
+  readonly baseUrl: string;
+  /** Each model variable of its file with the name that it asks for. */
+  readonly tiers: Readonly<Record<string, string>>;
+  /** Names that what it talks to answers to; empty where none is known, and one may end in `*`. */
+  readonly names: readonly string[];
+  /** Launcher that starts it. */
+  readonly command: string;
+  readonly files: readonly PlannedFile[];
 }
 
 /** Versions inside an image, and how they are known. */

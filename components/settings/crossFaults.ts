@@ -1,6 +1,7 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { extraArgumentFault } from "../inference-server/flags";
+import { referenceFaults } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
 
 /** Faults that need more than one value to be seen: what can't be understood, not what is merely unwise. */
@@ -9,6 +10,8 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
   const fault = (path: PropertyKey[], code: string, message: string) =>
     faults.push({ path: dotted(path), code, message, severity: "error", ...document?.locate(path) });
   for (const [machineName, machine] of Object.entries(settings.machines)) {
+    for (const { path, code, message } of referenceFaults(machine))
+      fault(["machines", machineName, ...path], code, message);
     for (const [name, server] of Object.entries(machine.inferenceServers)) {
       const at = ["machines", machineName, "inferenceServers", name];
       for (const [index, argument] of server.extraArgs.entries()) {

@@ -34,3 +34,16 @@ export const shortName = () =>
 
 /** Amount of memory in GiB (1024^3 bytes), above 0. */
 export const gibibytes = () => z.number().positive("An amount of memory is above 0 GiB");
+
+/** Names that stand for a server which is no entry of `inferenceServers`. */
+export const INSTANCE_A = "instance-a";
+export const SIMPLE_SERVER = "simple-server";
+
+/** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
+export const serverReference = () =>
+  z
+    .string()
+    .regex(
+      /^[a-z][a-z0-9-]{0,30}$/,
+      `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
+    );

@@ -1,10 +1,22 @@
 import { z } from "zod";
-import { port, utilization } from "./fields";
+import { listenAddress, port, utilization } from "./fields";
 
 /** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
 export const hostInstance = z
   .strictObject({
     port: port().default(8000).describe("TCP port that instance A listens on."),
+    listen: listenAddress()
+      .default("0.0.0.0")
+      .describe(
+        "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
+      ),
+    servedModelName: z
+      .string()
+      .regex(/^\S+$/, "Expected a name without blanks")
+      .optional()
+      .describe(
+        "Name that instance A serves its model by. Needed only where a client, the bridge or the chat UI uses it.",
+      ),
     gpuMemoryUtilization: utilization().describe(
       "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: lowering it is done by the operator, on instance A itself.",
     ),

@@ -1,0 +1,112 @@
+import { contentHash } from "../host/contentHash";
+import { CONFIG_LABEL, MACHINE_LABEL } from "../host/labels";
+import { type Evidence, onMachine } from "../plan/evidence";
+import type { BridgePlan, LedgerLine, PlannedContainer, PlannedFile } from "../plan/types";
+import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
+import type { BridgeSettings } from "../settings/bridge";
+import type { MachineSettings } from "../settings/machine";
+import { bridgeConfig, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
+
+const CONFIG_INSIDE = "/etc/litellm/config.yaml";
+const KEY_INSIDE = "/run/secrets/bridge-key";
+const FOLDER = "~/.local-serving/bridge";
+
+/** LiteLLM 1.109.1 took 350 MiB, 417 MiB at its peak, with one worker (measured on x64). */
+const MEMORY_GIB = 0.42;
+
+/** Reads the key from its file, so that it is in no argument, and in no environment that Docker could show. */
+const WITH_KEY = `${MASTER_KEY_VARIABLE}=$(cat ${KEY_INSIDE}) && export ${MASTER_KEY_VARIABLE} && exec litellm "$@"`;
+
+/** The bridge of one machine: its container, its configuration and where its key comes from. */
+export function plannedBridge(
+  machineName: string,
+  machine: MachineSettings,
+  settings: BridgeSettings,
+  servers: readonly Upstream[],
+  evidence: Evidence,
+): BridgePlan {
+  const name = `litellm-${settings.port}`;
+  const folder = `${onMachine(FOLDER, evidence)}/${machineName}`;
+  const config: PlannedFile = {
+    role: "bridge-config",
+    path: `${folder}/config.yaml`,
+    mode: "0644",
+    text: bridgeConfig(machineName, settings, servers),
+  };
+  const key =
+    settings.keyVariable === undefined
+      ? null
+      : { variable: settings.keyVariable, file: keyFile(settings.keyVariable, folder) };
+  return {
+    container: container(machineName, machine, settings, name, config, key?.file),
+    config,
+    key,
+    address: settings.listen ?? machine.listen,
+    port: settings.port,
+    servers: servers.map((server) => server.key),
+    names: bridgeNames(servers),
+  };
+}
+
+/** The bridge's line in the memory ledger. */
+export function bridgeMemory(settings: BridgeSettings): LedgerLine {
+  return settings.memoryGiB === undefined
+    ? {
+        name: "bridge",
+        gib: MEMORY_GIB,
+        basis: "default",
+        source: "LiteLLM's peak with one worker, measured on another machine",
+      }
+    : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
+}
+
+function keyFile(variable: string, folder: string): PlannedFile {
+  return { role: "bridge-key", path: `${folder}/key`, mode: "0600", text: `<value of ${variable}>\n` };
+}
+
+function container(
+  machineName: string,
+  machine: MachineSettings,
+  settings: BridgeSettings,
+  name: string,
+  config: PlannedFile,
+  key: PlannedFile | undefined,
+): PlannedContainer {
+  const { port } = settings;
+  const mounted = (file: PlannedFile, target: string) =>
+    ({ type: "bind", source: file.path, target, readOnly: true }) as const;
+  return {
+    role: "bridge",
+    resource: `${machineName}-bridge`,
+    name,
+    image: settings.image,
+    command: ["--config", CONFIG_INSIDE, "--host", "0.0.0.0", "--port", String(port), "--num_workers", "1"],
+    entrypoint: key === undefined ? null : ["/bin/sh", "-c", WITH_KEY, "litellm"],
+    // The price list comes with the program: without this it is fetched from the network at each start.
+    env: { LITELLM_LOCAL_MODEL_COST_MAP: "True" },
+    secretEnv: settings.keyVariable === undefined ? [] : [settings.keyVariable],
+    ports: [{ ip: settings.listen ?? machine.listen, host: port, container: port }],
+    mounts: [mounted(config, CONFIG_INSIDE), ...(key === undefined ? [] : [mounted(key, KEY_INSIDE)])],
+    gpus: null,
+    ipc: "private",
+    network: machine.network,
+    hosts: [`${HOST_FROM_CONTAINER}:host-gateway`],
+    restart: "unless-stopped",
+    healthcheck: {
+      // The image has Python and no curl. /health itself would ask every model for an answer.
+      test: ["CMD", "python3", "-c", liveliness(port)],
+      intervalSeconds: 15,
+      timeoutSeconds: 5,
+      startPeriodSeconds: 60,
+      retries: 4,
+    },
+    ulimits: [],
+    stopGraceSeconds: 30,
+    // LiteLLM reads its configuration once: another text is another container.
+    labels: { [MACHINE_LABEL]: machineName, [CONFIG_LABEL]: contentHash(config.text) },
+  };
+}
+
+function liveliness(port: number): string {
+  return `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
+}

@@ -1,0 +1,27 @@
+import { Volume } from "@pulumi/docker";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { ContainerService } from "../host/containerService";
+import type { ChatUiPlan } from "../plan/types";
+
+export interface ChatUiArgs {
+  /** Machine that the chat UI runs on. */
+  readonly machine: string;
+  readonly chatUi: ChatUiPlan;
+  /** Docker network that the container joins. */
+  readonly network: Resource;
+}
+
+/** Open WebUI with the volume of its accounts and chats, which stays when the stack goes. */
+export class ChatUi extends ComponentResource {
+  constructor(name: string, { machine, chatUi, network }: ChatUiArgs, opts?: ComponentResourceOptions) {
+    const facts = { machine, container: chatUi.container.name, servers: chatUi.servers };
+    super("local-serving:index:ChatUi", name, facts, opts);
+    const data = new Volume(
+      `${name}-data`,
+      { name: chatUi.dataVolume, driver: "local" },
+      { parent: this, retainOnDelete: true },
+    );
+    new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn: [network, data] });
+    this.registerOutputs(facts);
+  }
+}

@@ -1,0 +1,85 @@
+import { MACHINE_LABEL } from "../host/labels";
+import type { ChatUiPlan, LedgerLine } from "../plan/types";
+import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
+import type { ChatUiSettings } from "../settings/chatUi";
+import type { MachineSettings } from "../settings/machine";
+import { connections } from "./connections";
+
+const PORT_INSIDE = 8080;
+const DATA_INSIDE = "/app/backend/data";
+
+/** Open WebUI 0.12.4 took 1.19 GiB (measured on x64, without the embedding model). */
+const MEMORY_GIB = 1.2;
+
+/** The chat UI of one machine: its container and the volume that keeps its data. */
+export function plannedChatUi(
+  machineName: string,
+  machine: MachineSettings,
+  settings: ChatUiSettings,
+  servers: readonly Upstream[],
+): ChatUiPlan {
+  const dataVolume = `${machine.network}-chat-ui-data`;
+  const address = settings.listen ?? machine.listen;
+  return {
+    dataVolume,
+    address,
+    port: settings.port,
+    servers: servers.map((server) => server.key),
+    container: {
+      role: "chat-ui",
+      resource: `${machineName}-chat-ui`,
+      name: `open-webui-${settings.port}`,
+      image: settings.image,
+      command: [],
+      entrypoint: null,
+      env: sorted({ ...BEHAVIOUR, ...connections(servers) }),
+      secretEnv: [],
+      ports: [{ ip: address, host: settings.port, container: PORT_INSIDE }],
+      mounts: [{ type: "volume", source: dataVolume, target: DATA_INSIDE, readOnly: false }],
+      gpus: null,
+      ipc: "private",
+      network: machine.network,
+      hosts: [`${HOST_FROM_CONTAINER}:host-gateway`],
+      restart: "unless-stopped",
+      healthcheck: {
+        test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${PORT_INSIDE}/health`],
+        intervalSeconds: 15,
+        timeoutSeconds: 5,
+        // 30 to 105 seconds were seen, depending on how busy the machine is.
+        startPeriodSeconds: 300,
+        retries: 4,
+      },
+      ulimits: [],
+      stopGraceSeconds: 30,
+      labels: { [MACHINE_LABEL]: machineName },
+    },
+  };
+}
+
+/** The chat UI's line in the memory ledger. */
+export function chatUiMemory(settings: ChatUiSettings): LedgerLine {
+  return settings.memoryGiB === undefined
+    ? {
+        name: "chat UI",
+        gib: MEMORY_GIB,
+        basis: "default",
+        source: "Open WebUI with one user, measured on another machine",
+      }
+    : { name: "chat UI", gib: settings.memoryGiB, basis: "measured", source: "chatUi.memoryGiB" };
+}
+
+const BEHAVIOUR: Readonly<Record<string, string>> = {
+  // The stack file decides at every start, not what an earlier start has stored.
+  ENABLE_PERSISTENT_CONFIG: "False",
+  // The first who signs up becomes administrator; after that sign-up stays closed, at every start.
+  ENABLE_INITIAL_ADMIN_SIGNUP: "True",
+  ENABLE_SIGNUP: "False",
+  // Without it a start waits minutes for model hubs that it can't reach.
+  OFFLINE_MODE: "True",
+  // Made at the first start and kept with the data: a new key would log everyone out.
+  WEBUI_SECRET_KEY_FILE: `${DATA_INSIDE}/.webui_secret_key`,
+};
+
+function sorted(variables: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1)));
+}

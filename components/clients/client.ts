@@ -1,0 +1,26 @@
+import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { HostFile } from "../host/hostFile";
+import type { ClientPlan } from "../plan/types";
+
+export interface ClientArgs {
+  /** Machine that the client's files are written on. */
+  readonly machine: string;
+  readonly client: ClientPlan;
+}
+
+/** A client program's configuration and its launcher. */
+export class Client extends ComponentResource {
+  constructor(name: string, { machine, client }: ClientArgs, opts?: ComponentResourceOptions) {
+    const facts = {
+      machine,
+      client: client.client,
+      server: client.server,
+      via: client.via,
+      command: client.command,
+    };
+    super("local-serving:index:Client", name, facts, opts);
+    for (const file of client.files)
+      new HostFile(`${client.resource}-${file.role}`, { file }, { parent: this });
+    this.registerOutputs(facts);
+  }
+}

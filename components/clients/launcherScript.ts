@@ -1,0 +1,141 @@
+import { type Launcher, quoted } from "./launchers";
+import type { Check, ClientTarget } from "./target";
+
+/** Seconds that all checks together may take. */
+const CHECK_SECONDS = 2;
+
+/** sysexits.h: a service is unavailable; a setting is missing. */
+const UNAVAILABLE = 69;
+const MISCONFIGURED = 78;
+
+/**
+ * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then becomes the client.
+ * Clients themselves wait a minute and longer for a server that is down, and say nothing.
+ */
+export function launcherScript(launcher: Launcher, target: ClientTarget): string {
+  const seconds = CHECK_SECONDS / target.checks.length;
+  return `#!/bin/sh
+# Starts ${launcher.title} with the model ${target.model}, once the server is seen to answer.
+# Written by local-serving from the stack file: edits are lost at the next update.
+# Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing, else the client's own.
+set -u
+me=\${0##*/}
+
+stop() {
+  code=$1
+  shift
+  printf '%s\\n' "$@" >&2
+  exit "$code"
+}
+
+${programCheck(launcher)}
+
+${keyLines(launcher, target)}
+
+# ask URL: its answer, and its status on the last line. The key goes through standard input, so that \`ps\` never shows it.
+ask() {
+  if command -v curl >/dev/null 2>&1; then
+    printf 'Authorization: Bearer %s\\n' "$key" |
+      curl --silent --max-time ${seconds} --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"
+  elif command -v python3 >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then
+    printf '%s' "$key" | timeout ${seconds} python3 -c '${PYTHON_ASK}' "$1" 2>/dev/null
+  else
+    return 127
+  fi
+}
+
+newline='
+'
+
+# check NAME URL MODEL HINT...
+check() {
+  name=$1 url=$2 model=$3
+  shift 3
+  answer=$(ask "$url")
+  code=$?
+  case $code in
+    0) ;;
+    127)
+      echo "$me: neither curl nor python3 is here: starting without having checked $name." >&2
+      return 0
+      ;;
+    28 | 124) stop ${UNAVAILABLE} "$me: $name took longer than ${seconds} s to answer ($url)." "$@" ;;
+    *) stop ${UNAVAILABLE} "$me: $name does not answer ($url)." "$@" ;;
+  esac
+  status=\${answer##*"$newline"}
+  case $status in
+    200) ;;
+    400 | 401 | 403) stop ${UNAVAILABLE} "$me: $name refuses the key in $key_name (status $status from $url)." ;;
+    *) stop ${UNAVAILABLE} "$me: $name answered with status $status ($url)." "$@" ;;
+  esac
+  case $(printf '%s' "$answer" | tr -d ' \\t\\r\\n') in
+    *"\\"id\\":\\"$model\\""*) ;;
+    *)
+      stop ${UNAVAILABLE} "$me: $name answers, but serves no model '$model'. It serves:" \\
+        "$(printf '%s' "$answer" | tr -d ' \\t\\r\\n' | tr '{,' '\\n\\n' | sed -n '/modelperm/d;s/^"id":"\\(.*\\)".*$/  \\1/p')" \\
+        "If the model was changed on purpose, run the update of the stack again: it rewrites this client's files."
+      ;;
+  esac
+}
+
+${target.checks.map((check) => checkLine(check, target)).join("\n")}
+
+${[...launcher.environment, execLine(launcher)].join("\n")}
+`;
+}
+
+/** Bounded by \`timeout\`; asked directly, as a proxy has no business between a client and its own machine. */
+const PYTHON_ASK = `
+import sys, urllib.error, urllib.request as r
+request = r.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.stdin.read()})
+try:
+    answer = r.build_opener(r.ProxyHandler({})).open(request)
+except urllib.error.HTTPError as refusal:
+    answer = refusal
+print(answer.read().decode() + "\\n" + str(answer.status), end="")
+`;
+
+function programCheck({ program, install, name }: Launcher): string {
+  if (install === undefined)
+    return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${name} PROGRAM ARGUMENTS"`;
+  return `command -v ${program} >/dev/null 2>&1 || stop 127 "$me: ${program} is not installed (${install})."`;
+}
+
+function keyLines({ keyInFile }: Launcher, { key }: ClientTarget): string {
+  const { variable, placeholder } = key;
+  if (placeholder === undefined)
+    return `[ -n "\${${variable}:-}" ] || stop ${MISCONFIGURED} "$me: set ${variable} to the bridge's key, then start again."
+export ${variable}
+key=$${variable} key_name=${variable}`;
+  if (keyInFile) return `key=${placeholder} key_name='its file'`;
+  return `# The server ignores the value, the client insists on one.
+[ -n "\${${variable}:-}" ] || ${variable}=${placeholder}
+export ${variable}
+key=$${variable} key_name=${variable}`;
+}
+
+function checkLine(check: Check, target: ClientTarget): string {
+  const words = [check.name, check.url, jsonText(check.model), ...hints(check, target)];
+  return `check ${words.map(quoted).join(" \\\n  ")}`;
+}
+
+/** The name as it stands inside the quotes of a JSON text. */
+function jsonText(text: string): string {
+  return JSON.stringify(text).slice(1, -1);
+}
+
+function hints({ container, compiles }: Check, { server }: ClientTarget): string[] {
+  if (container !== undefined)
+    return [
+      `  docker ps --all --filter name=${container}   is it running?`,
+      `  docker logs --tail 20 ${container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
+    ];
+  if (server.kind === "instance-a")
+    return ["  Instance A is not managed here: start it the way it was set up."];
+  return ["  systemctl status ollama   is it running?"];
+}
+
+function execLine({ program, words }: Launcher): string {
+  if (program === '"$1"') return 'exec "$@"';
+  return `exec ${[program, ...words].join(" ")} "$@"`;
+}

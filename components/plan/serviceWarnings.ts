@@ -1,0 +1,77 @@
+import type { MachineSettings } from "../settings/machine";
+import type { BridgePlan, ChatUiPlan, ClientPlan, Warning } from "./types";
+import { isLoopback, type Upstream } from "./upstreams";
+
+/** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
+const ENVELOPE_TOKENS = 40_000;
+
+/** What an operator should know of a machine's services and clients before they run. */
+export function serviceWarnings(
+  name: string,
+  machine: MachineSettings,
+  servers: readonly Upstream[],
+  planned: {
+    readonly bridge: BridgePlan | null;
+    readonly chatUi: ChatUiPlan | null;
+    readonly clients: readonly ClientPlan[];
+  },
+): Warning[] {
+  const warnings: Warning[] = [];
+  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  const { bridge, chatUi, clients } = planned;
+
+  for (const service of [bridge, chatUi]) {
+    for (const server of servers) {
+      if (service === null || !service.servers.includes(server.key)) continue;
+      if (server.container === undefined && isLoopback(server.address))
+        warn(
+          "loopback-only",
+          `${service.container.name} is to reach ${server.key}, which listens on ${server.address} only: no container can. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`,
+        );
+    }
+  }
+  if (chatUi !== null && !isLoopback(chatUi.address))
+    warn(
+      "first-sign-up",
+      `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: sign up as soon as it runs.`,
+    );
+  for (const client of clients) {
+    const server = servers.find((each) => each.key === client.server);
+    const output = outputTokens(machine, client);
+    if (server?.maxModelLen !== undefined && output !== undefined) {
+      const left = server.maxModelLen - output;
+      if (left < ENVELOPE_TOKENS)
+        warn(
+          "client-window",
+          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`,
+        );
+    }
+    const reached = client.via === "bridge" ? bridge?.address : server?.address;
+    const { host } = machine.clients;
+    if (
+      host !== undefined &&
+      !isLoopback(host) &&
+      host !== "localhost" &&
+      reached !== undefined &&
+      isLoopback(reached)
+    )
+      warn(
+        "client-host",
+        `${client.client} is to reach ${host}, but its server is published on ${reached} only. Publish it on the network (\`listen\`), or take \`clients.host\` away.`,
+      );
+  }
+  return warnings;
+}
+
+/** Output tokens that a client asks for, where its settings say so. */
+function outputTokens({ clients }: MachineSettings, { client }: ClientPlan): number | undefined {
+  const settings = {
+    "claude-code": clients.claudeCode,
+    codex: undefined,
+    "client-env": undefined,
+    opencode: clients.opencode,
+    pi: clients.pi,
+    "qwen-code": clients.qwenCode,
+  };
+  return settings[client]?.maxOutputTokens;
+}

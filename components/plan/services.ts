@@ -1,0 +1,85 @@
+import { bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
+import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
+import { plannedClients } from "../clients/plannedClients";
+import { SIMPLE_SERVER } from "../settings/fields";
+import type { MachineSettings } from "../settings/machine";
+import type { Evidence } from "./evidence";
+import { serviceWarnings } from "./serviceWarnings";
+import type {
+  BridgePlan,
+  ChatUiPlan,
+  ClientPlan,
+  Endpoint,
+  InferenceServerPlan,
+  LedgerLine,
+  PlannedContainer,
+  PlannedFile,
+  Warning,
+} from "./types";
+import { originOf, type SimpleServerFacts, type Upstream, upstreams } from "./upstreams";
+
+/** What stands around the servers of one machine: the bridge, the chat UI and the clients. */
+export interface Services {
+  readonly bridge: BridgePlan | null;
+  readonly chatUi: ChatUiPlan | null;
+  readonly clients: readonly ClientPlan[];
+  readonly containers: readonly PlannedContainer[];
+  readonly files: readonly PlannedFile[];
+  readonly endpoints: readonly Endpoint[];
+  readonly memory: readonly LedgerLine[];
+  readonly warnings: readonly Warning[];
+}
+
+/** Plans the services of one machine around its servers. */
+export function services(
+  name: string,
+  machine: MachineSettings,
+  evidence: Evidence,
+  servers: readonly InferenceServerPlan[],
+  simpleServer?: SimpleServerFacts,
+): Services {
+  const known = upstreams(machine, servers, simpleServer);
+  const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
+  const bridge =
+    machine.bridge === undefined
+      ? null
+      : plannedBridge(name, machine, machine.bridge, pick(known, machine.bridge.servers ?? ours), evidence);
+  const chatUi =
+    machine.chatUi === undefined
+      ? null
+      : plannedChatUi(
+          name,
+          machine,
+          machine.chatUi,
+          pick(known, machine.chatUi.connections ?? [...ours, SIMPLE_SERVER]),
+        );
+  const clients = plannedClients(name, machine.clients, known, bridge, evidence);
+  return {
+    bridge,
+    chatUi,
+    clients,
+    containers: [bridge, chatUi].flatMap((each) => (each === null ? [] : [each.container])),
+    files: [
+      ...(bridge === null ? [] : [bridge.config, ...(bridge.key === null ? [] : [bridge.key.file])]),
+      ...clients.flatMap((client) => client.files),
+    ],
+    endpoints: [
+      ...(bridge === null
+        ? []
+        : [{ name: bridge.container.name, url: originOf(bridge.address, bridge.port) }]),
+      ...(chatUi === null
+        ? []
+        : [{ name: chatUi.container.name, url: originOf(chatUi.address, chatUi.port) }]),
+    ],
+    memory: [
+      ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
+      ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),
+    ],
+    warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients }),
+  };
+}
+
+/** The servers of these names, in the order of the names. */
+function pick(known: readonly Upstream[], names: readonly string[]): Upstream[] {
+  return names.flatMap((name) => known.filter((each) => each.key === name));
+}

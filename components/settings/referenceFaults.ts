@@ -1,0 +1,100 @@
+import { INSTANCE_A, SIMPLE_SERVER } from "./fields";
+import type { MachineSettings } from "./machine";
+
+/** A fault of one machine's settings; the path starts below the machine. */
+export interface MachineFault {
+  readonly path: readonly PropertyKey[];
+  readonly code: string;
+  readonly message: string;
+}
+
+const CLIENTS = ["claudeCode", "codex", "clientEnv", "opencode", "pi", "qwenCode"] as const;
+
+/** Faults in what a service or a client says of the server that it uses. */
+export function referenceFaults(machine: MachineSettings): MachineFault[] {
+  const faults: MachineFault[] = [];
+  const fault = (path: PropertyKey[], code: string, message: string) => faults.push({ path, code, message });
+  const servers = Object.keys(machine.inferenceServers);
+
+  /** Whether anything speaks against using this server, said at `path`. */
+  const check = (name: string, path: PropertyKey[], needsModel: boolean) => {
+    if (servers.includes(name)) return;
+    if (name === INSTANCE_A) {
+      if (machine.instanceA === "none")
+        fault(path, "unknown_reference", "There is no instance A on this machine (`instanceA: none`).");
+      else if (needsModel && machine.instanceA.servedModelName === undefined)
+        fault(path, "missing_key", "Say what instance A serves: `instanceA.servedModelName`.");
+      return;
+    }
+    if (name === SIMPLE_SERVER && "simpleServer" in machine && machine.simpleServer !== undefined) return;
+    const known = [...servers, ...(machine.instanceA === "none" ? [] : [INSTANCE_A])];
+    fault(path, "unknown_reference", `No server \`${name}\` on this machine. Known: ${known.join(", ")}.`);
+  };
+
+  for (const name of servers) {
+    if (name === INSTANCE_A || name === SIMPLE_SERVER)
+      fault(
+        ["inferenceServers", name],
+        "impossible_value",
+        `\`${name}\` is the name of another server: take a different key.`,
+      );
+  }
+  for (const [index, name] of (machine.bridge?.servers ?? []).entries())
+    check(name, ["bridge", "servers", index], true);
+  for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
+    check(name, ["chatUi", "connections", index], false);
+  bridgeFaults(machine, servers, fault);
+
+  for (const client of CLIENTS) {
+    const settings = machine.clients[client];
+    if (settings === undefined) continue;
+    const at = ["clients", client];
+    const name = settings.server ?? (servers.length === 1 ? servers[0] : undefined);
+    if (name === undefined) {
+      const choice = servers.length === 0 ? "none is declared" : `there are ${servers.join(", ")}`;
+      fault([...at, "server"], "missing_key", `Say which server it uses: ${choice}.`);
+      continue;
+    }
+    check(name, [...at, "server"], settings.model === undefined);
+    if (settings.via === "bridge") {
+      if (machine.bridge === undefined)
+        fault(
+          [...at, "via"],
+          "missing_key",
+          "There is no `bridge` on this machine. Declare one, or write `via: native`.",
+        );
+      else if (!(machine.bridge.servers ?? servers).includes(name))
+        fault(
+          [...at, "via"],
+          "unknown_reference",
+          `\`${name}\` is not behind the bridge: add it to \`bridge.servers\`.`,
+        );
+    }
+    const window = machine.inferenceServers[name]?.maxModelLen;
+    if (window !== undefined && "maxOutputTokens" in settings && settings.maxOutputTokens >= window)
+      fault(
+        [...at, "maxOutputTokens"],
+        "impossible_value",
+        `The server's window is ${window} tokens, prompt and output together: every request would be refused.`,
+      );
+  }
+  return faults;
+}
+
+function bridgeFaults(
+  machine: MachineSettings,
+  servers: readonly string[],
+  fault: (path: PropertyKey[], code: string, message: string) => void,
+): void {
+  const { bridge } = machine;
+  if (bridge === undefined) return;
+  if (bridge.servers === undefined && servers.length === 0)
+    fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
+  const address = bridge.listen ?? machine.listen;
+  if (!address.startsWith("127.") && bridge.keyVariable === undefined)
+    fault(
+      ["bridge", "keyVariable"],
+      "missing_key",
+      `The bridge is published on ${address}, where a placeholder is no key. Name the variable of your shell that holds one, or publish it on 127.0.0.1.`,
+    );
+}
