@@ -1,0 +1,132 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { bridgeConfig } from "../../components/bridge/bridgeConfig";
+import type { Upstream } from "../../components/plan/upstreams";
+import { bridge } from "../../components/settings/bridge";
+import { BRIDGE, fileOf, planned } from "../fixtures/services";
+
+interface Entry {
+  model_name: string;
+  litellm_params: Record<string, string>;
+  model_info?: Record<string, unknown>;
+}
+const configOf = (machine: Record<string, unknown> = {}) => {
+  const text = fileOf(planned(machine), "bridge-config").text;
+  return parse(text) as { model_list: Entry[] } & Record<string, Record<string, unknown>>;
+};
+const SERVER = {
+  model: { id: "org/other" },
+  servedModelName: "other",
+  image: "vllm/vllm-openai:v0.30.0",
+  port: 8002,
+  gpuMemoryUtilization: 0.1,
+  maxModelLen: 65536,
+};
+
+describe("the bridge's configuration", () => {
+  it("is this text", async () => {
+    await expect(fileOf(planned(), "bridge-config").text).toMatchFileSnapshot("../golden/bridge-config.yaml");
+  });
+
+  it("sends every name to the served model by `hosted_vllm/`, at /v1, with a placeholder key", () => {
+    const { model_list } = configOf();
+    for (const { litellm_params } of model_list) {
+      expect(litellm_params).toEqual({
+        model: "hosted_vllm/model",
+        api_base: "http://vllm-model-8001:8001/v1",
+        api_key: "local-serving-placeholder",
+      });
+    }
+  });
+
+  it("answers to the served name, its aliases and the names of every tier", () => {
+    expect(configOf().model_list.map((entry) => entry.model_name)).toEqual([
+      "model",
+      "org/model",
+      "claude-fable-5",
+      "claude-fable-5-2",
+      "claude-haiku-4-5-20251001",
+      "claude-haiku-5-5",
+      "claude-opus-4-8",
+      "claude-opus-5-5",
+      "claude-*",
+    ]);
+  });
+
+  it("never uses the generic prefix", () => {
+    expect(JSON.stringify(configOf())).not.toContain('"openai/');
+  });
+
+  it("drops what the server does not know, and neither retries nor cools down", () => {
+    const config = configOf();
+    expect(config.litellm_settings).toEqual({ drop_params: true, request_timeout: 3600 });
+    expect(config.router_settings).toEqual({ disable_cooldowns: true, num_retries: 0, timeout: 3600 });
+  });
+
+  it("always has a key: a placeholder on loopback, a named variable elsewhere", () => {
+    expect(configOf().general_settings).toEqual({ master_key: "local-serving-placeholder" });
+    const onNetwork = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
+    expect(configOf({ bridge: onNetwork }).general_settings).toEqual({
+      master_key: "os.environ/LITELLM_MASTER_KEY",
+    });
+  });
+
+  it("translates /v1/messages unless it is to be passed through", () => {
+    expect(configOf().model_list.every((entry) => entry.model_info === undefined)).toBe(true);
+    const passed = configOf({ bridge: { ...BRIDGE, messagesPath: "passThrough" } });
+    for (const entry of passed.model_list)
+      expect(entry.model_info?.supported_endpoints).toContain("/v1/messages");
+  });
+
+  it("gives the tiers to the first of several servers", () => {
+    const servers = configOf({
+      inferenceServers: { other: SERVER, third: { ...SERVER, port: 8003, servedModelName: "third" } },
+      bridge: { ...BRIDGE, servers: ["third", "other"] },
+      clients: {},
+    }).model_list;
+    expect(servers.filter((entry) => entry.model_name.startsWith("claude-")).length).toBe(7);
+    for (const entry of servers) {
+      const expected = ["other", "org/other"].includes(entry.model_name) ? 8002 : 8003;
+      // Both serve the alias `org/other`: LiteLLM shares it out between them.
+      if (entry.model_name === "org/other") continue;
+      expect(entry.litellm_params.api_base, entry.model_name).toContain(`:${expected}/v1`);
+    }
+  });
+
+  it("reaches instance A on the host", () => {
+    const [first] = configOf({
+      instanceA: { gpuMemoryUtilization: 0.4, servedModelName: "old" },
+      bridge: { ...BRIDGE, servers: ["instance-a"] },
+      clients: {},
+    }).model_list;
+    expect(first).toEqual({
+      model_name: "old",
+      litellm_params: {
+        model: "hosted_vllm/old",
+        api_base: "http://host.docker.internal:8000/v1",
+        api_key: "local-serving-placeholder",
+      },
+    });
+  });
+
+  it("carries any name through YAML unchanged", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^\S{1,40}$/), (name) => {
+        const server: Upstream = {
+          key: "b",
+          kind: "inference-server",
+          names: [name],
+          maxModelLen: 1024,
+          fromContainer: "http://x:1",
+          address: "127.0.0.1",
+          port: 1,
+          container: "x",
+        };
+        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), [server])) as { model_list: Entry[] };
+        expect(read.model_list[0]?.model_name).toBe(name);
+        expect(read.model_list[0]?.litellm_params.model).toBe(`hosted_vllm/${name}`);
+      }),
+    );
+  });
+});

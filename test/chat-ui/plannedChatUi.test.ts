@@ -1,0 +1,101 @@
+import { describe, expect, it } from "vitest";
+import { connections } from "../../components/chat-ui/connections";
+import type { Upstream } from "../../components/plan/upstreams";
+import { CHAT_UI, planned } from "../fixtures/services";
+
+const containerOf = (chatUi: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) => {
+  const container = planned({ chatUi: { ...CHAT_UI, ...chatUi }, ...machine }).chatUi?.container;
+  if (container === undefined) throw new Error("a chat UI was declared");
+  return container;
+};
+const upstream = (overlay: Partial<Upstream>): Upstream => ({
+  key: "b",
+  kind: "inference-server",
+  names: ["model"],
+  maxModelLen: 1024,
+  fromContainer: "http://vllm-model-8001:8001",
+  address: "127.0.0.1",
+  port: 8001,
+  container: "vllm-model-8001",
+  ...overlay,
+});
+const ollama = upstream({
+  key: "simple-server",
+  kind: "simple-server",
+  fromContainer: "http://host.docker.internal:11434",
+});
+
+describe("the chat UI's container", () => {
+  it("is published on 8080 and keeps its data in a volume, without a GPU", () => {
+    expect(containerOf()).toMatchObject({
+      role: "chat-ui",
+      name: "open-webui-8080",
+      command: [],
+      entrypoint: null,
+      ports: [{ ip: "127.0.0.1", host: 8080, container: 8080 }],
+      mounts: [
+        {
+          type: "volume",
+          source: "local-serving-chat-ui-data",
+          target: "/app/backend/data",
+          readOnly: false,
+        },
+      ],
+      gpus: null,
+      ipc: "private",
+      secretEnv: [],
+    });
+    expect(containerOf({ port: 9090, listen: "0.0.0.0" }).ports).toEqual([
+      { ip: "0.0.0.0", host: 9090, container: 8080 },
+    ]);
+  });
+
+  it("takes its configuration from the environment at every start, and keeps sign-up closed", () => {
+    expect(containerOf().env).toEqual({
+      ENABLE_INITIAL_ADMIN_SIGNUP: "True",
+      ENABLE_OLLAMA_API: "False",
+      ENABLE_OPENAI_API: "True",
+      ENABLE_PERSISTENT_CONFIG: "False",
+      ENABLE_SIGNUP: "False",
+      OFFLINE_MODE: "True",
+      OPENAI_API_BASE_URLS: "http://vllm-model-8001:8001/v1",
+      OPENAI_API_KEYS: "local-serving-placeholder",
+      WEBUI_SECRET_KEY_FILE: "/app/backend/data/.webui_secret_key",
+    });
+  });
+
+  it("keeps its secret key with its data, and the key itself nowhere in the plan", () => {
+    const { env, mounts } = containerOf();
+    expect(env.WEBUI_SECRET_KEY_FILE?.startsWith(`${mounts[0]?.target}/`)).toBe(true);
+    expect(env).not.toHaveProperty("WEBUI_SECRET_KEY");
+  });
+
+  it("connects to instance A where it is told to", () => {
+    const env = containerOf({ connections: ["b", "instance-a"] }).env;
+    expect(env.OPENAI_API_BASE_URLS).toBe("http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1");
+    expect(env.OPENAI_API_KEYS).toBe("local-serving-placeholder;local-serving-placeholder");
+  });
+});
+
+describe("connections", () => {
+  it("have a base URL ending in /v1 and a key for each inference server", () => {
+    const both = connections([upstream({}), upstream({ fromContainer: "http://other:8002" })]);
+    expect(both.OPENAI_API_BASE_URLS?.split(";")).toEqual([
+      "http://vllm-model-8001:8001/v1",
+      "http://other:8002/v1",
+    ]);
+    expect(both.OPENAI_API_KEYS?.split(";")).toHaveLength(2);
+  });
+
+  it("name the simple server by its root", () => {
+    expect(connections([ollama])).toEqual({
+      ENABLE_OLLAMA_API: "True",
+      ENABLE_OPENAI_API: "False",
+      OLLAMA_BASE_URLS: "http://host.docker.internal:11434",
+    });
+  });
+
+  it("switch off what is not connected, so that no default reaches elsewhere", () => {
+    expect(connections([])).toEqual({ ENABLE_OLLAMA_API: "False", ENABLE_OPENAI_API: "False" });
+  });
+});
