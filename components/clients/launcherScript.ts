@@ -32,13 +32,13 @@ ${programCheck(launcher)}
 
 ${keyLines(launcher, target)}
 
-# ask URL: its answer, and its status on the last line. The key goes through standard input, so that \`ps\` never shows it.
+# ask URL KEY: its answer, and its status on the last line. The key goes through standard input, so that \`ps\` never shows it.
 ask() {
   if command -v curl >/dev/null 2>&1; then
-    printf 'Authorization: Bearer %s\\n' "$key" |
+    printf 'Authorization: Bearer %s\\n' "$2" |
       curl --silent --max-time ${seconds} --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"
   elif command -v python3 >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then
-    printf '%s' "$key" | timeout ${seconds} python3 -c '${PYTHON_ASK}' "$1" 2>/dev/null
+    printf '%s' "$2" | timeout ${seconds} python3 -c '${PYTHON_ASK}' "$1" 2>/dev/null
   else
     return 127
   fi
@@ -47,12 +47,12 @@ ask() {
 newline='
 '
 
-# check NAME URL MODEL HINT...
+# check NAME URL MODEL KEY HINT...
 check() {
   name=$1 url=$2 model=$3
-  shift 3
-  answer=$(ask "$url")
+  answer=$(ask "$url" "$4")
   code=$?
+  shift 4
   case $code in
     0) ;;
     127)
@@ -115,8 +115,12 @@ key=$${variable} key_name=${variable}`;
 }
 
 function checkLine(check: Check, target: ClientTarget): string {
-  const words = [check.name, check.url, jsonText(check.model), ...hints(check, target)];
-  return `check ${words.map(quoted).join(" \\\n  ")}`;
+  const words = [
+    ...[check.name, check.url, jsonText(check.model)].map(quoted),
+    check.keyed ? '"$key"' : "none",
+    ...hints(check, target).map(quoted),
+  ];
+  return `check ${words.join(" \\\n  ")}`;
 }
 
 /** The name as it stands inside the quotes of a JSON text. */

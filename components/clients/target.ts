@@ -30,6 +30,8 @@ export interface Check {
   readonly url: string;
   readonly model: string;
   readonly container: string | undefined;
+  /** Whether it gets the client's key: only what the client itself talks to does. */
+  readonly keyed: boolean;
   /** Whether it may be silent for a quarter of an hour and still be well. */
   readonly compiles: boolean;
 }
@@ -42,17 +44,19 @@ export function clientTarget(
   clients: { readonly host?: string | undefined; readonly keyVariable: string },
 ): ClientTarget {
   const model = settings.model ?? server.names[0] ?? "";
+  const native = settings.via === "native" || bridge === null;
   const direct = originOf(server.address, server.port, clients.host);
   const check = {
     name: nameOf(server),
     url: `${direct}/v1/models`,
     model,
     container: server.container,
+    keyed: native,
     compiles: true,
   };
   const placeholder = { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY };
   const common = { server, model, window: server.maxModelLen };
-  if (settings.via === "native" || bridge === null)
+  if (native)
     return {
       ...common,
       via: "native",
@@ -76,6 +80,7 @@ export function clientTarget(
         url: `${origin}/v1/models`,
         model,
         container: bridge.container.name,
+        keyed: true,
         compiles: false,
       },
     ],

@@ -72,7 +72,9 @@ describe("the chat UI's container", () => {
 
   it("connects to instance A where it is told to", () => {
     const env = containerOf({ connections: ["b", "instance-a"] }).env;
-    expect(env.OPENAI_API_BASE_URLS).toBe("http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1");
+    expect(env.OPENAI_API_BASE_URLS).toBe(
+      "http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1",
+    );
     expect(env.OPENAI_API_KEYS).toBe("local-serving-placeholder;local-serving-placeholder");
   });
 });

@@ -92,11 +92,15 @@ describe("the window that is claimed", () => {
 
   it("lets the prompt and all of the output fit when it compacts", () => {
     fc.assert(
-      fc.property(fc.integer({ min: 1, max: 2 ** 20 }), fc.integer({ min: 1, max: 2 ** 17 }), (window, output) => {
-        // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
-        const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
-        expect(compactsAt + output).toBeLessThanOrEqual(window);
-      }),
+      fc.property(
+        fc.integer({ min: 1, max: 2 ** 20 }),
+        fc.integer({ min: 1, max: 2 ** 17 }),
+        (window, output) => {
+          // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
+          const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
+          expect(compactsAt + output).toBeLessThanOrEqual(window);
+        },
+      ),
     );
   });
 });

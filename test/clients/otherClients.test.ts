@@ -52,7 +52,9 @@ describe("Codex's profile", () => {
   });
 
   it("says how it is started where its key is missing", () => {
-    expect(file.text).toContain('env_key_instructions = "Start Codex with /home/me/.local/bin/local-codex, which sets it."');
+    expect(file.text).toContain(
+      'env_key_instructions = "Start Codex with /home/me/.local/bin/local-codex, which sets it."',
+    );
   });
 
   it("goes through the bridge by one setting, with its key variable", () => {

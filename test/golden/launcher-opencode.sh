@@ -1,0 +1,86 @@
+#!/bin/sh
+# Starts opencode with the model model, once the server is seen to answer.
+# Written by local-serving from the stack file: edits are lost at the next update.
+# Exit codes: 69 when a server does not answer as expected, 78 when a key is missing, else the client's own.
+set -u
+me=${0##*/}
+
+stop() {
+  code=$1
+  shift
+  printf '%s\n' "$@" >&2
+  exit "$code"
+}
+
+command -v opencode >/dev/null 2>&1 || stop 127 "$me: opencode is not installed (npm install -g opencode-ai)."
+
+# The server ignores the value, the client insists on one.
+[ -n "${LOCAL_SERVING_API_KEY:-}" ] || LOCAL_SERVING_API_KEY=local-serving-placeholder
+export LOCAL_SERVING_API_KEY
+key=$LOCAL_SERVING_API_KEY key_name=LOCAL_SERVING_API_KEY
+
+# ask URL KEY: its answer, and its status on the last line. The key goes through standard input, so that `ps` never shows it.
+ask() {
+  if command -v curl >/dev/null 2>&1; then
+    printf 'Authorization: Bearer %s\n' "$2" |
+      curl --silent --max-time 2 --noproxy '*' --header @- --write-out '\n%{http_code}' "$1"
+  elif command -v python3 >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then
+    printf '%s' "$2" | timeout 2 python3 -c '
+import sys, urllib.error, urllib.request as r
+request = r.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.stdin.read()})
+try:
+    answer = r.build_opener(r.ProxyHandler({})).open(request)
+except urllib.error.HTTPError as refusal:
+    answer = refusal
+print(answer.read().decode() + "\n" + str(answer.status), end="")
+' "$1" 2>/dev/null
+  else
+    return 127
+  fi
+}
+
+newline='
+'
+
+# check NAME URL MODEL KEY HINT...
+check() {
+  name=$1 url=$2 model=$3
+  answer=$(ask "$url" "$4")
+  code=$?
+  shift 4
+  case $code in
+    0) ;;
+    127)
+      echo "$me: neither curl nor python3 is here: starting without having checked $name." >&2
+      return 0
+      ;;
+    28 | 124) stop 69 "$me: $name took longer than 2 s to answer ($url)." "$@" ;;
+    *) stop 69 "$me: $name does not answer ($url)." "$@" ;;
+  esac
+  status=${answer##*"$newline"}
+  case $status in
+    200) ;;
+    400 | 401 | 403) stop 69 "$me: $name refuses the key in $key_name (status $status from $url)." ;;
+    *) stop 69 "$me: $name answered with status $status ($url)." "$@" ;;
+  esac
+  case $(printf '%s' "$answer" | tr -d ' \t\r\n') in
+    *"\"id\":\"$model\""*) ;;
+    *)
+      stop 69 "$me: $name answers, but serves no model '$model'. It serves:" \
+        "$(printf '%s' "$answer" | tr -d ' \t\r\n' | tr '{,' '\n\n' | sed -n '/modelperm/d;s/^"id":"\(.*\)".*$/  \1/p')" \
+        "If the model was changed on purpose, run the update of the stack again: it rewrites this client's files."
+      ;;
+  esac
+}
+
+check 'the inference server' \
+  'http://127.0.0.1:8001/v1/models' \
+  'model' \
+  "$key" \
+  '  docker ps --all --filter name=vllm-model-8001   is it running?' \
+  '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
+
+OPENCODE_CONFIG='/home/me/.local-serving/clients/opencode.json'
+OPENCODE_DISABLE_MODELS_FETCH=1
+export OPENCODE_CONFIG OPENCODE_DISABLE_MODELS_FETCH
+exec opencode "$@"
