@@ -1,0 +1,116 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { ClientName, MachinePlan } from "../../components/plan/types";
+import { BRIDGE, planned } from "../fixtures/services";
+import { type Egress, watchEgress } from "./egress";
+import { startLitellm } from "./litellm";
+import { freePort, type Ran, runToEnd, type Serving } from "./process";
+import { title } from "./programs";
+import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
+
+const programs = inject("programs");
+
+/** How each client is told to do one thing and end. */
+const CLIENTS = [
+  {
+    name: "Claude Code 2.1.197",
+    client: "claude-code" satisfies ClientName,
+    key: "claudeCode",
+    program: programs.claude,
+    ask: (prompt: string) => ["-p", prompt, "--allowedTools", "Bash"],
+    call: (command: string) => ({ tool: "Bash", arguments: { command, description: "a test" } }),
+    paths: { native: "/v1/messages", bridge: "/v1/chat/completions" },
+  },
+  {
+    name: "Codex 0.169.0",
+    client: "codex" satisfies ClientName,
+    key: "codex",
+    program: programs.codex,
+    ask: (prompt: string) => [
+      ...["exec", "--strict-config", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+      prompt,
+    ],
+    call: (cmd: string) => ({ tool: "exec_command", arguments: { cmd } }),
+    paths: { native: "/v1/responses", bridge: "/v1/responses" },
+  },
+] as const;
+
+/** Time for one run of a client, with room for a busy machine. */
+const SECONDS = 100;
+
+describe.each(CLIENTS)("$name", ({ client, key, program, ask, call, paths }) => {
+  describe.each(["native", "bridge"] as const)("%s", (via) => {
+    const needed = via === "native" || !("missing" in program) ? program : programs.litellm;
+    const missing = "missing" in program || (via === "bridge" && "missing" in programs.litellm);
+    describe.skipIf(missing)(title("with our files in a fresh home", needed), () => {
+      const home = mkdtempSync(join(tmpdir(), "home-"));
+      const work = join(home, "work");
+      let server: ScriptedServer;
+      let egress: Egress;
+      let proxy: Serving | undefined;
+      let machine: MachinePlan;
+
+      beforeAll(async () => {
+        [server, egress] = [await startScriptedServer(), await watchEgress()];
+        const port = await freePort();
+        machine = planned(
+          { bridge: { ...BRIDGE, port }, clients: { [key]: { via } } },
+          { port: server.port },
+          home,
+        );
+        for (const file of machine.files) {
+          mkdirSync(dirname(file.path), { recursive: true });
+          writeFileSync(file.path, file.text, { mode: Number.parseInt(file.mode, 8) });
+        }
+        mkdirSync(work);
+        if (via === "bridge" && !("missing" in programs.litellm))
+          proxy = await startLitellm(programs.litellm.path, machine, join(home, "litellm"), egress);
+        egress.hosts.length = 0;
+      });
+      afterAll(async () => {
+        await proxy?.stop();
+        await Promise.all([server?.close(), egress?.close()]);
+        rmSync(home, { recursive: true, force: true });
+      });
+
+      /** Runs the launcher as a user would. */
+      const start = (prompt: string): Promise<Ran> => {
+        if ("missing" in program) throw new Error(program.missing);
+        const launcher = machine.clients.find((each) => each.client === client)?.command ?? "";
+        server.asked.length = 0;
+        const path = [dirname(program.path), dirname(process.execPath), "/usr/bin", "/bin"].join(":");
+        return runToEnd(launcher, ask(prompt), {
+          env: { PATH: path, HOME: home, ...egress.variables },
+          cwd: work,
+          seconds: SECONDS,
+        });
+      };
+
+      it("says hi", async () => {
+        const ran = await start("say hi");
+        expect(ran, ran.err).toMatchObject({ code: 0 });
+        expect(ran.out).toContain("Hello from model");
+        expect(new Set(server.asked.map((each) => each.path))).toEqual(new Set([paths[via]]));
+        expect(server.asked.every((each) => each.body.model === "model")).toBe(true);
+      });
+
+      it("runs a tool and brings its result back", async () => {
+        const proof = join(work, "proof");
+        server.script = call(`echo it ran > ${proof} && echo seen-by-the-model`);
+        const ran = await start("write the file");
+        server.script = undefined;
+        expect(ran, ran.err).toMatchObject({ code: 0 });
+        expect(readFileSync(proof, "utf8")).toBe("it ran\n");
+        expect(server.asked.length).toBeGreaterThanOrEqual(2);
+        expect(JSON.stringify(server.asked.at(-1)?.body)).toContain("seen-by-the-model");
+        expect(ran.out).toContain("Hello from model");
+      });
+
+      it("asks no other host", () => {
+        expect(egress.hosts).toEqual([]);
+      });
+    });
+  });
+});

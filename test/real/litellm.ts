@@ -1,0 +1,35 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { MachinePlan } from "../../components/plan/types";
+import { fileOf } from "../fixtures/services";
+import type { Egress } from "./egress";
+import { type Serving, serveUntilReady } from "./process";
+
+/**
+ * Starts LiteLLM with the arguments, the variables and the file of a plan. Two things are other than in the container:
+ * where the file lies, and that the server's name does not resolve here.
+ */
+export function startLitellm(
+  program: string,
+  machine: MachinePlan,
+  folder: string,
+  egress: Egress,
+): Promise<Serving> {
+  const { bridge } = machine;
+  if (bridge === null) throw new Error("the plan has no bridge");
+  const config = join(folder, "config.yaml");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(config, onLoopback(fileOf(machine, "bridge-config").text));
+  const args = bridge.container.command.map((word) => (word.endsWith("config.yaml") ? config : word));
+  return serveUntilReady(program, args, {
+    env: { PATH: process.env.PATH ?? "", HOME: folder, ...bridge.container.env, ...egress.variables },
+    cwd: folder,
+    url: `http://127.0.0.1:${bridge.port}/health/liveliness`,
+    seconds: 120,
+  });
+}
+
+/** Container names stand for loopback here. */
+export function onLoopback(text: string): string {
+  return text.replaceAll(/http:\/\/[\w.-]+:(\d+)/g, "http://127.0.0.1:$1");
+}

@@ -1,0 +1,60 @@
+import { execFile } from "node:child_process";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+
+const run = promisify(execFile);
+
+/** Outside the repository, kept from run to run. */
+const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "local-serving-real");
+
+/** Marks a folder whose installation went to its end. */
+const DONE = ".installed";
+
+/** A program that was installed, or why it could not be. */
+export type Program = { readonly path: string } | { readonly missing: string };
+
+/** A program of a Python package, in an environment of its own. */
+export function fromPyPI(requirement: string, program: string): Promise<Program> {
+  const folder = join(CACHE, requirement.replace(/[^\w.]+/g, "-"));
+  return installed(folder, join(folder, "bin", program), async () => {
+    await run("python3", ["-m", "venv", folder]);
+    await run(join(folder, "bin", "pip"), ["install", "--quiet", requirement], { maxBuffer: 2 ** 26 });
+  });
+}
+
+/** A program that an npm package ships as a native binary in a package for each platform. */
+export function fromNpm(name: string, version: string, binary: readonly string[]): Promise<Program> {
+  const folder = join(CACHE, `${name.replace(/^@/, "").replaceAll("/", "-")}-${version}`);
+  return installed(folder, join(folder, "node_modules", ...binary), async () => {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{"private":true}\n');
+    await run("npm", ["install", "--no-audit", "--no-fund", `${name}@${version}`], { cwd: folder });
+  });
+}
+
+async function installed(folder: string, path: string, install: () => Promise<void>): Promise<Program> {
+  const mark = join(folder, DONE);
+  if (existsSync(mark) && readFileSync(mark, "utf8") === path && existsSync(path)) return { path };
+  rmSync(folder, { recursive: true, force: true });
+  try {
+    await install();
+  } catch (error) {
+    return { missing: reason(error) };
+  }
+  if (!existsSync(path)) return { missing: `${path} is not in the package on this platform` };
+  writeFileSync(mark, path);
+  return { path };
+}
+
+/** The last line that an installer said. */
+function reason(error: unknown): string {
+  const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
+  return said.trim().split("\n").at(-1) ?? "unknown";
+}
+
+/** What a group of tests is called: why it is skipped stands in its name. */
+export function title(name: string, program: Program): string {
+  return "missing" in program ? `${name} (skipped: ${program.missing})` : name;
+}

@@ -1,0 +1,30 @@
+import type { TestProject } from "vitest/node";
+import { fromNpm, fromPyPI, type Program } from "./programs";
+
+/** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
+const PROGRAMS = {
+  litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm"),
+  openWebUi: () => fromPyPI("open-webui==0.11.3", "open-webui"),
+  claude: () =>
+    fromNpm("@anthropic-ai/claude-code", "2.1.197", [
+      `@anthropic-ai/claude-code-${process.platform}-${process.arch}`,
+      "claude",
+    ]),
+  codex: () => fromNpm("@openai/codex", "0.169.0", [".bin", "codex"]),
+} as const;
+
+declare module "vitest" {
+  interface ProvidedContext {
+    programs: Record<keyof typeof PROGRAMS, Program>;
+  }
+}
+
+/** Installs what is not there yet, one after the other; what can't be installed is skipped with the reason. */
+export default async function setup(project: TestProject): Promise<void> {
+  project.provide("programs", {
+    litellm: await PROGRAMS.litellm(),
+    openWebUi: await PROGRAMS.openWebUi(),
+    claude: await PROGRAMS.claude(),
+    codex: await PROGRAMS.codex(),
+  });
+}
