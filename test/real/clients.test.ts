@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ClientName, MachinePlan } from "../../components/plan/types";
-import { BRIDGE, planned } from "../fixtures/services";
+import { BRIDGE, fileOf, planned } from "../fixtures/services";
 import { type Egress, watchEgress } from "./egress";
 import { startLitellm } from "./litellm";
 import { freePort, type Ran, runToEnd, type Serving } from "./process";
@@ -22,6 +22,8 @@ const CLIENTS = [
     ask: (prompt: string) => ["-p", prompt, "--allowedTools", "Bash"],
     call: (command: string) => ({ tool: "Bash", arguments: { command, description: "a test" } }),
     paths: { native: "/v1/messages", bridge: "/v1/chat/completions" },
+    role: "claude-code-settings",
+    talkative: (text: string) => text.replace(/"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",/, ""),
   },
   {
     name: "Codex 0.169.0",
@@ -34,13 +36,16 @@ const CLIENTS = [
     ],
     call: (cmd: string) => ({ tool: "exec_command", arguments: { cmd } }),
     paths: { native: "/v1/responses", bridge: "/v1/responses" },
+    role: "codex-config",
+    talkative: (text: string) =>
+      text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
   },
 ] as const;
 
 /** Time for one run of a client, with room for a busy machine. */
 const SECONDS = 100;
 
-describe.each(CLIENTS)("$name", ({ client, key, program, ask, call, paths }) => {
+describe.each(CLIENTS)("$name", ({ client, key, program, ask, call, paths, role, talkative }) => {
   describe.each(["native", "bridge"] as const)("%s", (via) => {
     const needed = via === "native" || !("missing" in program) ? program : programs.litellm;
     const missing = "missing" in program || (via === "bridge" && "missing" in programs.litellm);
@@ -108,8 +113,14 @@ describe.each(CLIENTS)("$name", ({ client, key, program, ask, call, paths }) => 
         expect(ran.out).toContain("Hello from model");
       });
 
-      it("asks no other host", () => {
+      it("asks no other host, which it would without our switches", async () => {
         expect(egress.hosts).toEqual([]);
+        if (via === "bridge") return;
+        const file = fileOf(machine, role);
+        expect(talkative(file.text)).not.toBe(file.text);
+        writeFileSync(file.path, talkative(file.text));
+        await start("say hi");
+        expect(egress.hosts).not.toEqual([]);
       });
     });
   });
