@@ -3,6 +3,9 @@ import { defineConfig } from "vitest/config";
 /** Tests that drive the real engine or a real Docker daemon, where the machine has them. */
 const REAL_PARTS = ["test/engine/**/*.test.ts", "test/docker/**/*.test.ts"];
 
+/** The generated files in programs that have to be installed first: `npm run test:real`. */
+const INSTALLED_PROGRAMS = ["test/real/**/*.test.ts"];
+
 export default defineConfig({
   test: {
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
@@ -14,7 +17,7 @@ export default defineConfig({
         test: {
           name: "pure",
           include: ["test/**/*.test.ts"],
-          exclude: REAL_PARTS,
+          exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           testTimeout: 20_000,
         },
       },

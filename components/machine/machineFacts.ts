@@ -1,3 +1,4 @@
+import { bridgeModels } from "../bridge/bridgeModels";
 import { containerArgs } from "../host/containerArgs";
 import type { MachinePlan, SimpleServerPlan } from "../plan/types";
 
@@ -20,6 +21,7 @@ export function machineFacts(machine: MachinePlan) {
         command: args.command,
       };
     }),
+    bridge: machine.bridge === null ? null : { models: bridgeModels(machine.bridge.config.text) },
     clients: machine.clients.map(({ client, coding, server, serverKind, via, baseUrl, tiers, names }) => ({
       client,
       coding,

@@ -1,4 +1,8 @@
 import { aggregateUtilization } from "./aggregateUtilization";
+import { bridgePrefix } from "./bridgePrefix";
+import { clientBaseUrl } from "./clientBaseUrl";
+import { clientServer } from "./clientServer";
+import { clientTiers } from "./clientTiers";
 import { denyList } from "./denyList";
 import { hostPorts } from "./hostPorts";
 import { inferenceContainer } from "./inferenceContainer";
@@ -24,6 +28,10 @@ export const rules: readonly Rule[] = [
   hostPorts,
   toolCalling,
   reasoningParser,
+  clientBaseUrl,
+  clientTiers,
+  clientServer,
+  bridgePrefix,
   secretValues,
   lanExposure,
 ];

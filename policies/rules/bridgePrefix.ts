@@ -1,0 +1,76 @@
+import { bridgeModels } from "../../components/bridge/bridgeModels";
+import { containerLaunch, displayName } from "../lib/container";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { roleOf } from "../lib/imageReference";
+import { list, map, text, UNKNOWN } from "../lib/unknown";
+import { isText } from "../lib/words";
+import { type Rule, violation } from "./rule";
+
+/** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */
+const GENERIC = "openai/";
+const REMEDY =
+  "Recent bridges send that prefix through /v1/responses, and a conversation of several turns ends in HTTP 400. " +
+  "Write `hosted_vllm/<served name>` instead.";
+
+/** Ours can't be written with it; a hand-written configuration can, wherever its text stands. */
+export const bridgePrefix: Rule = {
+  name: "bridge-prefix",
+  description: "No bridge sends a model on by the generic `openai/` prefix.",
+  level: "mandatory",
+  judgeResource(resource) {
+    return [...inFacts(resource), ...inArguments(resource), ...textsIn(resource.props).flatMap(inText)]
+      .filter(({ model }) => model.startsWith(GENERIC))
+      .map(({ name, model }) =>
+        violation(
+          resource,
+          `${resource.type === TYPE.container ? displayName(resource) : resource.name} sends \`${name}\` to \`${model}\`. ${REMEDY}`,
+        ),
+      );
+  },
+};
+
+interface Sent {
+  readonly name: string;
+  readonly model: string;
+}
+
+/** What a machine says of its bridge. */
+function inFacts(resource: DeclaredResource): Sent[] {
+  const bridge = resource.type === TYPE.machine ? map(resource.props.bridge) : undefined;
+  if (bridge === undefined || bridge === UNKNOWN) return [];
+  const models = list(bridge.models);
+  return (models === UNKNOWN ? [] : models).flatMap((entry) => {
+    const model = map(entry);
+    if (model === undefined || model === UNKNOWN) return [];
+    return [{ name: String(text(model.name) ?? ""), model: String(text(model.model) ?? "") }];
+  });
+}
+
+/** `litellm --model openai/x` needs no file. */
+function inArguments(resource: DeclaredResource): Sent[] {
+  if (resource.type !== TYPE.container) return [];
+  const { image, entrypoint = [], command } = containerLaunch(resource.props);
+  if (typeof image !== "string" || roleOf(image) !== "bridge") return [];
+  const words = [...entrypoint, ...command].filter(isText);
+  return words.flatMap((word, index) => {
+    const model = word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)$/.exec(word)?.[1];
+    return model === undefined ? [] : [{ name: model, model }];
+  });
+}
+
+/** A configuration may be uploaded into a container, written by a command, or stand in a resource of its own. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return value.includes("model_list") ? [value] : [];
+  if (typeof value !== "object" || value === null) return [];
+  return Object.values(value).flatMap(textsIn);
+}
+
+function inText(written: string): Sent[] {
+  const models = bridgeModels(written);
+  if (models !== undefined) return models;
+  // A script around it, or a template: read line by line, comments aside.
+  return written.split("\n").flatMap((line) => {
+    const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
+    return model === undefined ? [] : [{ name: model, model }];
+  });
+}

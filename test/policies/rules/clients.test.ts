@@ -1,0 +1,146 @@
+import { describe, expect, it } from "vitest";
+import { TIER_VARIABLES as WRITTEN } from "../../../components/clients/claudeCode";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { TIER_VARIABLES } from "../../../policies/lib/clients";
+import { TYPE } from "../../../policies/lib/declaredResource";
+import { stack } from "../../fixtures/machine";
+import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";
+import { container, DIGEST, declared, said } from "../declared";
+
+const ours = (clients: Record<string, unknown>) =>
+  declaredResources(plan(stack({ bridge: BRIDGE, chatUi: CHAT_UI, clients }), { home: HOME }));
+const client = (changes: Record<string, unknown>) =>
+  declared(TYPE.machine, "dgx", {
+    machine: "dgx",
+    clients: [
+      {
+        ...{ client: "agent", coding: true, server: "b", serverKind: "inference-server" },
+        ...{ baseUrl: "http://127.0.0.1:8001/v1", tiers: { model: "model" }, names: ["model"] },
+        ...changes,
+      },
+    ],
+  });
+const tiers = Object.fromEntries(TIER_VARIABLES.map((name) => [name, "model"]));
+const image = `example/agent:1@${DIGEST}`;
+const inContainer = (...envs: string[]) => container("agent", { image, envs });
+const pinned = Object.entries(tiers).map(([name, model]) => `${name}=${model}`);
+
+describe("the clients of our own plan", () => {
+  it("have nothing against them", () => {
+    for (const rule of ["client-base-url", "client-tiers", "client-server", "bridge-prefix", "tool-calling"])
+      expect(said(rule, ours(ALL_CLIENTS)), rule).toEqual([]);
+  });
+
+  it("are pinned in every variable that is judged, and judged in every one that is written", () => {
+    expect([...TIER_VARIABLES].sort()).toEqual([...WRITTEN].sort());
+  });
+});
+
+describe("client-base-url", () => {
+  it("refuses /v1 that an operator wrote, and says what would be called", () => {
+    const environment = { ANTHROPIC_BASE_URL: "http://127.0.0.1:8787/v1" };
+    expect(said("client-base-url", ours({ claudeCode: { environment } }))).toEqual([
+      "refused: claude-code on dgx has the base URL `http://127.0.0.1:8787/v1`, which has the path `/v1`. It adds /v1/messages itself, so it would call `/v1/v1/messages`, and the 404 looks like a fault of the model. Take the path away.",
+    ]);
+  });
+
+  it.each(["http://x:1/v1", "http://x:1/v1/", "http://x:1/api"])("refuses %s in a container", (url) => {
+    expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toHaveLength(1);
+  });
+
+  it("refuses what is no URL", () => {
+    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain("which is no URL");
+  });
+
+  it.each(["http://x:1", "http://x:1/"])("accepts %s", (url) => {
+    expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toEqual([]);
+  });
+
+  it("leaves clients of other styles alone: they need the /v1", () => {
+    expect(said("client-base-url", [client({})])).toEqual([]);
+  });
+});
+
+describe("client-tiers", () => {
+  it.each(TIER_VARIABLES)("refuses %s when it is empty or missing", (variable) => {
+    const emptied = ours({ claudeCode: { environment: { [variable]: "" } } });
+    expect(said("client-tiers", emptied)).toEqual([
+      expect.stringContaining(`claude-code on dgx pins no model in ${variable}.`),
+    ]);
+    const { [variable]: _left, ...others } = tiers;
+    expect(said("client-tiers", [client({ tiers: others })])).toHaveLength(1);
+    const without = pinned.filter((entry) => !entry.startsWith(`${variable}=`));
+    expect(said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...without)])).toHaveLength(1);
+  });
+
+  it("refuses a name that is not served, and names those that are", () => {
+    expect(said("client-tiers", ours({ codex: { model: "modle" } }))).toEqual([
+      "refused: codex on dgx asks for `modle` (model), which is not served. Served: model, org/model.",
+    ]);
+  });
+
+  it("accepts an alias, and through the bridge the names of tiers", () => {
+    expect(said("client-tiers", ours({ codex: { model: "org/model" } }))).toEqual([]);
+    const environment = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-9" };
+    expect(said("client-tiers", ours({ claudeCode: { environment } }))).toEqual([]);
+    expect(said("client-tiers", ours({ claudeCode: { via: "native", environment } }))).toHaveLength(1);
+  });
+
+  it("accepts a container that pins all", () => {
+    expect(said("client-tiers", [inContainer("ANTHROPIC_BASE_URL=http://x:1", ...pinned)])).toEqual([]);
+  });
+});
+
+describe("client-server", () => {
+  it("refuses a coding client at the simple server", () => {
+    expect(said("client-server", [client({ serverKind: "simple-server" })])).toEqual([
+      expect.stringContaining("agent on dgx is a coding client and would use the simple server"),
+    ]);
+    expect(said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")])).toHaveLength(1);
+  });
+
+  it("accepts one that is no coding client, and a coding client elsewhere", () => {
+    expect(said("client-server", [client({ serverKind: "simple-server", coding: false })])).toEqual([]);
+    expect(said("client-server", [client({})])).toEqual([]);
+  });
+});
+
+describe("bridge-prefix", () => {
+  const yaml = (model: string) =>
+    `model_list:\n  - model_name: m\n    litellm_params: {model: ${model}, api_base: http://x:8001/v1}\n`;
+  const litellm = `ghcr.io/berriai/litellm:v1.103.0@${DIGEST}`;
+
+  it.each([
+    [
+      "a file uploaded into a container",
+      { image, uploads: [{ file: "/c.yaml", content: yaml("openai/m") }] },
+    ],
+    ["the arguments of the bridge", { image: litellm, command: ["--model", "openai/m"] }],
+    ["one word of them", { image: litellm, command: ["--model=openai/m"] }],
+  ])("refuses it in %s", (_, props) => {
+    expect(said("bridge-prefix", [container("mine", props)])).toEqual([
+      expect.stringMatching(
+        /^refused: mine sends `.*` to `openai\/m`\. .*Write `hosted_vllm\/<served name>`/,
+      ),
+    ]);
+  });
+
+  it("refuses it in a command that writes the file", () => {
+    const command = (stdin: string) =>
+      declared("command:local:Command", "write", { create: "cat > f", stdin });
+    expect(said("bridge-prefix", [command(yaml("openai/m"))])).toHaveLength(1);
+    expect(said("bridge-prefix", [command(`cat <<X\n${yaml('"openai/m"')}X\n`)])).toHaveLength(1);
+    expect(said("bridge-prefix", [command(yaml("hosted_vllm/openai"))])).toEqual([]);
+    expect(said("bridge-prefix", [command(`# model: openai/m\n${yaml("hosted_vllm/m")}`)])).toEqual([]);
+  });
+
+  it("refuses it in what a machine says of its bridge", () => {
+    const machine = declared(TYPE.machine, "dgx", { bridge: { models: [{ name: "m", model: "openai/m" }] } });
+    expect(said("bridge-prefix", [machine])).toHaveLength(1);
+  });
+
+  it("accepts other programs that use the prefix for themselves", () => {
+    expect(said("bridge-prefix", [container("x", { image, command: ["--model", "openai/m"] })])).toEqual([]);
+  });
+});
