@@ -19,8 +19,7 @@ export class Client extends ComponentResource {
       command: client.command,
     };
     super("local-serving:index:Client", name, facts, opts);
-    for (const file of client.files)
-      new HostFile(`${client.resource}-${file.role}`, { file }, { parent: this });
+    for (const file of client.files) new HostFile(`${machine}-${file.role}`, { file }, { parent: this });
     this.registerOutputs(facts);
   }
 }

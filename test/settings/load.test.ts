@@ -43,6 +43,7 @@ describe("the default stack file", () => {
   it("declares instance A beside instance B with the specification's values", () => {
     expect(dgx?.totalGiB).toBe(121.63);
     expect(dgx?.instanceA).toEqual({
+      listen: "0.0.0.0",
       port: 8000,
       gpuMemoryUtilization: 0.45,
       maxModelLen: 131072,

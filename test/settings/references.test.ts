@@ -1,0 +1,125 @@
+import { describe, expect, it } from "vitest";
+import { parseEngineConfig } from "../../components/settings/load";
+import { FaultyInput } from "../../faults/fault";
+import { serverInput } from "../fixtures/machine";
+import { BRIDGE, CHAT_UI } from "../fixtures/services";
+
+/** Faults of a machine, as `path: message` below the machine. */
+function faultsOf(machine: Record<string, unknown>): string[] {
+  const dgx = {
+    totalGiB: 121.63,
+    instanceA: { gpuMemoryUtilization: 0.4 },
+    inferenceServers: { b: serverInput() },
+    ...machine,
+  };
+  try {
+    parseEngineConfig({ "local-serving:machines": JSON.stringify({ dgx }) });
+  } catch (error) {
+    if (error instanceof FaultyInput)
+      return error.faults.map((fault) => `${fault.path.replace("machines.dgx.", "")}: ${fault.message}`);
+    throw error;
+  }
+  return [];
+}
+
+describe("what a service or a client says of its server", () => {
+  it.each<[string, Record<string, unknown>, string]>([
+    [
+      "a client of a server that is not there",
+      { clients: { codex: { server: "c" } } },
+      "clients.codex.server: No server `c` on this machine. Known: b, instance-a.",
+    ],
+    [
+      "a client where no server is declared",
+      { inferenceServers: {}, clients: { codex: {} } },
+      "clients.codex.server: Say which server it uses: none is declared.",
+    ],
+    [
+      "a client that may mean two servers",
+      { inferenceServers: { b: serverInput(), c: serverInput({ port: 8002 }) }, clients: { codex: {} } },
+      "clients.codex.server: Say which server it uses: there are b, c.",
+    ],
+    [
+      "a client of instance A where nothing says what that serves",
+      { clients: { codex: { server: "instance-a" } } },
+      "clients.codex.server: Say what instance A serves: `instanceA.servedModelName`.",
+    ],
+    [
+      "a client of an instance A that does not exist",
+      { instanceA: "none", clients: { codex: { server: "instance-a" } } },
+      "clients.codex.server: There is no instance A on this machine (`instanceA: none`).",
+    ],
+    [
+      "a client through a bridge that is not there",
+      { clients: { claudeCode: {} } },
+      "clients.claudeCode.via: There is no `bridge` on this machine. Declare one, or write `via: native`.",
+    ],
+    [
+      "a client through a bridge that has another server behind it",
+      {
+        instanceA: { gpuMemoryUtilization: 0.4, servedModelName: "old" },
+        bridge: { ...BRIDGE, servers: ["instance-a"] },
+        clients: { claudeCode: {} },
+      },
+      "clients.claudeCode.via: `b` is not behind the bridge: add it to `bridge.servers`.",
+    ],
+    [
+      "a bridge with nothing behind it",
+      { inferenceServers: {}, bridge: BRIDGE },
+      "bridge.servers: Nothing to bridge: no inference server is declared.",
+    ],
+    [
+      "a bridge of a server that is not there",
+      { bridge: { ...BRIDGE, servers: ["b", "c"] } },
+      "bridge.servers.1: No server `c` on this machine. Known: b, instance-a.",
+    ],
+    [
+      "a bridge on the network without a key",
+      { bridge: { ...BRIDGE, listen: "0.0.0.0" } },
+      "bridge.keyVariable: The bridge is published on 0.0.0.0, where a placeholder is no key. Name the variable of your shell that holds one, or publish it on 127.0.0.1.",
+    ],
+    [
+      "a chat UI connected to a server that is not there",
+      { chatUi: { ...CHAT_UI, connections: ["c"] } },
+      "chatUi.connections.0: No server `c` on this machine. Known: b, instance-a.",
+    ],
+    [
+      "output that leaves no room for a prompt",
+      { clients: { claudeCode: { via: "native", maxOutputTokens: 262144 } } },
+      "clients.claudeCode.maxOutputTokens: The server's window is 262144 tokens, prompt and output together: every request would be refused.",
+    ],
+    [
+      "a server with the name of another",
+      { inferenceServers: { "instance-a": serverInput() } },
+      "inferenceServers.instance-a: `instance-a` is the name of another server: take a different key.",
+    ],
+  ])("refuses %s", (_, machine, fault) => {
+    expect(faultsOf(machine)).toEqual([fault]);
+  });
+
+  it("refuses a key in a settings file", () => {
+    const environment = { ANTHROPIC_AUTH_TOKEN: "sk-real" };
+    const [fault = "", ...more] = faultsOf({ clients: { claudeCode: { via: "native", environment } } });
+    expect(fault).toContain(
+      "clients.claudeCode.environment: A key has no place in a settings file: it comes from the launcher.",
+    );
+    expect(fault).not.toContain("sk-real");
+    expect(more).toEqual([]);
+  });
+
+  it("refuses the value of a key where its name is asked for, without showing it", () => {
+    const [fault = ""] = faultsOf({ bridge: { ...BRIDGE, keyVariable: "sk-abc123" } });
+    expect(fault).toContain("Expected the NAME of an environment variable");
+    expect(fault).not.toContain("sk-abc123");
+  });
+
+  it("accepts a chat UI of instance A, which lists its models itself", () => {
+    expect(faultsOf({ chatUi: { ...CHAT_UI, connections: ["b", "instance-a"] } })).toEqual([]);
+  });
+
+  it("names every fault at once", () => {
+    expect(
+      faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } }),
+    ).toHaveLength(3);
+  });
+});
