@@ -10,7 +10,7 @@ export interface Asked {
 /** One tool call that the server makes when it is offered that tool. */
 export interface ScriptedCall {
   readonly tool: string;
-  readonly arguments: Readonly<Record<string, string>>;
+  readonly arguments: Readonly<Record<string, unknown>>;
 }
 
 export interface ScriptedServer extends StandIn {

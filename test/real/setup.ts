@@ -11,6 +11,16 @@ const PROGRAMS = {
       "claude",
     ]),
   codex: () => fromNpm("@openai/codex", "0.169.0", [".bin", "codex"]),
+  opencode: () => fromNpm("opencode-ai", "1.18.33", [".bin", "opencode"]),
+  pi: () => fromNpm("@earendil-works/pi-coding-agent", "0.87.1", [".bin", "pi"]),
+  qwenCode: () => fromNpm("@qwen-code/qwen-code", "0.24.4", [".bin", "qwen"]),
+  // The last two need Node 22.
+  node: () =>
+    fromNpm(`node-${process.platform}-${process.arch}`, "22.23.3", [
+      `node-${process.platform}-${process.arch}`,
+      "bin",
+      "node",
+    ]),
 } as const;
 
 declare module "vitest" {
@@ -26,5 +36,9 @@ export default async function setup(project: TestProject): Promise<void> {
     openWebUi: await PROGRAMS.openWebUi(),
     claude: await PROGRAMS.claude(),
     codex: await PROGRAMS.codex(),
+    opencode: await PROGRAMS.opencode(),
+    pi: await PROGRAMS.pi(),
+    qwenCode: await PROGRAMS.qwenCode(),
+    node: await PROGRAMS.node(),
   });
 }
