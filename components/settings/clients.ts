@@ -40,7 +40,7 @@ const claudeCode = z
     ...reach("bridge"),
     maxOutputTokens: maxOutputTokens(MESSAGES_OUTPUT_TOKENS),
     environment: z
-      .record(variableName(), z.string())
+      .record(variableName(), z.string().describe("Value of the variable, as text."))
       .refine(
         (variables) => KEY_VARIABLES.every((name) => variables[name] === undefined),
         "A key has no place in a settings file: it comes from the launcher",
@@ -66,7 +66,7 @@ const codex = z
       .default("local-serving")
       .describe("Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`)."),
   })
-  .describe("Codex CLI.");
+  .describe("Codex CLI, a Responses-style coding agent.");
 
 const clientEnv = z
   .strictObject(reach("native"))
@@ -102,9 +102,9 @@ export const clients = z
     claudeCode: claudeCode.optional(),
     codex: codex.optional(),
     clientEnv: clientEnv.optional(),
-    opencode: agent("opencode.").optional(),
-    pi: agent("The pi coding agent.").optional(),
-    qwenCode: agent("Qwen Code.").optional(),
+    opencode: agent("The coding agent opencode.").optional(),
+    pi: agent("The coding agent pi.").optional(),
+    qwenCode: agent("The coding agent Qwen Code.").optional(),
   })
   .prefault({})
   .describe("Client programs that are given a configuration and a launcher.");

@@ -50,6 +50,8 @@ describe("serving plan", () => {
               ports: [{ ip: "127.0.0.1", host: 8001, container: 8001 }],
               secretEnv: [],
             },
+            { role: "bridge", gpus: null, ports: [{ ip: "127.0.0.1", host: 8787, container: 8787 }] },
+            { role: "chat-ui", gpus: null, ports: [{ ip: "127.0.0.1", host: 8080, container: 8080 }] },
           ],
           files: expect.any(Array),
           ledger: { totalGiB: 121.63, aggregateUtilization: 0.9, lines: expect.any(Array) },
@@ -86,7 +88,7 @@ describe("serving plan", () => {
       machines: { containers: unknown[] }[];
     };
     expect(code).toBe(1);
-    expect(machines[0]?.containers).toHaveLength(1);
+    expect(machines[0]?.containers).toHaveLength(3);
     const refused = policies.filter((each) => each.verdict === "refused");
     expect([...new Set(refused.map((each) => each.name))].join(", ")).toBe(rule);
     expect(refused.map((each) => each.message).join("\n")).toContain(words);
