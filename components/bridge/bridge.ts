@@ -1,7 +1,7 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
-import { secretFromShell } from "../host/secretFromShell";
+import { secretFileArgs } from "../host/secretFile";
 import type { BridgePlan } from "../plan/types";
 
 export interface BridgeArgs {
@@ -18,14 +18,12 @@ export class Bridge extends ComponentResource {
     const facts = { machine, container: bridge.container.name, servers: bridge.servers };
     super("local-serving:index:Bridge", name, facts, opts);
     const config = new HostFile(`${name}-config`, { file: bridge.config }, { parent: this });
-    const key = bridge.key === null ? undefined : secretFromShell(bridge.key.variable, "the bridge's key");
-    const keyFile =
-      bridge.key === null || key === undefined
-        ? []
-        : [new HostFile(`${name}-key`, { file: bridge.key.file, secretText: key }, { parent: this })];
+    const key = bridge.key === null ? undefined : secretFileArgs(bridge.key);
+    const keyFile = key === undefined ? [] : [new HostFile(`${name}-key`, key, { parent: this })];
     new ContainerService(
       name,
-      { container: bridge.container, ...(key === undefined ? {} : { replaceWith: key }) },
+      // LiteLLM reads its key once: another key is another container.
+      { container: bridge.container, ...(key === undefined ? {} : { replaceWith: key.secretText }) },
       { parent: this, dependsOn: [network, config, ...keyFile] },
     );
     this.registerOutputs(facts);

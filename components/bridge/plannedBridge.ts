@@ -1,7 +1,7 @@
 import { contentHash } from "../host/contentHash";
 import { CONFIG_LABEL, MACHINE_LABEL } from "../host/labels";
 import { type Evidence, onMachine } from "../plan/evidence";
-import type { BridgePlan, LedgerLine, PlannedContainer, PlannedFile } from "../plan/types";
+import type { BridgePlan, LedgerLine, PlannedContainer, PlannedFile, SecretFile } from "../plan/types";
 import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
@@ -9,7 +9,6 @@ import { bridgeConfig, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 
 const CONFIG_INSIDE = "/etc/litellm/config.yaml";
 const KEY_INSIDE = "/run/secrets/bridge-key";
-const FOLDER = "~/.local-serving/bridge";
 
 /** LiteLLM 1.109.1 took 350 MiB, 417 MiB at its peak, with one worker (measured on x64). */
 const MEMORY_GIB = 0.42;
@@ -26,19 +25,16 @@ export function plannedBridge(
   evidence: Evidence,
 ): BridgePlan {
   const name = `litellm-${settings.port}`;
-  const folder = `${onMachine(FOLDER, evidence)}/${machineName}`;
+  const folder = `${onMachine(machine.stateDirectory, evidence)}/${machineName}`;
   const config: PlannedFile = {
     role: "bridge-config",
-    path: `${folder}/config.yaml`,
+    path: `${folder}/bridge/config.yaml`,
     mode: "0644",
     text: bridgeConfig(machineName, settings, servers),
   };
-  const key =
-    settings.keyVariable === undefined
-      ? null
-      : { variable: settings.keyVariable, file: keyFile(settings.keyVariable, folder) };
+  const key = settings.keyVariable === undefined ? null : keyFile(settings.keyVariable, folder);
   return {
-    container: container(machineName, machine, settings, name, config, key?.file),
+    container: container(machineName, machine, settings, name, config, key),
     config,
     key,
     address: settings.listen ?? machine.listen,
@@ -60,8 +56,8 @@ export function bridgeMemory(settings: BridgeSettings): LedgerLine {
     : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
 }
 
-function keyFile(variable: string, folder: string): PlannedFile {
-  return { role: "bridge-key", path: `${folder}/key`, mode: "0600", text: `<value of ${variable}>\n` };
+function keyFile(variable: string, folder: string): SecretFile {
+  return { role: "bridge-key", path: `${folder}/secrets/bridge-key`, mode: "0600", variable };
 }
 
 function container(
@@ -70,10 +66,10 @@ function container(
   settings: BridgeSettings,
   name: string,
   config: PlannedFile,
-  key: PlannedFile | undefined,
+  key: SecretFile | null,
 ): PlannedContainer {
   const { port } = settings;
-  const mounted = (file: PlannedFile, target: string) =>
+  const mounted = (file: { readonly path: string }, target: string) =>
     ({ type: "bind", source: file.path, target, readOnly: true }) as const;
   return {
     role: "bridge",
@@ -81,12 +77,12 @@ function container(
     name,
     image: settings.image,
     command: ["--config", CONFIG_INSIDE, "--host", "0.0.0.0", "--port", String(port), "--num_workers", "1"],
-    entrypoint: key === undefined ? null : ["/bin/sh", "-c", WITH_KEY, "litellm"],
+    entrypoint: key === null ? null : ["/bin/sh", "-c", WITH_KEY, "litellm"],
     // The price list comes with the program: without this it is fetched from the network at each start.
     env: { LITELLM_LOCAL_MODEL_COST_MAP: "True" },
-    secretEnv: settings.keyVariable === undefined ? [] : [settings.keyVariable],
+    secretEnv: key === null ? [] : [key.variable],
     ports: [{ ip: settings.listen ?? machine.listen, host: port, container: port }],
-    mounts: [mounted(config, CONFIG_INSIDE), ...(key === undefined ? [] : [mounted(key, KEY_INSIDE)])],
+    mounts: [mounted(config, CONFIG_INSIDE), ...(key === null ? [] : [mounted(key, KEY_INSIDE)])],
     gpus: null,
     ipc: "private",
     network: machine.network,

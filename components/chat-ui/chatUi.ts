@@ -16,12 +16,22 @@ export class ChatUi extends ComponentResource {
   constructor(name: string, { machine, chatUi, network }: ChatUiArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, container: chatUi.container.name, servers: chatUi.servers };
     super("local-serving:index:ChatUi", name, facts, opts);
-    const data = new Volume(
-      `${name}-data`,
-      { name: chatUi.dataVolume, driver: "local" },
-      { parent: this, retainOnDelete: true },
+    const volumes = [
+      { part: "data", volume: chatUi.dataVolume },
+      ...(chatUi.modelsVolume === null ? [] : [{ part: "models", volume: chatUi.modelsVolume }]),
+    ].map(
+      ({ part, volume }) =>
+        new Volume(
+          `${name}-${part}`,
+          { name: volume, driver: "local" },
+          { parent: this, retainOnDelete: true },
+        ),
     );
-    new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn: [network, data] });
+    new ContainerService(
+      name,
+      { container: chatUi.container },
+      { parent: this, dependsOn: [network, ...volumes] },
+    );
     this.registerOutputs(facts);
   }
 }

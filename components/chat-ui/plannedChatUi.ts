@@ -7,21 +7,28 @@ import { connections } from "./connections";
 
 const PORT_INSIDE = 8080;
 const DATA_INSIDE = "/app/backend/data";
+const MODELS_INSIDE = "/root/.ollama";
 
 /** Open WebUI 0.12.4 took 1.19 GiB (measured on x64, without the embedding model). */
 const MEMORY_GIB = 1.2;
 
-/** The chat UI of one machine: its container and the volume that keeps its data. */
+/**
+ * The chat UI of one machine: its container and the volumes that keep its data. With Ollama inside, that needs the GPU, and
+ * its models are in a volume that no other server sees.
+ */
 export function plannedChatUi(
   machineName: string,
   machine: MachineSettings,
   settings: ChatUiSettings,
   servers: readonly Upstream[],
+  withOllama: boolean,
 ): ChatUiPlan {
   const dataVolume = `${machine.network}-chat-ui-data`;
   const address = settings.listen ?? machine.listen;
+  const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
   return {
     dataVolume,
+    modelsVolume,
     address,
     port: settings.port,
     servers: servers.map((server) => server.key),
@@ -32,11 +39,16 @@ export function plannedChatUi(
       image: settings.image,
       command: [],
       entrypoint: null,
-      env: sorted({ ...BEHAVIOUR, ...connections(servers) }),
+      env: sorted({ ...BEHAVIOUR, ...connections(servers), ...(withOllama ? OLLAMA_INSIDE : {}) }),
       secretEnv: [],
       ports: [{ ip: address, host: settings.port, container: PORT_INSIDE }],
-      mounts: [{ type: "volume", source: dataVolume, target: DATA_INSIDE, readOnly: false }],
-      gpus: null,
+      mounts: [
+        { type: "volume", source: dataVolume, target: DATA_INSIDE, readOnly: false },
+        ...(modelsVolume === null
+          ? []
+          : [{ type: "volume", source: modelsVolume, target: MODELS_INSIDE, readOnly: false } as const]),
+      ],
+      gpus: withOllama ? "all" : null,
       ipc: "private",
       network: machine.network,
       hosts: [`${HOST_FROM_CONTAINER}:host-gateway`],
@@ -77,6 +89,16 @@ const BEHAVIOUR: Readonly<Record<string, string>> = {
   OFFLINE_MODE: "True",
   // Made at the first start and kept with the data: a new key would log everyone out.
   WEBUI_SECRET_KEY_FILE: `${DATA_INSIDE}/.webui_secret_key`,
+};
+
+/** An Ollama in the same container, held as short as one on the host. */
+const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
+  ENABLE_OLLAMA_API: "True",
+  OLLAMA_BASE_URLS: "http://127.0.0.1:11434",
+  OLLAMA_CONTEXT_LENGTH: "32768",
+  OLLAMA_KEEP_ALIVE: "5m",
+  OLLAMA_MAX_LOADED_MODELS: "1",
+  OLLAMA_NO_CLOUD: "1",
 };
 
 function sorted(variables: Record<string, string>): Record<string, string> {

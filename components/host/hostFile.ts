@@ -1,15 +1,63 @@
-import { ComponentResource, type ComponentResourceOptions, type Output } from "@pulumi/pulumi";
+import { local } from "@pulumi/command";
+import { all, ComponentResource, type ComponentResourceOptions, type Output, secret } from "@pulumi/pulumi";
 import type { PlannedFile } from "../plan/types";
+import {
+  HOST_FILE_SCRIPT,
+  hostFileCommand,
+  hostFileRequest,
+  SCRIPT_VARIABLE,
+  sha256,
+} from "./hostFileRequest";
 
 export interface HostFileArgs {
+  /** What is written: role, path, mode and text. */
   readonly file: PlannedFile;
+  /** Content that must be seen nowhere; it takes the place of `file.text`. */
   readonly secretText?: Output<string>;
+  /** `user:group` of the file. Default: whoever writes it. */
+  readonly owner?: string;
+  /** Words before the command that writes, such as `sudo -n`. Default: none. */
+  readonly elevate?: readonly string[];
 }
 
-/** One file on the machine. */
+/**
+ * One file on the machine: the only writer there. What it replaces is put back when it is destroyed, with content, mode
+ * and owner; folders that it made go when they are empty.
+ *
+ * Everything travels in stdin, so a preview shows a changed text line by line. There are no triggers: a replacement
+ * creates first and then deletes, and that would undo what was just written.
+ */
 export class HostFile extends ComponentResource {
   constructor(name: string, args: HostFileArgs, opts?: ComponentResourceOptions) {
-    super("local-serving:index:HostFile", name, {}, opts);
-    this.registerOutputs({ path: args.file.path });
+    const { file, owner, elevate = [] } = args;
+    const { role, path, mode } = file;
+    const facts = {
+      role,
+      path,
+      mode,
+      ...(args.secretText === undefined ? { sha256: sha256(file.text) } : { secret: true }),
+    };
+    super("local-serving:index:HostFile", name, facts, opts);
+    const content = args.secretText === undefined ? file.text : secret(args.secretText);
+    new local.Command(
+      name,
+      {
+        create: hostFileCommand("write", elevate),
+        delete: hostFileCommand("restore", elevate),
+        // The holder is the resource's own name in the state: one that was renamed finds the new one holding the file.
+        stdin: all([this.urn, content]).apply(([holder, text]) =>
+          hostFileRequest({ path, mode, holder, content: text, ...(owner === undefined ? {} : { owner }) }),
+        ),
+        environment: { [SCRIPT_VARIABLE]: HOST_FILE_SCRIPT, HOST_FILE_PATH: path },
+        addPreviousOutputInEnv: false,
+      },
+      {
+        parent: this,
+        // Another path is another file: the old one is restored before the new one is written.
+        replaceOnChanges: ["environment.HOST_FILE_PATH"],
+        deleteBeforeReplace: true,
+      },
+    );
+    this.registerOutputs(facts);
   }
 }

@@ -6,7 +6,10 @@ import type { HostFileArgs } from "./hostFile";
  * The arguments of a host file that holds the value of a variable of the operator's shell. The preflight has refused an
  * update without the variable; a preview without it says so, and shows the content as changed.
  */
-export function secretFileArgs(file: SecretFile, env: NodeJS.ProcessEnv = process.env): HostFileArgs {
+export function secretFileArgs(
+  file: SecretFile,
+  env: NodeJS.ProcessEnv = process.env,
+): HostFileArgs & { readonly secretText: Output<string> } {
   const { role, path, mode } = file;
   const value = env[file.variable] ?? "";
   if (value === "")

@@ -1,8 +1,9 @@
 import { Network, Provider } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
 import { Client } from "../clients/client";
+import { HostFile } from "../host/hostFile";
 import { HostInstance } from "../host/hostInstance";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { MachinePlan } from "../plan/types";
@@ -45,20 +46,18 @@ export class Machine extends ComponentResource {
       );
     }
     const within = { parent: this, providers: { docker: provider } };
-    if (machine.bridge !== null)
-      new Bridge(
-        machine.bridge.container.resource,
-        { machine: name, bridge: machine.bridge, network },
-        within,
-      );
-    if (machine.chatUi !== null)
-      new ChatUi(
-        machine.chatUi.container.resource,
-        { machine: name, chatUi: machine.chatUi, network },
-        within,
-      );
-    for (const client of machine.clients)
-      new Client(client.resource, { machine: name, client }, { parent: this });
+    const { bridge, chatUi, clients } = machine;
+    if (bridge !== null)
+      things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
+    if (chatUi !== null)
+      things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
+    for (const client of clients)
+      things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
+    // The last to be written, and so the first to go: where it lies, everything in it was applied.
+    const applied = machine.files.find((file) => file.role === "applied-plan");
+    if (applied !== undefined) {
+      new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
+    }
     this.registerOutputs(facts);
   }
 }

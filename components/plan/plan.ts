@@ -33,11 +33,15 @@ function machinePlan(
   machine: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
-  const modelCache = onMachine(machine.modelCache, evidence);
+  const directories = {
+    modelCache: onMachine(machine.modelCache, evidence),
+    state: onMachine(machine.stateDirectory, evidence),
+  };
   const inferenceServers = Object.entries(machine.inferenceServers).map(([key, server]) =>
-    plannedServer(name, machine, key, server, modelCache),
+    plannedServer(name, machine, key, server, directories),
   );
-  const around = services(name, machine, evidence, inferenceServers);
+  const simple = plannedSimpleServer(machine);
+  const around = services(name, machine, evidence, inferenceServers, simple.simpleServer);
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
   const memory = ledger(machine.totalGiB, memoryShares(machine, servers), [
     ...around.memory,
@@ -54,13 +58,23 @@ function machinePlan(
     chatUi: around.chatUi,
     clients: around.clients,
     containers: [...servers.map((server) => server.container), ...around.containers],
-    files: around.files,
+    files: [...simple.files, ...around.files],
+    secretFiles: [...servers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
+    simpleServer: simple.simpleServer,
+    elevate: machine.elevate,
     ledger: memory,
     kv: Object.fromEntries(servers.map((server) => [server.container.name, null])),
-    endpoints: [...hostEndpoints(machine), ...servers.flatMap(serverEndpoints), ...around.endpoints],
-    commands: [],
+    endpoints: [
+      ...hostEndpoints(machine),
+      ...servers.flatMap(serverEndpoints),
+      ...simple.endpoints,
+      ...around.endpoints,
+    ],
+    commands: [...simple.commands],
   };
-  return { machine: planned, warnings: [...machineWarnings(name, machine, memory), ...around.warnings] };
+  const files = [...planned.files, appliedPlan(planned, directories.state)];
+  const warnings = [...machineWarnings(name, machine, memory), ...around.warnings];
+  return { machine: { ...planned, files }, warnings };
 }
 
 function withClients(server: InferenceServerPlan, clients: readonly ClientPlan[]): InferenceServerPlan {

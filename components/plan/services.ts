@@ -1,7 +1,6 @@
 import { bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
 import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
 import { plannedClients } from "../clients/plannedClients";
-import { SIMPLE_SERVER } from "../settings/fields";
 import type { MachineSettings } from "../settings/machine";
 import type { Evidence } from "./evidence";
 import { serviceWarnings } from "./serviceWarnings";
@@ -14,9 +13,11 @@ import type {
   LedgerLine,
   PlannedContainer,
   PlannedFile,
+  SecretFile,
+  SimpleServerPlan,
   Warning,
 } from "./types";
-import { originOf, type SimpleServerFacts, type Upstream, upstreams } from "./upstreams";
+import { isLoopback, originOf, type Upstream, upstreams } from "./upstreams";
 
 /** What stands around the servers of one machine: the bridge, the chat UI and the clients. */
 export interface Services {
@@ -25,6 +26,7 @@ export interface Services {
   readonly clients: readonly ClientPlan[];
   readonly containers: readonly PlannedContainer[];
   readonly files: readonly PlannedFile[];
+  readonly secretFiles: readonly SecretFile[];
   readonly endpoints: readonly Endpoint[];
   readonly memory: readonly LedgerLine[];
   readonly warnings: readonly Warning[];
@@ -36,7 +38,7 @@ export function services(
   machine: MachineSettings,
   evidence: Evidence,
   servers: readonly InferenceServerPlan[],
-  simpleServer?: SimpleServerFacts,
+  simpleServer: SimpleServerPlan,
 ): Services {
   const known = upstreams(machine, servers, simpleServer);
   const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
@@ -51,7 +53,8 @@ export function services(
           name,
           machine,
           machine.chatUi,
-          pick(known, machine.chatUi.connections ?? [...ours, SIMPLE_SERVER]),
+          pick(known, machine.chatUi.connections ?? [...ours, ...reachable(known)]),
+          simpleServer.mode === "integrated",
         );
   const clients = plannedClients(name, machine.clients, known, bridge, evidence);
   return {
@@ -59,10 +62,8 @@ export function services(
     chatUi,
     clients,
     containers: [bridge, chatUi].flatMap((each) => (each === null ? [] : [each.container])),
-    files: [
-      ...(bridge === null ? [] : [bridge.config, ...(bridge.key === null ? [] : [bridge.key.file])]),
-      ...clients.flatMap((client) => client.files),
-    ],
+    files: [...(bridge === null ? [] : [bridge.config]), ...clients.flatMap((client) => client.files)],
+    secretFiles: bridge === null || bridge.key === null ? [] : [bridge.key],
     endpoints: [
       ...(bridge === null
         ? []
@@ -77,6 +78,12 @@ export function services(
     ],
     warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients }),
   };
+}
+
+/** The simple server, where a container can reach it. */
+function reachable(known: readonly Upstream[]): string[] {
+  const simple = known.filter((each) => each.kind === "simple-server" && !isLoopback(each.address));
+  return simple.map((each) => each.key);
 }
 
 /** The servers of these names, in the order of the names. */

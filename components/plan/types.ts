@@ -61,7 +61,7 @@ export interface BridgePlan {
   readonly container: PlannedContainer;
   readonly config: PlannedFile;
   /** Where its key comes from; `null` where it is a placeholder. */
-  readonly key: { readonly variable: string; readonly file: PlannedFile } | null;
+  readonly key: SecretFile | null;
   /** Address and port that it is published on. */
   readonly address: string;
   readonly port: number;
@@ -74,8 +74,10 @@ export interface BridgePlan {
 /** The browser chat UI: its container and the volume that keeps its data. */
 export interface ChatUiPlan {
   readonly container: PlannedContainer;
-  /** Kept when the stack goes. */
+  /** Accounts and chats; kept when the stack goes. */
   readonly dataVolume: string;
+  /** Models of an Ollama in the same container, `null` without one; kept as well. */
+  readonly modelsVolume: string | null;
   /** Address and port that it is published on. */
   readonly address: string;
   readonly port: number;

@@ -1,7 +1,7 @@
 import { servedNames } from "../inference-server/launchArguments";
 import { INSTANCE_A, SIMPLE_SERVER } from "../settings/fields";
 import type { MachineSettings } from "../settings/machine";
-import type { InferenceServerPlan } from "./types";
+import type { InferenceServerPlan, SimpleServerPlan } from "./types";
 
 /** Name by which a container reaches the machine that it runs on. */
 export const HOST_FROM_CONTAINER = "host.docker.internal";
@@ -24,18 +24,11 @@ export interface Upstream {
   readonly container: string | undefined;
 }
 
-/** What must be known of the simple server to connect to it. */
-export interface SimpleServerFacts {
-  readonly listen: string;
-  readonly port: number;
-  readonly models: readonly string[];
-}
-
 /** Every server on one machine that a service or a client may use, ours first. */
 export function upstreams(
   machine: MachineSettings,
   servers: readonly InferenceServerPlan[],
-  simpleServer?: SimpleServerFacts,
+  simpleServer: SimpleServerPlan,
 ): Upstream[] {
   const { instanceA } = machine;
   return [
@@ -54,7 +47,7 @@ export function upstreams(
             container: undefined,
           },
         ]),
-    ...(simpleServer === undefined
+    ...(simpleServer.mode !== "host"
       ? []
       : [
           {

@@ -14,7 +14,7 @@ export const chatUi = z
       .array(serverReference())
       .optional()
       .describe(
-        "Servers whose models the chat UI offers. Default: every entry of `inferenceServers`, and the simple server where one is declared.",
+        "Servers whose models the chat UI offers. Default: every entry of `inferenceServers`, and the simple server where it listens beyond loopback.",
       ),
     memoryGiB: gibibytes()
       .optional()

@@ -89,7 +89,7 @@ export const clients = z
       )
       .meta({ examples: ["dgx.local"] }),
     folder: hostPath()
-      .default("~/.local-serving/clients")
+      .default("~/.local/share/local-serving/clients")
       .describe("Folder on the machine for the clients' files. They are ours: yours are not touched."),
     launcherFolder: hostPath()
       .default("~/.local/bin")

@@ -48,6 +48,18 @@ export const machine = z
     bridge: bridge.optional(),
     chatUi: chatUi.optional(),
     clients,
+    simpleServer,
+    elevate: z
+      .union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])
+      .default("none")
+      .describe(
+        "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
+      ),
+    stateDirectory: hostPath()
+      .default("~/.local/share/local-serving")
+      .describe(
+        "Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`.",
+      ),
   })
   .describe("One machine with unified memory and everything that runs on it.");
 

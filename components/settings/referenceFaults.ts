@@ -26,8 +26,21 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
         fault(path, "missing_key", "Say what instance A serves: `instanceA.servedModelName`.");
       return;
     }
-    if (name === SIMPLE_SERVER && "simpleServer" in machine && machine.simpleServer !== undefined) return;
-    const known = [...servers, ...(machine.instanceA === "none" ? [] : [INSTANCE_A])];
+    const { simpleServer } = machine;
+    if (name === SIMPLE_SERVER && simpleServer.mode === "host") {
+      if (needsModel && simpleServer.models.length === 0)
+        fault(
+          path,
+          "missing_key",
+          "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).",
+        );
+      return;
+    }
+    const known = [
+      ...servers,
+      ...(machine.instanceA === "none" ? [] : [INSTANCE_A]),
+      ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
+    ];
     fault(path, "unknown_reference", `No server \`${name}\` on this machine. Known: ${known.join(", ")}.`);
   };
 
@@ -44,6 +57,12 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);
+  if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)
+    fault(
+      ["chatUi"],
+      "missing_key",
+      "The simple server is to run inside the chat UI's container (`mode: integrated`): declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+    );
 
   for (const client of CLIENTS) {
     const settings = machine.clients[client];

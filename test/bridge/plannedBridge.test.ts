@@ -33,13 +33,13 @@ describe("the bridge's container", () => {
     expect(container.mounts).toEqual([
       {
         type: "bind",
-        source: "/home/me/.local-serving/bridge/dgx/config.yaml",
+        source: "/home/me/.local/share/local-serving/dgx/bridge/config.yaml",
         target: "/etc/litellm/config.yaml",
         readOnly: true,
       },
     ]);
     expect(fileOf(planned(), "bridge-config")).toMatchObject({
-      path: "/home/me/.local-serving/bridge/dgx/config.yaml",
+      path: "/home/me/.local/share/local-serving/dgx/bridge/config.yaml",
       mode: "0644",
     });
   });
@@ -67,16 +67,18 @@ describe("a bridge on the network", () => {
   const container = machine.bridge?.container;
 
   it("takes its key from a file of mode 0600, named by its variable", () => {
-    expect(fileOf(machine, "bridge-key")).toEqual({
-      role: "bridge-key",
-      path: "/home/me/.local-serving/bridge/dgx/key",
-      mode: "0600",
-      text: "<value of BRIDGE_KEY>\n",
-    });
+    expect(machine.secretFiles).toEqual([
+      {
+        role: "bridge-key",
+        path: "/home/me/.local/share/local-serving/dgx/secrets/bridge-key",
+        mode: "0600",
+        variable: "BRIDGE_KEY",
+      },
+    ]);
     expect(container?.secretEnv).toEqual(["BRIDGE_KEY"]);
     expect(container?.mounts).toContainEqual({
       type: "bind",
-      source: "/home/me/.local-serving/bridge/dgx/key",
+      source: "/home/me/.local/share/local-serving/dgx/secrets/bridge-key",
       target: "/run/secrets/bridge-key",
       readOnly: true,
     });

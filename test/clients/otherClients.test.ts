@@ -140,7 +140,7 @@ describe("opencode's configuration", () => {
 describe("pi's models", () => {
   it("are this text, in a folder of their own", async () => {
     const file = fileOf(planned(), "pi-models");
-    expect(file.path).toBe("/home/me/.local-serving/clients/pi/models.json");
+    expect(file.path).toBe("/home/me/.local/share/local-serving/clients/pi/models.json");
     await expect(file.text).toMatchFileSnapshot("../golden/pi-models.json");
   });
 

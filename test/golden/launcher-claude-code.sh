@@ -85,4 +85,4 @@ check 'the bridge' \
 
 # Both keys would be sent, and this one belongs to somebody else's server.
 unset ANTHROPIC_API_KEY
-exec claude --settings '/home/me/.local-serving/clients/claude-code.settings.json' "$@"
+exec claude --settings '/home/me/.local/share/local-serving/clients/claude-code.settings.json' "$@"

@@ -78,6 +78,6 @@ check 'the inference server' \
   '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
 
 set -a
-. '/home/me/.local-serving/clients/client.env'
+. '/home/me/.local/share/local-serving/clients/client.env'
 set +a
 exec "$@"

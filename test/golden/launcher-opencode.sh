@@ -80,7 +80,7 @@ check 'the inference server' \
   '  docker ps --all --filter name=vllm-model-8001   is it running?' \
   '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
 
-OPENCODE_CONFIG='/home/me/.local-serving/clients/opencode.json'
+OPENCODE_CONFIG='/home/me/.local/share/local-serving/clients/opencode.json'
 OPENCODE_DISABLE_MODELS_FETCH=1
 export OPENCODE_CONFIG OPENCODE_DISABLE_MODELS_FETCH
 exec opencode "$@"

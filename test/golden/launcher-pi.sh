@@ -80,7 +80,7 @@ check 'the inference server' \
   '  docker ps --all --filter name=vllm-model-8001   is it running?' \
   '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
 
-PI_CODING_AGENT_DIR='/home/me/.local-serving/clients/pi'
+PI_CODING_AGENT_DIR='/home/me/.local/share/local-serving/clients/pi'
 PI_OFFLINE=1
 export PI_CODING_AGENT_DIR PI_OFFLINE
 exec pi --model 'local-serving/model' "$@"

@@ -80,6 +80,6 @@ check 'the inference server' \
   '  docker ps --all --filter name=vllm-model-8001   is it running?' \
   '  docker logs --tail 20 vllm-model-8001   what does it say? A first boot compiles for 10 to 15 minutes: let it.'
 
-QWEN_CODE_SYSTEM_SETTINGS_PATH='/home/me/.local-serving/clients/qwen-code.settings.json'
+QWEN_CODE_SYSTEM_SETTINGS_PATH='/home/me/.local/share/local-serving/clients/qwen-code.settings.json'
 export QWEN_CODE_SYSTEM_SETTINGS_PATH
 exec qwen "$@"

@@ -47,13 +47,15 @@ describe("the services of the default stack", () => {
 
   it("write these files and no others", () => {
     expect(machine?.files.map(({ role, path, mode }) => `${mode} ${role} ${path}`)).toEqual([
-      "0644 bridge-config /home/me/.local-serving/bridge/dgx/config.yaml",
-      "0644 claude-code-settings /home/me/.local-serving/clients/claude-code.settings.json",
+      "0644 simple-server-dropin /etc/systemd/system/ollama.service.d/50-local-serving.conf",
+      "0644 bridge-config /home/me/.local/share/local-serving/dgx/bridge/config.yaml",
+      "0644 claude-code-settings /home/me/.local/share/local-serving/clients/claude-code.settings.json",
       "0755 launcher-claude-code /home/me/.local/bin/local-claude",
       "0644 codex-config /home/me/.codex/local-serving.config.toml",
       "0755 launcher-codex /home/me/.local/bin/local-codex",
-      "0644 client-env /home/me/.local-serving/clients/client.env",
+      "0644 client-env /home/me/.local/share/local-serving/clients/client.env",
       "0755 launcher-client-env /home/me/.local/bin/local-env",
+      "0644 applied-plan /home/me/.local/share/local-serving/dgx/applied-plan.json",
     ]);
   });
 
@@ -83,8 +85,11 @@ describe("a single switch", () => {
         JSON.stringify(list.find((each) => name(each) === wanted));
       return [...names].filter((each) => textOf(a, each) !== textOf(b, each));
     };
+    // The applied plan is a copy of all of it.
+    const own = (files: typeof before.files) => files.filter((file) => file.role !== "applied-plan");
     return [
-      ...differing((file) => file.role, before.files, after.files),
+      ...differing((file) => file.role, own(before.files), own(after.files)),
+      ...differing((file) => file.role, before.secretFiles, after.secretFiles),
       ...differing((container) => container.resource, before.containers, after.containers),
     ].sort();
   };

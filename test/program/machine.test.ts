@@ -24,6 +24,13 @@ describe("the program for the default stack", () => {
     expect(recorded.map((each) => `${each.type} ${each.name}`).sort()).toEqual([
       "command:local:Command dgx-applied-plan",
       "command:local:Command dgx-b-model-cache",
+      "command:local:Command dgx-bridge-config",
+      "command:local:Command dgx-claude-code-settings",
+      "command:local:Command dgx-client-env",
+      "command:local:Command dgx-codex-config",
+      "command:local:Command dgx-launcher-claude-code",
+      "command:local:Command dgx-launcher-client-env",
+      "command:local:Command dgx-launcher-codex",
       "docker:index/container:Container dgx-b",
       "docker:index/container:Container dgx-bridge",
       "docker:index/container:Container dgx-chat-ui",
@@ -41,6 +48,7 @@ describe("the program for the default stack", () => {
       "local-serving:index:ContainerService dgx-b",
       "local-serving:index:ContainerService dgx-bridge",
       "local-serving:index:ContainerService dgx-chat-ui",
+      "local-serving:index:HostFile dgx-applied-plan",
       "local-serving:index:HostFile dgx-bridge-config",
       "local-serving:index:HostFile dgx-claude-code-settings",
       "local-serving:index:HostFile dgx-client-env",
@@ -114,7 +122,8 @@ describe("the program for the default stack", () => {
   });
 
   it("makes the model cache and never removes it", () => {
-    expect(inputsOf("command:local:Command", "dgx-b-model-cache")).toEqual([
+    const cache = recorded.filter((each) => each.name === "dgx-b-model-cache");
+    expect(cache.map((each) => each.inputs)).toEqual([
       {
         create: 'mkdir -p -- "$MODEL_CACHE"',
         environment: { MODEL_CACHE: "/home/me/.cache/huggingface" },
