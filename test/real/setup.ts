@@ -3,6 +3,7 @@ import { fromNpm, fromPyPI, type Program } from "./programs";
 
 /** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
 const PROGRAMS = {
+  vllm: () => fromPyPI("vllm==0.30.0", "python"),
   litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm"),
   openWebUi: () => fromPyPI("open-webui==0.11.3", "open-webui"),
   claude: () =>
@@ -32,6 +33,7 @@ declare module "vitest" {
 /** Installs what is not there yet, one after the other; what can't be installed is skipped with the reason. */
 export default async function setup(project: TestProject): Promise<void> {
   project.provide("programs", {
+    vllm: await PROGRAMS.vllm(),
     litellm: await PROGRAMS.litellm(),
     openWebUi: await PROGRAMS.openWebUi(),
     claude: await PROGRAMS.claude(),
