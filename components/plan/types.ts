@@ -221,6 +221,16 @@ export interface Ledger {
   readonly lines: readonly LedgerLine[];
   /** For each of our servers, the largest utilization that fits beside everything else, rounded down to 0.01. */
   readonly largestUtilizationThatFits: Readonly<Record<string, number>>;
+  /** What stands behind it: the smaller of the two is the answer. */
+  readonly largestUtilization: Readonly<Record<string, LargestUtilization>>;
+}
+
+/** Largest utilizations of one server, rounded down to 0.01; 0 where none fits. */
+export interface LargestUtilization {
+  /** By the sum of all lines against the machine's total. */
+  readonly bySum: number;
+  /** By the limit on the sum of utilizations. */
+  readonly byAggregate: number;
 }
 
 export interface LedgerLine {

@@ -17,6 +17,14 @@ export const hostInstance = z
       .describe(
         "Name that instance A serves its model by. Needed only where a client, the bridge or the chat UI uses it.",
       ),
+    readyWithinMinutes: z
+      .int()
+      .min(1)
+      .max(240)
+      .default(30)
+      .describe(
+        "Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). So long our servers leave its share free; then they start where their own fits.",
+      ),
     gpuMemoryUtilization: utilization().describe(
       "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: lowering it is done by the operator, on instance A itself.",
     ),

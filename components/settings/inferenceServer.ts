@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { listenAddress, port, utilization, variableName } from "./fields";
 import { imageReference, imageVersions } from "./image";
+import { measured } from "./measured";
 import { model } from "./model";
 
 const tools = z
@@ -195,6 +196,7 @@ export const inferenceServer = z
       .describe(
         "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
       ),
+    measured: measured.optional(),
     healthcheck,
     lockedMemoryBytes: z
       .int()

@@ -7,6 +7,9 @@ import { hostInstance } from "./hostInstance";
 import { inferenceServer } from "./inferenceServer";
 import { simpleServer } from "./simpleServer";
 
+/** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
+export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
+
 /** One machine with everything that runs on it. */
 export const machine = z
   .strictObject({
@@ -36,9 +39,9 @@ export const machine = z
         "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",
       ),
     operatingSystemGiB: gibibytes()
-      .default(4)
+      .default(DEFAULT_OPERATING_SYSTEM_GIB)
       .describe(
-        "Memory in GiB that the operating system and the page cache need. The default is unmeasured; 17 to 20 GiB have been seen.",
+        "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused.",
       ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: z

@@ -1,6 +1,7 @@
+import { TEN_THOUSAND } from "../../components/plan/ledger/utilization";
 import { readServerArguments } from "./serverArguments";
 import { serverInvocations } from "./serverInvocations";
-import { shareOf, TEN_THOUSAND } from "./utilization";
+import { shareOf } from "./utilization";
 
 /**
  * The share of memory that a process's argv asks for, as vLLM reads it: its default where the flag is missing.

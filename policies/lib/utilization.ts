@@ -1,32 +1,9 @@
+import { tenThousandths } from "../../components/plan/ledger/utilization";
 import type { ServerArguments } from "./serverArguments";
 import { isText } from "./words";
 
-/** Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification, "Limits"). */
-export const AGGREGATE_LIMIT = 0.9;
 /** What vLLM takes when the flag is missing (its cache configuration, 0.26 to 0.33). */
 export const VLLM_DEFAULT_UTILIZATION = 0.92;
-
-/** Shares are compared in whole ten-thousandths: in binary fractions 0.72 + 0.18 is above 0.9. */
-export const TEN_THOUSAND = 10_000;
-const HUNDREDTH = 100;
-/** Far below a ten-thousandth and far above the noise of binary fractions. */
-const NOISE = 1e-6;
-
-/** A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is. */
-export function tenThousandths(share: number): number {
-  return Math.ceil(share * TEN_THOUSAND - NOISE);
-}
-
-/** A share for a person: two decimals, or up to four where they are needed. */
-export function shareText(ofTenThousand: number): string {
-  const [whole = "0", decimals = ""] = (ofTenThousand / TEN_THOUSAND).toFixed(4).split(".");
-  return `${whole}.${decimals.replace(/0{1,2}$/, "")}`;
-}
-
-/** The largest share that still fits beside the others, rounded down to 0.01; 0 when none does. */
-export function largestThatFits(limit: number, others: number): number {
-  return Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
-}
 
 /** One server's claim on the machine's memory. */
 export type Share =

@@ -1,17 +1,16 @@
+import {
+  AGGREGATE_LIMIT,
+  largestThatFits,
+  shareText,
+  TEN_THOUSAND,
+  tenThousandths,
+} from "../../components/plan/ledger/utilization";
 import { displayName, serverLaunch } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { list, map, text, UNKNOWN } from "../lib/unknown";
-import {
-  AGGREGATE_LIMIT,
-  largestThatFits,
-  type Share,
-  shareFrom,
-  shareOf,
-  shareText,
-  tenThousandths,
-} from "../lib/utilization";
+import { type Share, shareFrom, shareOf } from "../lib/utilization";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */
@@ -65,7 +64,7 @@ function judged(
   const sum = total(claims);
   if (sum <= limit) return [];
   const size = component === undefined ? undefined : Number(text(component.props.totalGiB));
-  const gib = size ? ` (${((sum / 10_000) * size).toFixed(1)} of ${size} GiB)` : "";
+  const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
   const remedies = ours.map((claim) => remedy(claim, limit, sum));
   const host = claims.some((claim) => !claim.ours)

@@ -1,16 +1,18 @@
-import type { Ledger, LedgerLine } from "../types";
-import { AGGREGATE_LIMIT, downToHundredth, sumOfUtilizations, tenThousandths } from "./utilization";
+import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../engineMemory";
+import type { LargestUtilization, Ledger, LedgerLine } from "../types";
+import {
+  AGGREGATE_LIMIT,
+  downToHundredth,
+  sumOfUtilizations,
+  TEN_THOUSAND,
+  tenThousandths,
+} from "./utilization";
 
 /** Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against 54.73. */
 export const OVERSHOOT_GIB = 0.94;
 
-/** What vLLM takes beside weights and KV cache while it starts (5.4 to 6.7 GiB were measured). */
-const ENGINE_OVERHEAD_GIB = 6.7;
-
 /** Memory of one compile process (3 to 8 GiB were seen). */
 const COMPILE_JOB_GIB = 8;
-
-const GIB_PER_GB = 1e9 / 1024 ** 3;
 
 /** A server that takes a share of the machine's memory. */
 export interface MemoryShare {
@@ -33,18 +35,22 @@ export function ledger(
   others: readonly OtherConsumer[],
 ): Ledger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
-  const sumGiB = hundredths(lines.reduce((sum, line) => sum + line.gib, 0));
+  const largest = largestUtilizations(totalGiB, shares, others);
   return {
     totalGiB,
     aggregateUtilization: sumOfUtilizations(shares.map((share) => share.utilization)),
-    sumGiB,
+    sumGiB: hundredths(lines.reduce((sum, line) => sum + line.gib, 0)),
     lines,
     largestUtilizationThatFits: Object.fromEntries(
-      shares
-        .filter((share) => share.ours)
-        .map((share) => [share.name, largestFit(share, totalGiB, shares, others)]),
+      Object.entries(largest).map(([name, { bySum, byAggregate }]) => [name, Math.min(bySum, byAggregate)]),
     ),
+    largestUtilization: largest,
   };
+}
+
+/** What a share takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
+export function takenBy(utilization: number, totalGiB: number): number {
+  return hundredths(utilization * totalGiB) + OVERSHOOT_GIB;
 }
 
 function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
@@ -80,23 +86,36 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
   return lines;
 }
 
-/** The smaller of what the sum of memory and what the aggregate limit leave, rounded down to 0.01. */
-function largestFit(
-  share: MemoryShare,
+/**
+ * For each of our servers the largest utilizations that the sum of memory and the aggregate limit leave, rounded down to
+ * 0.01. What compiling takes for a while is left out: it is a reason to warn, and no share makes it fit. Sums are taken
+ * once for all, so that many servers cost no more than few.
+ */
+function largestUtilizations(
   totalGiB: number,
   shares: readonly MemoryShare[],
   others: readonly OtherConsumer[],
-): number {
-  const neighbours = shares.filter((each) => each !== share);
-  const taken =
-    neighbours.reduce((sum, each) => sum + each.utilization * totalGiB + OVERSHOOT_GIB, OVERSHOOT_GIB) +
-    others.reduce((sum, line) => sum + line.gib, 0);
-  const bySum = (totalGiB - taken) / totalGiB;
-  const byAggregate =
-    (tenThousandths(AGGREGATE_LIMIT) -
-      tenThousandths(sumOfUtilizations(neighbours.map((each) => each.utilization)))) /
-    tenThousandths(1);
-  return downToHundredth(Math.min(bySum, byAggregate));
+): Record<string, LargestUtilization> {
+  const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => share.utilization)));
+  const taken = [
+    ...shares.map((share) => takenBy(share.utilization, totalGiB)),
+    ...others.map((line) => line.gib),
+  ].reduce((sum, gib) => sum + gib, 0);
+  return Object.fromEntries(
+    shares
+      .filter((share) => share.ours)
+      .map(({ name, utilization }) => {
+        const beside = taken - takenBy(utilization, totalGiB) + OVERSHOOT_GIB;
+        const left = tenThousandths(AGGREGATE_LIMIT) - (aggregate - tenThousandths(utilization));
+        return [
+          name,
+          {
+            bySum: downToHundredth((totalGiB - beside) / totalGiB),
+            byAggregate: downToHundredth(left / TEN_THOUSAND),
+          },
+        ];
+      }),
+  );
 }
 
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */

@@ -1,25 +1,40 @@
-/** Largest sum of utilizations on one machine: the specification's limit for this hardware. */
+/** Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification, "Limits"). */
 export const AGGREGATE_LIMIT = 0.9;
 
 /** Above this sum machines of this kind were seen to hang; the plan warns. */
 export const AGGREGATE_CAUTION = 0.8;
 
-const TEN_THOUSANDTHS = 10_000;
+/** Shares are summed and compared in whole ten-thousandths: in binary fractions 0.72 + 0.18 is above 0.9. */
+export const TEN_THOUSAND = 10_000;
 
-/** Sums and comparisons are done in whole ten-thousandths: 0.45 + 0.45 is exactly 0.90. */
-export function tenThousandths(utilization: number): number {
-  return Math.round(utilization * TEN_THOUSANDTHS);
+/** The step in which a utilization is suggested: 0.01, in ten-thousandths. */
+const HUNDREDTH = 100;
+
+/** Far below a ten-thousandth and far above the noise of binary fractions. */
+const NOISE = 1e-6;
+
+/** A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is. */
+export function tenThousandths(share: number): number {
+  return Math.ceil(share * TEN_THOUSAND - NOISE);
 }
 
 /** Sum of utilizations, free of binary rounding. */
 export function sumOfUtilizations(utilizations: readonly number[]): number {
-  return utilizations.reduce((sum, each) => sum + tenThousandths(each), 0) / TEN_THOUSANDTHS;
+  return utilizations.reduce((sum, each) => sum + tenThousandths(each), 0) / TEN_THOUSAND;
 }
 
-/** Absorbs binary rounding in a quotient, far below the step that is suggested. */
-const ROUNDING = 1e-9;
+/** A share for a person: two decimals, or up to four where they are needed. */
+export function shareText(ofTenThousand: number): string {
+  const [whole = "0", decimals = ""] = (ofTenThousand / TEN_THOUSAND).toFixed(4).split(".");
+  return `${whole}.${decimals.replace(/0{1,2}$/, "")}`;
+}
 
-/** Rounds down to 0.01, the step in which a utilization is suggested; never below 0. */
+/** The largest share that still fits beside the others, all in ten-thousandths, rounded down to 0.01; 0 when none does. */
+export function largestThatFits(limit: number, others: number): number {
+  return Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
+}
+
+/** Rounds a share down to 0.01, the step in which one is suggested; never below 0. */
 export function downToHundredth(utilization: number): number {
-  return Math.max(0, Math.floor(utilization * 100 + ROUNDING) / 100);
+  return Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
 }

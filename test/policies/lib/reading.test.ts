@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { largestThatFits, shareText, tenThousandths } from "../../../components/plan/ledger/utilization";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
 import { isPlaceholder, isSecretName } from "../../../policies/lib/secrets";
 import { plainProps, UNKNOWN } from "../../../policies/lib/unknown";
-import { largestThatFits, shareFrom, shareText, tenThousandths } from "../../../policies/lib/utilization";
+import { shareFrom } from "../../../policies/lib/utilization";
 import { atLeast, isVersion, series } from "../../../policies/lib/versions";
 import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../declared";
 
