@@ -1,4 +1,5 @@
 import { log, runtime } from "@pulumi/pulumi";
+import { readModels } from "./components/evidence/readModels";
 import { operatorHome } from "./components/host/operatorHome";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
@@ -17,7 +18,9 @@ import { utilizationOf } from "./policies/lib/argvUtilization";
 export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
-  const planned = plan(settings, { home: operatorHome() });
+  const home = operatorHome();
+  // The machine's meminfo is left out: it differs from one minute to the next, and so would every preview.
+  const planned = plan(settings, { home, models: readModels(settings, __dirname, home) });
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = runtime.isDryRun() ? [] : await preflight(planned, utilizationOf);

@@ -3,6 +3,7 @@ import type { ImageFacts, InferenceServerPlan, PlannedContainer, SecretFile } fr
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
+import { gatedEntrypoint, gateVariables } from "./startGate";
 
 /** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
@@ -39,8 +40,8 @@ export function plannedServer(
     name: containerName(server),
     image: server.image,
     command: launchArguments(server),
-    entrypoint: ["vllm", "serve"],
-    env: environment(server),
+    entrypoint: gatedEntrypoint(),
+    env: environment(machine, server),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: [{ ip: server.listen ?? machine.listen, host: server.port, container: server.port }],
     mounts: [
@@ -101,9 +102,10 @@ function tokenFile(
   return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
 }
 
-function environment(server: InferenceServerSettings): Record<string, string> {
+function environment(machine: MachineSettings, server: InferenceServerSettings): Record<string, string> {
   const jobs = String(server.compileJobs);
   const ours: Record<string, string> = {
+    ...gateVariables(machine),
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
     FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
     MAX_JOBS: jobs,

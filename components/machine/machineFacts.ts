@@ -12,6 +12,10 @@ export function machineFacts(machine: MachinePlan) {
     totalGiB: machine.ledger.totalGiB,
     hostInstance: machine.hostInstance,
     simpleServer: simpleServerFacts(machine.simpleServer),
+    memory: {
+      lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
+      largestUtilization: machine.ledger.largestUtilization,
+    },
     servers: machine.inferenceServers.map(({ container }) => {
       const args = containerArgs(container);
       return {

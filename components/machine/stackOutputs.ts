@@ -1,3 +1,4 @@
+import { kvFacts } from "../plan/kvFacts";
 import type { MachinePlan, Plan } from "../plan/types";
 
 /** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
@@ -16,6 +17,7 @@ export function stackOutputs(plan: Plan) {
       ]),
     ),
     memory: Object.fromEntries(plan.machines.map((machine) => [machine.name, memoryTable(machine)])),
+    kvCache: Object.fromEntries(plan.machines.map((machine) => [machine.name, kvTable(machine)])),
   };
 }
 
@@ -27,4 +29,13 @@ function memoryTable({ ledger }: MachinePlan): Record<string, string> {
     sum: `${ledger.sumGiB.toFixed(2)} of ${ledger.totalGiB.toFixed(2)} GiB`,
     "aggregate utilization": `${ledger.aggregateUtilization.toFixed(2)} (limit 0.90)`,
   };
+}
+
+function kvTable({ kv }: MachinePlan): Record<string, Record<string, string> | string> {
+  return Object.fromEntries(
+    Object.entries(kv).map(([container, planned]) => [
+      container,
+      planned === null ? "not known" : Object.fromEntries(kvFacts(planned)),
+    ]),
+  );
 }

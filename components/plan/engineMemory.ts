@@ -4,8 +4,8 @@ export const GIB_PER_GB = 1e9 / 1024 ** 3;
 /** What vLLM takes beside weights and KV cache, at its most (llamastash measured 5.4 to 6.7 GiB). */
 export const ENGINE_OVERHEAD_GIB = 6.7;
 
-/** The least that was seen of it, CUDA graphs included: 75 GB of weights at 0.72 on a DGX Spark left 14.79 GiB of KV cache. */
-export const LEAST_ENGINE_OVERHEAD_GIB = 2.9;
-
-/** CUDA graphs at their most (0.2 to 2 GiB were seen). */
-export const CUDA_GRAPHS_GIB = 2;
+/**
+ * What was seen between a server's weights and its KV cache, activations and CUDA graphs included, on a DGX Spark: 75 GB
+ * of weights at 0.72 left 14.79 GiB (2.9 GiB beside them); 22 GB at 0.4 left -1.75 GiB (29.9 GiB beside them).
+ */
+export const BESIDE_WEIGHTS_GIB = { least: 2.9, most: 29.9 } as const;

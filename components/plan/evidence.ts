@@ -4,6 +4,32 @@ export interface Evidence {
   readonly home: string;
   /** Memory as the machine reports it, where it was read. */
   readonly meminfo?: Meminfo;
+  /** What was found of each model, by its id. */
+  readonly models?: Readonly<Record<string, ModelEvidence>>;
+}
+
+/** What was read of a model: its config.json, and what is known of its weights and of earlier starts. */
+export interface ModelEvidence {
+  /** File that the config is from, as a reader finds it. */
+  readonly source: string;
+  /** The parsed config.json; absent where it could not be read. */
+  readonly config?: unknown;
+  /** Why it could not be read. */
+  readonly problem?: string;
+  /** Size of the weights in GB (10^9 bytes), by the index of the snapshot. */
+  readonly weightsGB?: number;
+  /** Starts of this model on machines of this kind that somebody published. */
+  readonly starts?: readonly PublishedStart[];
+}
+
+/** One start of a server: what its log said of the memory for the KV cache. */
+export interface PublishedStart {
+  readonly vllm: string;
+  readonly utilization: number;
+  readonly totalGiB: number;
+  /** `Available KV cache memory` of the log, in GiB; may be negative. */
+  readonly availableKvGiB: number;
+  readonly source: string;
 }
 
 /** Two lines of /proc/meminfo, in GiB. */

@@ -1,10 +1,14 @@
 import { plannedServer } from "../inference-server/plannedServer";
-import type { MachineSettings } from "../settings/machine";
+import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
 import { type Evidence, onMachine } from "./evidence";
+import { weightsGB } from "./kvRoom";
 import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
+import { admissionOnPaper, meminfoUse, type Share } from "./ledger/meminfoUse";
+import { memoryWarnings } from "./memoryWarnings";
+import { type ServerKvResult, serverKv } from "./serverKv";
 import { services } from "./services";
 import type {
   ClientPlan,
@@ -16,6 +20,10 @@ import type {
   Warning,
 } from "./types";
 import { machineWarnings } from "./warnings";
+
+/** Names of ledger lines that other parts look for. */
+const INSTANCE_A = "instance A";
+const OPERATING_SYSTEM = "operating system";
 
 /** Computes everything that a stack file asks for. Pure: the same input gives the same bytes. */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
@@ -43,11 +51,13 @@ function machinePlan(
   const simple = plannedSimpleServer(machine);
   const around = services(name, machine, evidence, inferenceServers, simple.simpleServer);
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
-  const memory = ledger(machine.totalGiB, memoryShares(machine, servers), [
+  const shares = memoryShares(machine, servers, evidence);
+  const memory = ledger(machine.totalGiB, shares, [
     ...around.memory,
-    operatingSystem(machine, evidence),
+    operatingSystem(machine, shares, evidence),
     ...simple.memory,
   ]);
+  const kv = kvPlans(machine, servers, evidence);
   const planned: MachinePlan = {
     name,
     dockerHost: machine.dockerHost,
@@ -63,7 +73,8 @@ function machinePlan(
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
     ledger: memory,
-    kv: Object.fromEntries(servers.map((server) => [server.container.name, null])),
+    kv: Object.fromEntries(Object.entries(kv).map(([container, result]) => [container, result.kv])),
+    admission: admission(shares, evidence),
     endpoints: [
       ...hostEndpoints(machine),
       ...servers.flatMap(serverEndpoints),
@@ -73,7 +84,11 @@ function machinePlan(
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];
-  const warnings = [...machineWarnings(name, machine, memory), ...around.warnings];
+  const warnings = [
+    ...machineWarnings(name, machine, memory),
+    ...memoryWarnings(name, machine, planned, kv, evidence),
+    ...around.warnings,
+  ];
   return { machine: { ...planned, files }, warnings };
 }
 
@@ -94,32 +109,66 @@ function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | 
   };
 }
 
-function memoryShares(machine: MachineSettings, servers: readonly InferenceServerPlan[]): MemoryShare[] {
+function memoryShares(
+  machine: MachineSettings,
+  servers: readonly InferenceServerPlan[],
+  { models }: Evidence,
+): MemoryShare[] {
   const { instanceA, inferenceServers } = machine;
   const ours = servers.flatMap((server): MemoryShare[] => {
     const settings = inferenceServers[server.key];
     if (settings === undefined) return [];
+    const weights = weightsGB(settings, models?.[settings.model.id]);
     return [
       {
         name: server.container.name,
         utilization: settings.gpuMemoryUtilization,
         ours: true,
         compileJobs: settings.compileJobs,
-        ...(settings.model.weightsGB === undefined ? {} : { weightsGB: settings.model.weightsGB }),
+        ...(weights === undefined ? {} : { weightsGB: weights }),
       },
     ];
   });
   if (instanceA === "none") return ours;
-  return [{ name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false }, ...ours];
+  return [{ name: INSTANCE_A, utilization: instanceA.gpuMemoryUtilization, ours: false }, ...ours];
 }
 
-function operatingSystem(machine: MachineSettings, _evidence: Evidence): OtherConsumer {
-  return {
-    name: "operating system",
-    gib: machine.operatingSystemGiB,
-    basis: "default",
-    source: "operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
-  };
+function kvPlans(
+  machine: MachineSettings,
+  servers: readonly InferenceServerPlan[],
+  { models }: Evidence,
+): Record<string, ServerKvResult> {
+  return Object.fromEntries(
+    servers.flatMap(({ key, container }) => {
+      const settings = machine.inferenceServers[key];
+      if (settings === undefined) return [];
+      return [[container.name, serverKv(settings, machine.totalGiB, models?.[settings.model.id])]];
+    }),
+  );
+}
+
+/** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */
+function operatingSystem(
+  { operatingSystemGiB: gib }: MachineSettings,
+  shares: readonly MemoryShare[],
+  { meminfo }: Evidence,
+): OtherConsumer {
+  const name = OPERATING_SYSTEM;
+  if (meminfo !== undefined) {
+    const { operatingSystemGiB, source } = meminfoUse(meminfo, ...byOwner(shares));
+    return { name, gib: operatingSystemGiB, basis: "measured", source };
+  }
+  return gib === DEFAULT_OPERATING_SYSTEM_GIB
+    ? { name, gib, basis: "default", source: "operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)" }
+    : { name, gib, basis: "setting", source: "operatingSystemGiB" };
+}
+
+function admission(shares: readonly MemoryShare[], { meminfo }: Evidence): MachinePlan["admission"] {
+  return meminfo === undefined ? [] : admissionOnPaper(meminfo, ...byOwner(shares));
+}
+
+function byOwner(shares: readonly MemoryShare[]): [instanceA: Share | undefined, ours: readonly Share[]] {
+  return [shares.find((share) => !share.ours), shares.filter((share) => share.ours)];
 }
 
 function hostEndpoints({ instanceA }: MachineSettings): Endpoint[] {

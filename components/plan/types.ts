@@ -1,3 +1,7 @@
+import type { Admission, KvPlan } from "./kv";
+import type { Prefill } from "./kv/prefill";
+import type { AdmissionOnPaper } from "./ledger/meminfoUse";
+
 /** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */
 export interface Plan {
   readonly machines: readonly MachinePlan[];
@@ -22,11 +26,35 @@ export interface MachinePlan {
   /** Words before a command that needs root; with `none` such steps are skipped and stand in `commands`. */
   readonly elevate: "none" | readonly string[];
   readonly ledger: Ledger;
-  /** KV cache plan by container name; `null` where nothing is known of the model's layers. */
-  readonly kv: Readonly<Record<string, unknown>>;
+  /** KV cache plan by container name; `null` where the model's layers or its room are not known. */
+  readonly kv: Readonly<Record<string, ServerKv | null>>;
+  /** vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given. */
+  readonly admission: readonly AdmissionOnPaper[];
   readonly endpoints: readonly Endpoint[];
   /** Commands that an operator has to run, because nothing of ours may. */
   readonly commands: readonly string[];
+}
+
+/** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
+export interface ServerKv extends KvPlan {
+  readonly room: KvRoom;
+  readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
+  /** How many coding agents work at once, by size. */
+  readonly agents: readonly Admission[];
+  /** What a cold prompt costs. */
+  readonly prefill: readonly Prefill[];
+}
+
+/** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
+export interface KvRoom {
+  /** Where the figure is from: a measurement of this image, a setting, somebody's published start, or the weights alone. */
+  readonly basis: "measured" | "setting" | "published" | "estimated";
+  /** The same twice where it is exact. */
+  readonly lowGiB: number;
+  readonly highGiB: number;
+  /** What lies outside the KV cache. */
+  readonly outsideGiB: { readonly low: number; readonly high: number };
+  readonly source: string;
 }
 
 /** Instance A as it is declared. */

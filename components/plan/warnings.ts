@@ -2,6 +2,7 @@ import { gte, valid } from "@renovatebot/pep440";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
+import { isMeasured } from "./kvRoom";
 import { AGGREGATE_CAUTION } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
 
@@ -27,10 +28,11 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
     );
   }
   const servers = Object.entries(machine.inferenceServers);
-  if (servers.length + (machine.instanceA === "none" ? 0 : 1) > 1) {
+  const recorded = servers.every(([, server]) => isMeasured(server));
+  if (servers.length + (machine.instanceA === "none" ? 0 : 1) > 1 && !recorded) {
     warn(
       "unproven",
-      "That these servers run beside each other is unproven until it was measured: after both have loaded and served a request, MemAvailable must stay above 0 with room to spare.",
+      "That these servers run beside each other is unproven until it was measured: after both have loaded and served a request, MemAvailable must stay above 0 with room to spare. Then record it as `measured`.",
     );
   }
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {

@@ -20,8 +20,10 @@ export const measured = z
       .positive()
       .describe("`Maximum concurrency` of the log: requests of the whole window that the KV cache holds."),
     at: z.iso
-      .date("Expected a date such as 2026-11-21")
-      .describe("Day of the measurement (year-month-day).")
+      .date('Expected a day in quotes, such as "2026-11-21"')
+      .describe(
+        "Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it).",
+      )
       .meta({ examples: ["2026-11-21"] }),
     image: z
       .string()

@@ -1,7 +1,8 @@
 import { valid } from "@renovatebot/pep440";
 import { Command, InvalidArgumentError, Option } from "commander";
 import {
-  admission,
+  agentsAtOnce,
+  CODING_CLIENT_MAX_TOKENS,
   GDN_PREFILL_BACKENDS,
   KV_DTYPES,
   KV_ENGINE_DEFAULTS,
@@ -17,12 +18,6 @@ import { kvTable } from "../kvTable";
 import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult } from "../output";
 import { byteSize } from "../sizeArgument";
-
-/** What coding agents send with every call, in tokens (specification, Errors: "roughly 30-40K tokens of envelope"). */
-const AGENT_ENVELOPES = [30_000, 40_000] as const;
-
-/** Max output tokens of the coding client (specification, Coding-client variables). */
-const CODING_CLIENT_MAX_TOKENS = 32_000;
 
 interface Options {
   config: string;
@@ -100,9 +95,7 @@ function run(options: Options): void {
   try {
     const document = readJsonFile(options.config, { pythonNumbers: true });
     const plan = kvPlan(modelShape(document.value, document), engineOf(options), options.available);
-    const agents = AGENT_ENVELOPES.map((promptTokens) =>
-      admission(plan, { promptTokens, maxTokens: options.maxTokens }),
-    );
+    const agents = agentsAtOnce(plan, options.maxTokens);
     printResult(options.format, { ...plan, agents }, () => kvTable(plan, agents));
     if (!plan.starts) process.exitCode = EXIT.faults;
   } catch (error) {

@@ -1,11 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
+import { readModels } from "../../components/evidence/readModels";
 import { operatorHome } from "../../components/host/operatorHome";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/plan/evidence";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
+import type { StackSettings } from "../../components/settings/stackSettings";
 import { UnreadableInput } from "../../faults/fault";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
@@ -38,7 +40,7 @@ export function planCommand(): Command {
     )
     .action((options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
-      const planned = plan(settings, evidence(options));
+      const planned = plan(settings, evidence(options, settings));
       const policies = judge(
         declaredResources(planned),
         readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
@@ -49,9 +51,11 @@ export function planCommand(): Command {
     });
 }
 
-function evidence(options: PlanOptions): Evidence {
+function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const meminfo = options.meminfo === undefined ? undefined : readMeminfo(options.meminfo);
-  return { home: operatorHome(), ...(meminfo === undefined ? {} : { meminfo }) };
+  const home = operatorHome();
+  const models = readModels(settings, projectFolder(), home);
+  return { home, models, ...(meminfo === undefined ? {} : { meminfo }) };
 }
 
 function readMeminfo(file: string): Meminfo {

@@ -1,5 +1,8 @@
 import { styleText } from "node:util";
-import type { MachinePlan, Plan, PlannedFile } from "../../components/plan/types";
+import { START_GATE } from "../../components/inference-server/startGate";
+import { kvFacts } from "../../components/plan/kvFacts";
+import { AGGREGATE_LIMIT } from "../../components/plan/ledger/utilization";
+import type { MachinePlan, Plan, PlannedContainer, PlannedFile, ServerKv } from "../../components/plan/types";
 import { dockerRun } from "./dockerRun";
 import { letterOf, memoryBar } from "./memoryBar";
 
@@ -29,12 +32,14 @@ function machineText(machine: MachinePlan): string {
     "",
     ledgerText(machine),
     "",
+    ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv)),
     heading("Reached at"),
     ...table(machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url])),
     ...machine.containers.flatMap((container) => [
       "",
       heading(`Container ${container.name}`),
-      indent(dockerRun(container)),
+      ...gateText(container),
+      indent(dockerRun(ungated(container))),
     ]),
     ...machine.files.flatMap((file) => ["", heading(fileHeading(machine, file)), ...fileText(file)]),
     ...machine.secretFiles.flatMap((file) => [
@@ -58,9 +63,9 @@ function fileText(file: PlannedFile): string[] {
   return [indent(file.role === "applied-plan" ? "this plan as JSON" : file.text)];
 }
 
-function ledgerText({ ledger }: MachinePlan): string {
+function ledgerText({ ledger, admission }: MachinePlan): string {
   const free = ledger.totalGiB - ledger.sumGiB;
-  const fits = Object.entries(ledger.largestUtilizationThatFits);
+  const fits = Object.entries(ledger.largestUtilization);
   return [
     heading("Memory"),
     `  ${memoryBar(ledger)}`,
@@ -75,9 +80,36 @@ function ledgerText({ ledger }: MachinePlan): string {
         ? ["  missing", `${(-free).toFixed(2).padStart(8)} GiB`, styleText("red", "does not fit")]
         : ["  left", `${free.toFixed(2).padStart(8)} GiB`, ""],
     ]),
-    `  aggregate utilization ${ledger.aggregateUtilization.toFixed(2)}, limit 0.90`,
-    ...fits.map(([name, value]) => `  largest utilization that fits for ${name}: ${value.toFixed(2)}`),
+    `  aggregate utilization ${ledger.aggregateUtilization.toFixed(2)}, limit ${AGGREGATE_LIMIT.toFixed(2)}`,
+    ...fits.map(
+      ([name, { bySum, byAggregate }]) =>
+        `  largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,
+    ),
+    ...admission.map(
+      ({ name, wantedGiB, availableGiB, admitted }) =>
+        `  ${name} ${admitted ? "would start" : styleText("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`,
+    ),
   ].join("\n");
+}
+
+function kvText(container: string, kv: ServerKv | null): string[] {
+  const facts = kv === null ? ["    not known, see the warnings"] : table(kvFacts(kv));
+  return [heading(`KV cache of ${container}`), ...facts, ""];
+}
+
+/** The gate is a script of some length, so the command is shown without it; `--out` writes both. */
+function gateText({ entrypoint, env }: PlannedContainer): string[] {
+  if (entrypoint?.[2] !== START_GATE) return [];
+  const { START_GATE_A_URL: url, START_GATE_A_SHARE: share } = env;
+  const beside =
+    share === undefined ? "" : `, of instance A (${url ?? "which can't be asked"}) too unless that answers`;
+  return [`    starts behind a gate: waits until MemAvailable covers its share${beside}`];
+}
+
+function ungated(container: PlannedContainer): PlannedContainer {
+  return container.entrypoint?.[2] === START_GATE
+    ? { ...container, entrypoint: ["vllm", "serve"] }
+    : container;
 }
 
 function policyText(verdicts: readonly Verdict[]): string {

@@ -8,6 +8,7 @@ import { hostPorts } from "./hostPorts";
 import { inferenceContainer } from "./inferenceContainer";
 import { inferenceImage } from "./inferenceImage";
 import { lanExposure } from "./lanExposure";
+import { memorySum } from "./memorySum";
 import { movingTag } from "./movingTag";
 import { reasoningParser } from "./reasoningParser";
 import type { Rule } from "./rule";
@@ -21,6 +22,7 @@ export const rules: readonly Rule[] = [
   aggregateUtilization,
   servedModelName,
   inferenceImage,
+  memorySum,
   movingTag,
   denyList,
   transformersRange,

@@ -1,0 +1,92 @@
+import type { MachineSettings } from "../settings/machine";
+
+/** Name by which a container reaches the machine that it runs on. */
+const HOST_FROM_CONTAINER = "host.docker.internal";
+
+/**
+ * What a server's container runs first. After a reboot Docker starts it at once, perhaps before instance A has its
+ * memory: so it starts the server when there is room for both, or when instance A answers and there is room for its own
+ * share, or, once instance A has had its time, when there has been room for its own share for a minute without a fall of
+ * more than 1 GiB. Until then it sleeps, and says why once a minute. An unreadable meminfo holds nobody up: vLLM checks
+ * for itself.
+ *
+ * POSIX sh, since the image decides which shell there is; times are counted in sleeps, since a clock may jump after a
+ * boot; sleep and curl run in the background, so that TERM is taken at once. The words `set` and `shift` and any second
+ * assignment of the arguments stay out: the policies follow `"$@"` to the arguments that vLLM gets.
+ */
+export const START_GATE = `trap 'exit 143' TERM INT
+share=0.92
+for word do
+  case $last in --gpu-memory-utilization) share=$word ;; esac
+  last=$word
+done
+answers() {
+  [ -n "$START_GATE_A_URL" ] || return 1
+  curl -fsS -m 3 -o /dev/null "$START_GATE_A_URL" 2>/dev/null &
+  wait $!
+}
+waited=0 steady=0 held=0
+while :; do
+  room=
+  eval "$(LC_ALL=C awk -v share="$share" -v a="\${START_GATE_A_SHARE:-0}" '
+    $1 == "MemTotal:" { total = $2 / 1048576 }
+    $1 == "MemAvailable:" { free = $2 / 1048576 }
+    END {
+      own = share * total; both = own + a * total; room = "none"
+      if (free >= own) room = "own"
+      if (free >= both) room = "all"
+      if (total > 0) printf "room=%s free=%.2f mib=%d own=%.2f both=%.2f\\n", room, free, free * 1024, own, both
+    }' /proc/meminfo 2>/dev/null)"
+  [ "$room" = all ] && break
+  [ -n "$room" ] || { echo "start gate: MemAvailable is not readable here; starting without it"; break; }
+  if [ "$room" = own ]; then
+    answers && break
+    [ "$mib" -ge $((held - 1024)) ] && [ "$held" -gt 0 ] && steady=$((steady + 5)) || { steady=0 held=$mib; }
+    [ "$waited" -ge "\${START_GATE_A_SECONDS:-0}" ] && [ "$steady" -ge 60 ] && {
+      echo "start gate: instance A did not answer for $waited s, and $free GiB have been available for a minute: starting without it"
+      break
+    }
+  else
+    steady=0 held=0
+  fi
+  if [ $((waited % 60)) -eq 0 ]; then
+    if [ "$room" = none ]; then
+      echo "start gate: waiting for $own GiB ($share of the memory), $free GiB are available"
+    else
+      echo "start gate: $free GiB are available, $own are needed; waiting for instance A, which does not answer \${START_GATE_A_URL:-(it listens on loopback only)}, or for $both GiB"
+    fi
+  fi
+  sleep 5 &
+  wait $!
+  waited=$((waited + 5))
+done
+[ "$waited" -eq 0 ] || echo "start gate: open after $waited s, $free GiB are available"
+trap - TERM INT
+exec vllm serve "$@"
+`;
+
+/** The entrypoint that puts the gate before `vllm serve`; the container's command stays vLLM's own arguments. */
+export function gatedEntrypoint(): string[] {
+  return ["/bin/sh", "-c", START_GATE, "start-gate"];
+}
+
+/** What the gate has to know of instance A, as variables of the container; nothing where there is none. */
+export function gateVariables({ instanceA }: MachineSettings): Record<string, string> {
+  if (instanceA === "none") return {};
+  const url = instanceAFromContainer(instanceA);
+  return {
+    START_GATE_A_SECONDS: String(instanceA.readyWithinMinutes * 60),
+    START_GATE_A_SHARE: String(instanceA.gpuMemoryUtilization),
+    ...(url === undefined ? {} : { START_GATE_A_URL: `${url}/health` }),
+  };
+}
+
+/** Where a container reaches instance A; `undefined` when it listens on loopback only. */
+export function instanceAFromContainer(instanceA: {
+  readonly listen: string;
+  readonly port: number;
+}): string | undefined {
+  const { listen, port } = instanceA;
+  if (listen.startsWith("127.")) return undefined;
+  return `http://${listen === "0.0.0.0" ? HOST_FROM_CONTAINER : listen}:${port}`;
+}

@@ -1,0 +1,143 @@
+import { instanceAFromContainer } from "../inference-server/startGate";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+import type { Evidence } from "./evidence";
+import { gibRange, timesRange } from "./kvFacts";
+import { isMeasured } from "./kvRoom";
+import type { ServerKvResult } from "./serverKv";
+import type { MachinePlan, ServerKv, Warning } from "./types";
+
+/**
+ * Above this share a server alone was never seen to start on a DGX Spark: of 121.69 GiB at most 102 are available after a
+ * boot, and vLLM wants its whole share at once.
+ */
+const HIGHEST_THAT_STARTED = 102 / 121.69;
+
+/** Declared and real memory may differ by this share before the plan's figures are off. */
+const TOTAL_TOLERANCE = 0.02;
+
+/** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
+const WINDOW_ROUNDING = 1.01;
+
+/** What an operator should know of a machine's memory before it runs: room of the KV cache, starts, compiling. */
+export function memoryWarnings(
+  name: string,
+  machine: MachineSettings,
+  planned: MachinePlan,
+  kv: Readonly<Record<string, ServerKvResult>>,
+  { meminfo }: Evidence,
+): Warning[] {
+  const warnings: Warning[] = [];
+  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  for (const { key, container } of planned.inferenceServers) {
+    const settings = machine.inferenceServers[key];
+    const result = kv[container.name];
+    if (settings === undefined || result === undefined) continue;
+    for (const [code, message] of serverWarnings(settings, machine.totalGiB))
+      warn(code, `${key}: ${message}`);
+    for (const note of result.notes) warn(result.kv === null ? "kv-unknown" : "kv-note", `${key}: ${note}`);
+    if (result.kv === null) continue;
+    for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv))
+      warn(code, `${key}: ${message}`);
+  }
+  const { instanceA } = machine;
+  if (
+    instanceA !== "none" &&
+    planned.inferenceServers.length > 0 &&
+    instanceAFromContainer(instanceA) === undefined
+  ) {
+    warn(
+      "gate-cannot-ask",
+      `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
+    );
+  }
+  if (
+    meminfo !== undefined &&
+    Math.abs(meminfo.totalGiB - machine.totalGiB) > TOTAL_TOLERANCE * machine.totalGiB
+  ) {
+    warn(
+      "total-differs",
+      `totalGiB is declared as ${machine.totalGiB}, and the machine has ${meminfo.totalGiB.toFixed(2)}: set it to what the machine has.`,
+    );
+  }
+  for (const each of planned.admission.filter((start) => !start.admitted)) {
+    warn(
+      "not-admitted",
+      `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`,
+    );
+  }
+  return warnings;
+}
+
+function serverWarnings(
+  server: InferenceServerSettings,
+  totalGiB: number,
+): [code: string, message: string][] {
+  const warnings: [string, string][] = [];
+  const { gpuMemoryUtilization: share, measured, maxModelLen } = server;
+  if (share > HIGHEST_THAT_STARTED) {
+    warnings.push([
+      "utilization-high",
+      `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
+    ]);
+  }
+  if (measured === undefined) return warnings;
+  if (!isMeasured(server)) {
+    warnings.push([
+      "measurement-stale",
+      `What was measured on ${measured.at} is of another image and counts no longer: measure again and record it.`,
+    ]);
+  }
+  const before = measured.kvTokens / measured.maxConcurrency;
+  if (maxModelLen > before * WINDOW_ROUNDING) {
+    warnings.push([
+      "window-raised",
+      `\`maxModelLen\` ${maxModelLen} is above the about ${Math.round(before)} that were measured: kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.`,
+    ]);
+  }
+  return warnings;
+}
+
+function roomWarnings(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  kv: ServerKv,
+): [code: string, message: string][] {
+  const warnings: [string, string][] = [];
+  const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
+  const window = maxModelLen.toLocaleString("en-US");
+  const cure = `Raise \`gpuMemoryUtilization\`, or lower \`maxModelLen\`${kv.largestMaxModelLen ? ` (to at most ${kv.largestMaxModelLen})` : ""}.`;
+  if (!atBest.fits) {
+    warnings.push([
+      "kv-no-room",
+      `${gibRange(room)} are left for the KV cache, and one request of ${window} tokens needs ${(kv.bytesPerRequest / 1024 ** 3).toFixed(2)} GiB: the server would not start. ${cure}`,
+    ]);
+  } else if (!kv.fits) {
+    warnings.push([
+      "kv-room",
+      `${gibRange(room)} are left for the KV cache (${room.basis}), and one request of ${window} tokens needs ${(kv.bytesPerRequest / 1024 ** 3).toFixed(2)} GiB: the server may not start. Start it and record what it measures. ${cure}`,
+    ]);
+  } else if (maxConcurrency < server.maxNumSeqs) {
+    const at = agents
+      .map(
+        (agent) =>
+          `${agent.atOnce} agent${agent.atOnce === 1 ? "" : "s"} of ${agent.promptTokens / 1000}K + ${agent.maxTokens / 1000}K tokens`,
+      )
+      .join(" or ");
+    warnings.push([
+      "kv-room",
+      `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`,
+    ]);
+  }
+  if (server.kvCacheMemoryBytes !== undefined) {
+    const budget = server.gpuMemoryUtilization * totalGiB;
+    const taken = room.lowGiB + room.outsideGiB.low;
+    if (taken > budget) {
+      warnings.push([
+        "kv-memory-beyond-budget",
+        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB that \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization} declares: the ledger counts too little. Declare ${(Math.ceil((taken / totalGiB) * 100) / 100).toFixed(2)}.`,
+      ]);
+    }
+  }
+  return warnings;
+}

@@ -1,0 +1,129 @@
+import { shareText, TEN_THOUSAND } from "../../components/plan/ledger/utilization";
+import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { list, map, text, UNKNOWN } from "../lib/unknown";
+import { advice, type Finding, type Rule, violation } from "./rule";
+
+/** Sums of figures with two decimals are compared in hundredths of a GiB. */
+const HUNDRED = 100;
+
+/** One line of the machine's ledger, in hundredths of a GiB. */
+interface Line {
+  readonly name: string;
+  readonly hundredths: number;
+  /** Declared in the stack file or measured; anything else is somebody's experience. */
+  readonly certain: boolean;
+}
+
+/** All memory that a machine's plan names fits into the machine. */
+export const memorySum: Rule = {
+  name: "memory-sum",
+  description:
+    "What is declared and measured of a machine's memory, servers and everything else, sums to at most its total.",
+  level: "mandatory",
+  advises: true,
+  judgeResource(machine) {
+    if (machine.type !== TYPE.machine || machine.props.memory === undefined) return [];
+    const memory = map(machine.props.memory);
+    const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
+    const total = Math.round(Number(text(machine.props.totalGiB)) * HUNDRED);
+    if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total)) {
+      return [
+        violation(
+          machine,
+          "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+        ),
+      ];
+    }
+    return judged(machine, lines, total, largestShares(memory.largestUtilization));
+  },
+};
+
+function judged(
+  machine: DeclaredResource,
+  lines: readonly Line[],
+  total: number,
+  largest: readonly LargestShare[],
+): Finding[] {
+  const certain = lines.filter((line) => line.certain);
+  const all = sum(lines);
+  const cure = largest.map(remedy).join(" ");
+  if (sum(certain) > total) {
+    const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
+    return [
+      violation(
+        machine,
+        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}: ${spelled(certain)}. ${cure}${givesWay(others)}`,
+      ),
+    ];
+  }
+  if (all <= total) return [];
+  const defaults = spelled(lines.filter((line) => !line.certain));
+  return [
+    advice(
+      machine,
+      `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`,
+    ),
+  ];
+}
+
+/** Lines as they stand in a machine component's inputs; `undefined` when one can't be read. */
+function linesOf(given: unknown): Line[] | undefined {
+  const entries = list(given);
+  if (entries === UNKNOWN) return undefined;
+  const lines = entries.map((entry): Line | undefined => {
+    const line = map(entry);
+    if (line === undefined || line === UNKNOWN) return undefined;
+    const [name, hundredths] = [text(line.name), Math.round(Number(text(line.gib)) * HUNDRED)];
+    if (typeof name !== "string" || !Number.isFinite(hundredths)) return undefined;
+    return { name, hundredths, certain: line.basis === "setting" || line.basis === "measured" };
+  });
+  return lines.every((line) => line !== undefined) ? lines : undefined;
+}
+
+/** The largest shares that the plan found for one server of ours. */
+interface LargestShare {
+  readonly name: string;
+  readonly bySum: number;
+  readonly byAggregate: number;
+}
+
+function largestShares(given: unknown): LargestShare[] {
+  const servers = map(given);
+  if (servers === undefined || servers === UNKNOWN) return [];
+  return Object.entries(servers).flatMap(([name, entry]) => {
+    const fits = map(entry);
+    if (fits === undefined || fits === UNKNOWN) return [];
+    return [{ name, bySum: Number(text(fits.bySum)), byAggregate: Number(text(fits.byAggregate)) }];
+  });
+}
+
+function remedy({ name, bySum, byAggregate }: LargestShare): string {
+  const least = Math.min(bySum, byAggregate);
+  const both = `${share(bySum)} by the sum, ${share(byAggregate)} by the aggregate limit`;
+  return least > 0
+    ? `The largest --gpu-memory-utilization that fits for ${name} is ${share(least)} (${both}).`
+    : `No --gpu-memory-utilization fits for ${name} (${both}).`;
+}
+
+/** What an operator may shrink beside our servers, the largest first. */
+function givesWay(others: readonly Line[]): string {
+  if (others.length === 0) return "";
+  const names = [...others].sort((a, b) => b.hundredths - a.hundredths).map((line) => line.name);
+  return ` Else something must give way, the largest first: ${names.join(", ")}.`;
+}
+
+function spelled(lines: readonly Line[]): string {
+  return lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
+}
+
+function sum(lines: readonly Line[]): number {
+  return lines.reduce((total, line) => total + line.hundredths, 0);
+}
+
+function gib(hundredths: number): string {
+  return `${(hundredths / HUNDRED).toFixed(2)} GiB`;
+}
+
+function share(value: number): string {
+  return shareText(Math.round(value * TEN_THOUSAND));
+}

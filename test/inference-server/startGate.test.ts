@@ -1,0 +1,247 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import {
+  gatedEntrypoint,
+  gateVariables,
+  instanceAFromContainer,
+  START_GATE,
+} from "../../components/inference-server/startGate";
+import { plan } from "../../components/plan/plan";
+import { utilizationOf } from "../../policies/lib/argvUtilization";
+import { stack } from "../fixtures/machine";
+
+const TOTAL_GIB = 100;
+const KIB_PER_GIB = 1024 ** 2;
+/** 0.45 of 100 GiB; with an A of 0.3 both are 75 GiB. */
+const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
+
+let folder: string;
+let gate: Gate | undefined;
+let instanceA: Server | undefined;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "start-gate-"));
+  program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec sleep 60');
+});
+afterEach(() => {
+  gate?.child.kill("SIGKILL");
+  instanceA?.close();
+  [gate, instanceA] = [undefined, undefined];
+  rmSync(folder, { recursive: true });
+});
+
+interface Gate {
+  readonly child: ChildProcess;
+  said(): string;
+  /** Exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals | null>;
+}
+
+/** The gate under dash, with a /proc/meminfo of its own; its sleeps take no time unless `slow`. */
+function start(variables: Record<string, string> = {}, slow = false): Gate {
+  if (!slow) program("sleep", 'exec /bin/sleep "$(case $1 in 5) echo 0.01 ;; *) echo "$1" ;; esac)"');
+  const script = START_GATE.replace("/proc/meminfo", join(folder, "meminfo"));
+  const child = spawn("dash", ["-c", script, "start-gate", ...ARGUMENTS], {
+    env: { PATH: `${folder}:${process.env.PATH ?? ""}`, OUT: join(folder, "arguments"), ...variables },
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += String(chunk)));
+  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+    child.on("exit", (code, signal) => resolve(code ?? signal));
+  });
+  gate = { child, ended, said: () => text };
+  return gate;
+}
+
+function program(name: string, body: string): void {
+  writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
+  chmodSync(join(folder, name), 0o755);
+}
+
+function available(gib: number): void {
+  const kib = (amount: number) => Math.round(amount * KIB_PER_GIB);
+  const text = `MemTotal: ${kib(TOTAL_GIB)} kB\nMemFree: 1 kB\nMemAvailable: ${kib(gib)} kB\n`;
+  writeFileSync(join(folder, "unfinished"), text);
+  // Moved into place: the kernel's own file is never half written.
+  renameSync(join(folder, "unfinished"), join(folder, "meminfo"));
+}
+
+async function listen(status: number): Promise<string> {
+  const server = createServer((_, answer) => answer.writeHead(status).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  instanceA = server;
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/health`;
+}
+
+const started = (of: Gate) => expect.poll(of.said, { timeout: 8_000 }).toContain("vllm serve org/m");
+const DEAD = "http://127.0.0.1:9/health";
+const A = (url: string, seconds = "1800") => ({
+  START_GATE_A_SHARE: "0.3",
+  START_GATE_A_URL: url,
+  START_GATE_A_SECONDS: seconds,
+});
+
+describe("the start gate", () => {
+  it("starts at once and without a word when there is room, with the arguments as they are", async () => {
+    available(45);
+    const it = start();
+    await started(it);
+    expect(it.said()).toBe(`vllm serve ${ARGUMENTS.join(" ")}\n`);
+    expect(readFileSync(join(folder, "arguments"), "utf8")).toBe(`${["serve", ...ARGUMENTS].join("\n")}\n`);
+  });
+
+  it("starts at once beside a declared A that is not there yet, when there is room for both", async () => {
+    available(75);
+    const it = start(A(DEAD));
+    await started(it);
+    expect(it.said()).not.toContain("start gate");
+  });
+
+  it("starts at once when A answers and there is room for its own share", async () => {
+    available(45);
+    const it = start(A(await listen(200)));
+    await started(it);
+    expect(it.said()).not.toContain("start gate");
+  });
+
+  it.each([
+    ["A was first and is dead", 74.9, DEAD],
+    ["A answers and there is too little", 44.9, "answers"],
+    ["there is no A and too little", 44.9, ""],
+  ])("waits while %s", async (_, gib, url) => {
+    available(gib);
+    const variables = url === "" ? {} : A(url === "answers" ? await listen(200) : url);
+    const it = start(variables);
+    await expect.poll(it.said).toContain("start gate: ");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(it.said()).not.toContain("vllm");
+  });
+
+  it("does not take an A that answers 503 for a living one", async () => {
+    available(60);
+    const it = start(A(await listen(503)));
+    await expect.poll(it.said).toContain("waiting for instance A");
+    expect(it.said()).not.toContain("vllm serve org/m");
+  });
+
+  it("says what it waits for, once a minute of its own count", async () => {
+    available(30);
+    const it = start();
+    await expect.poll(() => it.said().split("\n").length, { timeout: 8_000 }).toBeGreaterThan(3);
+    const lines = it.said().trim().split("\n");
+    expect(new Set(lines)).toEqual(
+      new Set(["start gate: waiting for 45.00 GiB (0.45 of the memory), 30.00 GiB are available"]),
+    );
+  });
+
+  it("opens when memory that frees slowly is enough", async () => {
+    available(30);
+    const it = start();
+    await expect.poll(it.said).toContain("30.00 GiB are available");
+    for (const gib of [35, 40, 44.99]) available(gib);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(it.said()).not.toContain("vllm");
+    available(45.01);
+    await started(it);
+    expect(it.said()).toMatch(/start gate: open after \d+ s, 45\.01 GiB are available/);
+  });
+
+  it("opens when A comes up", async () => {
+    available(60);
+    const url = await listen(503);
+    const it = start(A(url));
+    await expect.poll(it.said).toContain(`does not answer ${url}, or for 75.00 GiB`);
+    instanceA?.removeAllListeners("request").on("request", (_, answer) => answer.end());
+    await started(it);
+  });
+
+  it("starts without a declared A once its time is over and memory has been steady for a minute", async () => {
+    available(60);
+    const it = start(A(DEAD, "120"));
+    await started(it);
+    expect(it.said()).toContain(
+      "start gate: instance A did not answer for 120 s, and 60.00 GiB have been available for a minute: starting without it",
+    );
+  });
+
+  it("waits on while A is loading: memory that falls is not steady", async () => {
+    available(74);
+    const it = start(A(DEAD, "60"));
+    await expect.poll(it.said).toContain("waiting for instance A");
+    for (let gib = 72; gib >= 50; gib -= 2) {
+      available(gib);
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(it.said()).not.toContain("vllm serve org/m");
+  });
+
+  it("says of an A on loopback that it can't be asked", async () => {
+    available(60);
+    const it = start({ START_GATE_A_SHARE: "0.3", START_GATE_A_SECONDS: "1800" });
+    await expect.poll(it.said).toContain("does not answer (it listens on loopback only), or for 75.00 GiB");
+  });
+
+  it("holds nobody up where meminfo can't be read", async () => {
+    const it = start();
+    await started(it);
+    expect(it.said()).toContain("start gate: MemAvailable is not readable here; starting without it\n");
+  });
+
+  it("ends at once on TERM, as it sleeps five seconds", async () => {
+    available(30);
+    const it = start({}, true);
+    await expect.poll(it.said).toContain("start gate: waiting");
+    const before = Date.now();
+    it.child.kill("SIGTERM");
+    expect(await it.ended).toBe(143);
+    expect(Date.now() - before).toBeLessThan(2_000);
+  });
+
+  it("leaves the server its own signals", async () => {
+    available(45);
+    const it = start();
+    await started(it);
+    it.child.kill("SIGTERM");
+    expect(await it.ended).toBe("SIGTERM");
+  });
+});
+
+describe("the gate in a plan", () => {
+  const planned = (instanceA: unknown) => plan(stack({ instanceA }), { home: "/home/me" }).machines[0];
+
+  it("lets the policies and the preflight read the server's share through it", () => {
+    const container = planned({ gpuMemoryUtilization: 0.45 })?.containers[0];
+    expect(container?.entrypoint).toEqual(["/bin/sh", "-c", START_GATE, "start-gate"]);
+    expect(utilizationOf([...gatedEntrypoint(), ...(container?.command ?? [])])).toBe(0.45);
+  });
+
+  it("knows of A by its share, address and time, and of nothing where there is none", () => {
+    const variables = (instanceA: unknown) => {
+      const [machine] = Object.values(stack({ instanceA }).machines);
+      return machine === undefined ? undefined : gateVariables(machine);
+    };
+    expect(variables({ gpuMemoryUtilization: 0.45, port: 8100, readyWithinMinutes: 10 })).toEqual({
+      START_GATE_A_SECONDS: "600",
+      START_GATE_A_SHARE: "0.45",
+      START_GATE_A_URL: "http://host.docker.internal:8100/health",
+    });
+    expect(variables("none")).toEqual({});
+    expect(planned({ gpuMemoryUtilization: 0.3 })?.containers[0]?.env).toMatchObject({
+      START_GATE_A_SHARE: "0.3",
+      START_GATE_A_SECONDS: "1800",
+    });
+  });
+
+  it.each([
+    ["0.0.0.0", "http://host.docker.internal:8000"],
+    ["192.168.1.4", "http://192.168.1.4:8000"],
+    ["127.0.0.1", undefined],
+  ])("reaches an A on %s at %s", (listen, url) => {
+    expect(instanceAFromContainer({ listen, port: 8000 })).toBe(url);
+  });
+});
