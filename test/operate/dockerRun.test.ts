@@ -2,6 +2,7 @@ import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { shellWord } from "../../components/host/shellWords";
+import { START_GATE } from "../../components/inference-server/startGate";
 import { plan } from "../../components/plan/plan";
 import { dockerRun } from "../../operate/plan/dockerRun";
 import { stack } from "../fixtures/machine";
@@ -12,14 +13,17 @@ describe("a container as `docker run`", () => {
   }).machines.flatMap((machine) => machine.containers);
   const text = container === undefined ? "" : dockerRun(container);
   // A shell takes the text apart as it would when somebody pastes it.
-  const words = execFileSync("sh", ["-c", `docker() { printf '%s\\n' "$@"; }\n${text}`], { encoding: "utf8" })
-    .trimEnd()
-    .split("\n");
+  const words = execFileSync("sh", ["-c", `docker() { printf '%s\\001' "$@"; }\n${text}`], {
+    encoding: "utf8",
+  })
+    .split("\u0001")
+    .slice(0, -1);
 
   it("is the plan's command once a shell has read it", () => {
     const image = words.indexOf(container?.image ?? "");
     expect(words.slice(0, 2)).toEqual(["run", "--detach"]);
-    expect(["vllm", ...words.slice(image + 1)]).toEqual(["vllm", "serve", ...(container?.command ?? [])]);
+    expect(words[words.indexOf("--entrypoint") + 1]).toBe("/bin/sh");
+    expect(words.slice(image + 1)).toEqual(["-c", START_GATE, "start-gate", ...(container?.command ?? [])]);
   });
 
   it("carries GPUs, ipc, restart, ports, mounts and health", () => {

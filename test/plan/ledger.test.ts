@@ -74,6 +74,30 @@ describe("the largest utilization that fits", () => {
     );
   });
 
+  it("says what stands behind it: the sum and the aggregate", () => {
+    const around = [
+      { name: "chat UI", gib: 1.2, basis: "default", source: "test" },
+      { name: "bridge", gib: 0.42, basis: "default", source: "test" },
+      { name: "operating system", gib: 4, basis: "default", source: "test" },
+    ] as const;
+    const book = ledger(TOTAL, [share("A", 0.45, false), share("B", 0.45)], around);
+    expect(book.largestUtilization).toEqual({ B: { bySum: 0.48, byAggregate: 0.45 } });
+    expect(book.largestUtilizationThatFits).toEqual({ B: 0.45 });
+    expect(book.sumGiB).toBe(116.96);
+  });
+
+  it("shrinks as a neighbour grows, and the sum grows", () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 98 }), (percent) => {
+        const [less, more] = [pair(percent / 100, 0.2), pair((percent + 1) / 100, 0.2)];
+        expect(more.sumGiB).toBeGreaterThan(less.sumGiB);
+        expect(more.largestUtilizationThatFits.B).toBeLessThanOrEqual(
+          less.largestUtilizationThatFits.B ?? Number.NaN,
+        );
+      }),
+    );
+  });
+
   it("rounds down", () => {
     expect([0.459, 0.29, 0.45, 0.449999, -0.2].map(downToHundredth)).toEqual([0.45, 0.29, 0.45, 0.44, 0]);
   });

@@ -1,11 +1,16 @@
 import { describe, expect, it } from "vitest";
+import { readModels } from "../../components/evidence/readModels";
+import { START_GATE } from "../../components/inference-server/startGate";
+import { declaredResources } from "../../components/machine/declaredResources";
 import { parseMeminfo } from "../../components/plan/evidence";
 import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
+import { judge } from "../../policies/judge";
 import { stack } from "../fixtures/machine";
 
-const evidence = { home: "/home/me" };
-const [only] = plan(loadStackFile("Pulumi.dgx.yaml"), evidence).machines;
+const settings = loadStackFile("Pulumi.dgx.yaml");
+const evidence = { home: "/home/me", models: readModels(settings, process.cwd(), "/home/me") };
+const [only] = plan(settings, evidence).machines;
 
 describe("the plan of the default stack", () => {
   it("runs instance B as the specification says", () => {
@@ -14,7 +19,7 @@ describe("the plan of the default stack", () => {
       role: "inference-server",
       resource: "dgx-b",
       name: "vllm-qwen3.6-35b-a3b-8001",
-      entrypoint: ["vllm", "serve"],
+      entrypoint: ["/bin/sh", "-c", START_GATE, "start-gate"],
       gpus: "all",
       ipc: "host",
       restart: "unless-stopped",
@@ -40,6 +45,9 @@ describe("the plan of the default stack", () => {
       FLASHINFER_WORKSPACE_BASE: "/jit-cache/flashinfer",
       MAX_JOBS: "2",
       NINJA_JOBS: "2",
+      START_GATE_A_SECONDS: "1800",
+      START_GATE_A_SHARE: "0.45",
+      START_GATE_A_URL: "http://host.docker.internal:8000/health",
       TORCHINDUCTOR_CACHE_DIR: "/jit-cache/inductor",
       TRITON_CACHE_DIR: "/jit-cache/triton",
       VLLM_CACHE_ROOT: "/jit-cache/vllm",
@@ -66,18 +74,24 @@ describe("the plan of the default stack", () => {
   });
 
   it("warns of exactly what is expected", () => {
-    expect(plan(loadStackFile("Pulumi.dgx.yaml"), evidence).warnings.map((warning) => warning.code)).toEqual([
+    expect(plan(settings, evidence).warnings.map((warning) => warning.code)).toEqual([
       "aggregate-high",
       "unproven",
       "operating-system-unmeasured",
       "inert-variable",
       "simple-server-by-hand",
+      "kv-room",
     ]);
+    // The sixth is a policy's: versions that were published and not read in the image.
+    const warned = judge(declaredResources(plan(settings, evidence))).filter(
+      (each) => each.verdict !== "pass",
+    );
+    expect(warned.map((each) => [each.name, each.verdict])).toEqual([["inference-image", "warned"]]);
   });
 
   it("is the same bytes for the same input", () => {
-    const once = JSON.stringify(plan(loadStackFile("Pulumi.dgx.yaml"), evidence));
-    expect(JSON.stringify(plan(loadStackFile("Pulumi.dgx.yaml"), evidence))).toBe(once);
+    const once = JSON.stringify(plan(settings, evidence));
+    expect(JSON.stringify(plan(settings, evidence))).toBe(once);
   });
 });
 
@@ -117,6 +131,24 @@ describe("a plan", () => {
     expect(
       plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map((warning) => warning.code),
     ).toContain("same-parser");
+  });
+
+  it("takes no more time a machine for a thousand of them", () => {
+    const machines = (count: number) => {
+      const [one] = Object.values(stack().machines);
+      const models = { "org/model": Object.values(evidence.models)[0] };
+      const many = Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, one]));
+      const input = [{ machines: many }, { ...evidence, models }] as unknown as Parameters<typeof plan>;
+      const start = performance.now();
+      const planned = plan(...input);
+      judge(declaredResources(planned));
+      return { planned, milliseconds: performance.now() - start };
+    };
+    const few = Math.min(...Array.from({ length: 3 }, () => machines(100).milliseconds));
+    const { planned, milliseconds } = machines(1000);
+    expect(planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(1000);
+    // Ten times as many take ten times as long; a square would take a hundred times.
+    expect(milliseconds / few).toBeLessThan(40);
   });
 
   it("treats one machine and many alike", () => {

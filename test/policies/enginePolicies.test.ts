@@ -2,9 +2,9 @@ import type { PolicyResource, ResourceValidationArgs } from "@pulumi/policy";
 import { describe, expect, it } from "vitest";
 import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
-import type { DeclaredResource } from "../../policies/lib/declaredResource";
+import { type DeclaredResource, TYPE } from "../../policies/lib/declaredResource";
 import { rules } from "../../policies/rules";
-import { hostInstance, record, server, UNKNOWN_LIST } from "./declared";
+import { declared, hostInstance, record, server, UNKNOWN_LIST } from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
@@ -60,11 +60,20 @@ describe("the policies of the pack", () => {
       `inference-image-advice ${server().urn}`,
     ]);
     const advising = enginePolicies(rules).filter((policy) => policy.name.endsWith("-advice"));
-    expect(advising.map((policy) => policy.enforcementLevel)).toEqual(["advisory", "advisory", "advisory"]);
+    expect(advising.map((policy) => [policy.name, policy.enforcementLevel])).toEqual([
+      ["aggregate-utilization-advice", "advisory"],
+      ["inference-image-advice", "advisory"],
+      ["memory-sum-advice", "advisory"],
+      ["transformers-range-advice", "advisory"],
+    ]);
   });
 
   it("let a rule advise only where it says that it does", () => {
+    const crowded = { lines: [{ name: "x", gib: 2, basis: "default" }] };
     const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
+    findings.push(
+      ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded })]),
+    );
     const warning = findings.filter((each) => each.verdict === "warned" && each.level === "mandatory");
     expect(new Set(warning.map((each) => each.name))).toEqual(
       new Set(rules.filter((rule) => rule.advises).map((rule) => rule.name)),

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from "vitest";
+import { START_GATE } from "../../components/inference-server/startGate";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
@@ -91,7 +92,7 @@ describe("the program for the default stack", () => {
         name: "vllm-qwen3.6-35b-a3b-8001",
         image:
           "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
-        entrypoints: ["vllm", "serve"],
+        entrypoints: ["/bin/sh", "-c", START_GATE, "start-gate"],
         gpus: "all",
         ipcMode: "host",
         restart: "unless-stopped",

@@ -1,0 +1,83 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { readModels } from "../../components/evidence/readModels";
+import { stack } from "../fixtures/machine";
+
+let root: string;
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), "models-"));
+});
+afterEach(() => rmSync(root, { recursive: true }));
+
+const REPOSITORY = "home/.cache/huggingface/hub/models--org--model";
+const read = () => readModels(stack(), join(root, "project"), join(root, "home"))["org/model"];
+
+function file(path: string, content: unknown): void {
+  mkdirSync(dirname(join(root, path)), { recursive: true });
+  writeFileSync(join(root, path), typeof content === "string" ? content : JSON.stringify(content));
+}
+
+describe("what is known of a model", () => {
+  it("is nothing where it is found nowhere", () => {
+    expect(read()).toBeUndefined();
+  });
+
+  it("is the config kept in the project, named as a reader finds it", () => {
+    file("project/models/org--model/config.json", { a: 1 });
+    expect(read()).toEqual({ source: "models/org--model/config.json", config: { a: 1 } });
+  });
+
+  it("is else the config of the cache's snapshot that `main` names, with the size in its index", () => {
+    file(`${REPOSITORY}/refs/main`, "abc\n");
+    file(`${REPOSITORY}/snapshots/old/config.json`, { a: 0 });
+    file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 1 });
+    file(`${REPOSITORY}/snapshots/abc/model.safetensors.index.json`, { metadata: { total_size: 22e9 } });
+    expect(read()).toEqual({
+      source: join(root, REPOSITORY, "snapshots/abc/config.json"),
+      config: { a: 1 },
+      weightsGB: 22,
+    });
+  });
+
+  it("has the sum of its weights where there is no index, links followed", () => {
+    file(`${REPOSITORY}/blobs/w`, "x".repeat(3000));
+    file(`${REPOSITORY}/snapshots/abc/config.json`, {});
+    file(`${REPOSITORY}/snapshots/abc/model-1.safetensors`, "y".repeat(1000));
+    symlinkSync("../../blobs/w", join(root, REPOSITORY, "snapshots/abc/model-2.safetensors"));
+    expect(read()?.weightsGB).toBe(4e-6);
+  });
+
+  it("joins the project's config with the cache's weights and the published starts", () => {
+    const start = {
+      vllm: "0.28.0",
+      utilization: 0.6,
+      totalGiB: 121.69,
+      availableKvGiB: 23.22,
+      source: "test",
+    };
+    file("project/models/org--model/config.json", { a: 1 });
+    file("project/models/org--model/starts.json", { starts: [start] });
+    file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 2 });
+    file(`${REPOSITORY}/snapshots/abc/model.safetensors`, "z".repeat(1000));
+    expect(read()).toEqual({
+      source: "models/org--model/config.json",
+      config: { a: 1 },
+      weightsGB: 1e-6,
+      starts: [start],
+    });
+  });
+
+  it.each([
+    ["config.json", "{", "no valid JSON"],
+    ["starts.json", { starts: [{ vllm: "0.28.0" }] }, "starts.0.utilization"],
+    ["starts.json", { start: [] }, "start"],
+  ])("says what is wrong with %s, and goes on", (name, content, words) => {
+    file("project/models/org--model/config.json", {});
+    file(`project/models/org--model/${name}`, content);
+    const found = read();
+    expect(found?.config).toBeUndefined();
+    expect(found?.problem).toContain(words);
+  });
+});

@@ -1,0 +1,115 @@
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { judge } from "../../../policies/judge";
+import { TYPE } from "../../../policies/lib/declaredResource";
+import { stack } from "../../fixtures/machine";
+import { declared, said, UNKNOWN_LIST, verdictsOf } from "../declared";
+
+const RULE = "memory-sum";
+const TOTAL = 121.63;
+
+type Line = [name: string, gib: number, basis: "setting" | "measured" | "default"];
+
+function machine(lines: readonly Line[], more: Record<string, unknown> = {}) {
+  return declared(TYPE.machine, "dgx", {
+    machine: "dgx",
+    totalGiB: TOTAL,
+    hostInstance: "none",
+    memory: {
+      lines: lines.map(([name, gib, basis]) => ({ name, gib, basis })),
+      largestUtilization: { b: { bySum: 0.37, byAggregate: 0.45 } },
+    },
+    ...more,
+  });
+}
+
+const PAIR: Line[] = [
+  ["instance A", 54.73, "setting"],
+  ["b", 54.73, "setting"],
+];
+
+describe("the sum of a machine's memory", () => {
+  it.each<[string, Line[]]>([
+    ["the default pair", [...PAIR, ["overshoot", 1.88, "default"], ["operating system", 4, "default"]]],
+    ["exactly the total", [...PAIR, ["operating system", 12.17, "measured"]]],
+    ["nothing at all", []],
+  ])("passes: %s", (_, lines) => {
+    expect(verdictsOf(RULE, [machine(lines)])).toEqual([
+      { name: RULE, level: "mandatory", verdict: "pass", message: "", resource: "" },
+    ]);
+  });
+
+  it("refuses a hundredth of a GiB too much, with every figure, what fits and what could give way", () => {
+    const lines: Line[] = [...PAIR, ["Ollama", 2.17, "setting"], ["operating system", 10.01, "measured"]];
+    expect(verdictsOf(RULE, [machine(lines)])).toEqual([
+      {
+        name: RULE,
+        level: "mandatory",
+        verdict: "refused",
+        resource: "dgx",
+        message:
+          "What is declared and measured comes to 121.64 GiB of 121.63 GiB: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
+          "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
+          "Else something must give way, the largest first: instance A, operating system, Ollama.",
+      },
+    ]);
+  });
+
+  it("only warns while what makes it too much is a default", () => {
+    const lines: Line[] = [...PAIR, ["operating system", 20, "default"]];
+    expect(said(RULE, [machine(lines)])).toEqual([
+      "warned: All lines together come to 129.46 GiB of 121.63 GiB, 109.46 GiB of it declared or measured; what makes it too much are defaults: operating system 20.00. Measure them, or leave more room. " +
+        "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit).",
+    ]);
+  });
+
+  it("says where no share fits", () => {
+    const memory = {
+      lines: [{ name: "x", gib: 200, basis: "measured" }],
+      largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } },
+    };
+    expect(said(RULE, [machine([], { memory })]).join()).toContain(
+      "No --gpu-memory-utilization fits for b (0.00 by the sum, 0.45 by the aggregate limit).",
+    );
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ["lines that are not known", { memory: { lines: UNKNOWN_LIST } }],
+    ["a line without a figure", { memory: { lines: [{ name: "x", gib: "?", basis: "setting" }] } }],
+    ["no total", { totalGiB: undefined }],
+  ])("refuses %s", (_, more) => {
+    expect(said(RULE, [machine(PAIR, more)])).toEqual([
+      "refused: The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+    ]);
+  });
+
+  it("leaves a machine that declares no ledger to the other rules", () => {
+    expect(said(RULE, [declared(TYPE.machine, "dgx", { hostInstance: "none" })])).toEqual([]);
+  });
+});
+
+describe("the sum in a plan", () => {
+  const verdicts = (
+    settings: Record<string, unknown>,
+    meminfo?: { totalGiB: number; availableGiB: number },
+  ) =>
+    judge(declaredResources(plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo }) }))).filter(
+      (each) => each.name === RULE,
+    );
+
+  it("refuses a declared operating system that the pair leaves no room for", () => {
+    const [found] = verdicts({ operatingSystemGiB: 17 });
+    expect(found?.verdict).toBe("refused");
+    expect(found?.message).toContain("comes to 126.46 GiB of 121.63 GiB");
+    // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394...
+    expect(found?.message).toContain("is 0.39 (0.39 by the sum, 0.45 by the aggregate limit)");
+  });
+
+  it("refuses by a meminfo, and not by the default in its place", () => {
+    expect(verdicts({}).map((each) => each.verdict)).toEqual(["pass"]);
+    const [found] = verdicts({}, { totalGiB: TOTAL, availableGiB: 100 });
+    expect(found?.verdict).toBe("refused");
+    expect(found?.message).toContain("operating system 21.63");
+  });
+});
