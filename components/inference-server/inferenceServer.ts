@@ -13,6 +13,8 @@ export interface InferenceServerArgs {
   readonly server: InferenceServerPlan;
   /** Docker network that the container joins. */
   readonly network: Resource;
+  /** The file that the container's start gate reads. */
+  readonly gateFile: Resource | undefined;
 }
 
 /** A vLLM server in a container, with its model cache, the volume of compiled kernels and the record of its image. */
@@ -39,6 +41,7 @@ export class InferenceServer extends ComponentResource {
     );
     const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
     const needed: Resource[] = [args.network, cache, jit];
+    if (args.gateFile !== undefined) needed.push(args.gateFile);
     if (server.tokenFile !== undefined) {
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
     }

@@ -3,7 +3,7 @@ import type { ImageFacts, InferenceServerPlan, PlannedContainer, SecretFile } fr
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
-import { gatedEntrypoint, gateVariables } from "./startGate";
+import { gatedEntrypoint, gateMount } from "./startGate";
 
 /** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
@@ -22,6 +22,8 @@ export interface ServerDirectories {
   readonly modelCache: string;
   /** What we keep on the machine. */
   readonly state: string;
+  /** What the start gate reads. */
+  readonly gate: string;
 }
 
 /** Everything that one inference server declares on the machine. */
@@ -41,12 +43,13 @@ export function plannedServer(
     image: server.image,
     command: launchArguments(server),
     entrypoint: gatedEntrypoint(),
-    env: environment(machine, server),
+    env: environment(server),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: [{ ip: server.listen ?? machine.listen, host: server.port, container: server.port }],
     mounts: [
       { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
+      gateMount(directories.gate),
       ...(token === undefined
         ? []
         : [{ type: "bind" as const, source: token.path, target: TOKEN_INSIDE, readOnly: true }]),
@@ -102,10 +105,9 @@ function tokenFile(
   return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
 }
 
-function environment(machine: MachineSettings, server: InferenceServerSettings): Record<string, string> {
+function environment(server: InferenceServerSettings): Record<string, string> {
   const jobs = String(server.compileJobs);
   const ours: Record<string, string> = {
-    ...gateVariables(machine),
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
     FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
     MAX_JOBS: jobs,

@@ -1,7 +1,14 @@
+import type { Mount, PlannedFile } from "../plan/types";
 import type { MachineSettings } from "../settings/machine";
+
+/** Where the gate finds what is declared of instance A, inside the container: a folder, so that a new file is seen. */
+const FOLDER_INSIDE = "/run/local-serving";
+const FILE = "instance-a";
 
 /** Name by which a container reaches the machine that it runs on. */
 const HOST_FROM_CONTAINER = "host.docker.internal";
+
+const SECONDS_PER_MINUTE = 60;
 
 /**
  * What a server's container runs first. After a reboot Docker starts it at once, perhaps before instance A has its
@@ -11,7 +18,8 @@ const HOST_FROM_CONTAINER = "host.docker.internal";
  * for itself.
  *
  * POSIX sh, since the image decides which shell there is; times are counted in sleeps, since a clock may jump after a
- * boot; sleep and curl run in the background, so that TERM is taken at once. The words `set` and `shift` and any second
+ * boot; sleep and curl run in the background, so that TERM is taken at once. What is declared of instance A is read from a
+ * file each time, so that a correction restarts nothing and is heard by one that waits. The words `set` and `shift` and any second
  * assignment of the arguments stay out: the policies follow `"$@"` to the arguments that vLLM gets.
  */
 export const START_GATE = `trap 'exit 143' TERM INT
@@ -21,14 +29,15 @@ for word do
   last=$word
 done
 answers() {
-  [ -n "$START_GATE_A_URL" ] || return 1
-  curl -fsS -m 3 -o /dev/null "$START_GATE_A_URL" 2>/dev/null &
+  [ -n "$a_url" ] || return 1
+  curl -fsS -m 3 -o /dev/null "$a_url" 2>/dev/null &
   wait $!
 }
 waited=0 steady=0 held=0
 while :; do
-  room=
-  eval "$(LC_ALL=C awk -v share="$share" -v a="\${START_GATE_A_SHARE:-0}" '
+  room= a_share=0 a_url= a_seconds=0
+  [ -r ${FOLDER_INSIDE}/${FILE} ] && . ${FOLDER_INSIDE}/${FILE}
+  eval "$(LC_ALL=C awk -v share="$share" -v a="$a_share" '
     $1 == "MemTotal:" { total = $2 / 1048576 }
     $1 == "MemAvailable:" { free = $2 / 1048576 }
     END {
@@ -42,7 +51,7 @@ while :; do
   if [ "$room" = own ]; then
     answers && break
     [ "$mib" -ge $((held - 1024)) ] && [ "$held" -gt 0 ] && steady=$((steady + 5)) || { steady=0 held=$mib; }
-    [ "$waited" -ge "\${START_GATE_A_SECONDS:-0}" ] && [ "$steady" -ge 60 ] && {
+    [ "$waited" -ge "$a_seconds" ] && [ "$steady" -ge 60 ] && {
       echo "start gate: instance A did not answer for $waited s, and $free GiB have been available for a minute: starting without it"
       break
     }
@@ -53,7 +62,7 @@ while :; do
     if [ "$room" = none ]; then
       echo "start gate: waiting for $own GiB ($share of the memory), $free GiB are available"
     else
-      echo "start gate: $free GiB are available, $own are needed; waiting for instance A, which does not answer \${START_GATE_A_URL:-(it listens on loopback only)}, or for $both GiB"
+      echo "start gate: $free GiB are available, $own are needed; waiting for instance A, which does not answer \${a_url:-(it listens on loopback only)}, or for $both GiB"
     fi
   fi
   sleep 5 &
@@ -70,15 +79,30 @@ export function gatedEntrypoint(): string[] {
   return ["/bin/sh", "-c", START_GATE, "start-gate"];
 }
 
-/** What the gate has to know of instance A, as variables of the container; nothing where there is none. */
-export function gateVariables({ instanceA }: MachineSettings): Record<string, string> {
-  if (instanceA === "none") return {};
-  const url = instanceAFromContainer(instanceA);
+/** What the gate has to know of instance A, as a file on the machine that a shell reads. */
+export function gateFile({ instanceA }: MachineSettings, folder: string): PlannedFile {
+  const url = instanceA === "none" ? undefined : instanceAFromContainer(instanceA);
+  const facts =
+    instanceA === "none"
+      ? ["# There is none."]
+      : [
+          `a_share=${instanceA.gpuMemoryUtilization}`,
+          `a_seconds=${instanceA.readyWithinMinutes * SECONDS_PER_MINUTE}`,
+          ...(url === undefined ? [] : [`a_url=${url}/health`]),
+        ];
+  const about =
+    "# Made by local-serving from instanceA in the stack file, for the start gate: change it there.";
   return {
-    START_GATE_A_SECONDS: String(instanceA.readyWithinMinutes * 60),
-    START_GATE_A_SHARE: String(instanceA.gpuMemoryUtilization),
-    ...(url === undefined ? {} : { START_GATE_A_URL: `${url}/health` }),
+    role: "start-gate",
+    path: `${folder}/${FILE}`,
+    mode: "0644",
+    text: `${[about, ...facts].join("\n")}\n`,
   };
+}
+
+/** The folder of that file in a container. */
+export function gateMount(folder: string): Mount {
+  return { type: "bind", source: folder, target: FOLDER_INSIDE, readOnly: true };
 }
 
 /** Where a container reaches instance A; `undefined` when it listens on loopback only. */

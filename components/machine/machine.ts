@@ -31,11 +31,14 @@ export class Machine extends ComponentResource {
       { name: machine.network, driver: "bridge" },
       { parent: this, provider },
     );
+    const planned = (role: string) => machine.files.find((file) => file.role === role);
+    const gate = planned("start-gate");
+    const gateFile = gate && new HostFile(`${name}-start-gate`, { file: gate }, { parent: this });
     const things: Resource[] = machine.inferenceServers.map(
       (server) =>
         new InferenceServer(
           server.container.resource,
-          { machine: name, server, network },
+          { machine: name, server, network, gateFile },
           { parent: this, providers: { docker: provider } },
         ),
     );
@@ -54,7 +57,7 @@ export class Machine extends ComponentResource {
     for (const client of clients)
       things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
-    const applied = machine.files.find((file) => file.role === "applied-plan");
+    const applied = planned("applied-plan");
     if (applied !== undefined) {
       new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
     }

@@ -1,4 +1,5 @@
 import { plannedServer } from "../inference-server/plannedServer";
+import { gateFile } from "../inference-server/startGate";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
@@ -41,9 +42,11 @@ function machinePlan(
   machine: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
+  const state = onMachine(machine.stateDirectory, evidence);
   const directories = {
     modelCache: onMachine(machine.modelCache, evidence),
-    state: onMachine(machine.stateDirectory, evidence),
+    state,
+    gate: `${state}/${name}/start-gate`,
   };
   const inferenceServers = Object.entries(machine.inferenceServers).map(([key, server]) =>
     plannedServer(name, machine, key, server, directories),
@@ -68,7 +71,11 @@ function machinePlan(
     chatUi: around.chatUi,
     clients: around.clients,
     containers: [...servers.map((server) => server.container), ...around.containers],
-    files: [...simple.files, ...around.files],
+    files: [
+      ...(servers.length === 0 ? [] : [gateFile(machine, directories.gate)]),
+      ...simple.files,
+      ...around.files,
+    ],
     secretFiles: [...servers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,

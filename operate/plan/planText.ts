@@ -38,7 +38,7 @@ function machineText(machine: MachinePlan): string {
     ...machine.containers.flatMap((container) => [
       "",
       heading(`Container ${container.name}`),
-      ...gateText(container),
+      ...gateText(machine, container),
       indent(dockerRun(ungated(container))),
     ]),
     ...machine.files.flatMap((file) => ["", heading(fileHeading(machine, file)), ...fileText(file)]),
@@ -98,11 +98,9 @@ function kvText(container: string, kv: ServerKv | null): string[] {
 }
 
 /** The gate is a script of some length, so the command is shown without it; `--out` writes both. */
-function gateText({ entrypoint, env }: PlannedContainer): string[] {
-  if (entrypoint?.[2] !== START_GATE) return [];
-  const { START_GATE_A_URL: url, START_GATE_A_SHARE: share } = env;
-  const beside =
-    share === undefined ? "" : `, of instance A (${url ?? "which can't be asked"}) too unless that answers`;
+function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): string[] {
+  if (ungated(container) === container) return [];
+  const beside = hostInstance === "none" ? "" : ", and instance A's too unless that answers";
   return [`    starts behind a gate: waits until MemAvailable covers its share${beside}`];
 }
 

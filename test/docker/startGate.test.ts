@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -47,13 +47,15 @@ describeDocker("a container behind the start gate", () => {
       flag: existsSync(join(folder, "meminfo")) ? "r+" : "w",
     });
   };
-  const start = async (variables: Record<string, string>, options: string[] = [], slow = false) => {
+  const start = async (declared = "", options: string[] = [], slow = false) => {
+    mkdirSync(join(folder, "gate"));
+    writeFileSync(join(folder, "gate/instance-a"), declared);
     const [entrypoint = "", ...words] = gatedEntrypoint();
     container = await mustRun("docker", [
       ...["run", "--detach", "--add-host", "host.docker.internal:host-gateway"],
       ...["--volume", `${folder}/meminfo:/proc/meminfo:ro`],
       ...(slow ? [] : ["--volume", `${folder}/sleep:/usr/local/bin/sleep:ro`]),
-      ...Object.entries(variables).flatMap(([name, value]) => ["--env", `${name}=${value}`]),
+      ...["--volume", `${folder}/gate:/run/local-serving:ro`],
       ...options,
       ...["--entrypoint", entrypoint, image.reference, ...words, ...ARGUMENTS],
     ]);
@@ -64,11 +66,7 @@ describeDocker("a container behind the start gate", () => {
   };
   const says = (words: string) => expect.poll(said, { timeout: 20_000, interval: 100 }).toContain(words);
   const serves = () => says("Application startup complete.");
-  const declared = (url: string, seconds = 1800) => ({
-    START_GATE_A_SHARE: "0.3",
-    START_GATE_A_SECONDS: String(seconds),
-    START_GATE_A_URL: url,
-  });
+  const declared = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
   const listen = async () => {
     const server = createServer((_, answer) => answer.end());
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
@@ -97,7 +95,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("A absent by design: starts at once", async () => {
     available(45);
-    await start({});
+    await start();
     await serves();
     expect(await said()).not.toContain("start gate");
   });
@@ -113,7 +111,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("memory that frees slowly: waits for it", async () => {
     available(20);
-    await start({});
+    await start();
     await says("start gate: waiting for 45.00 GiB (0.45 of the memory), 20.00 GiB are available");
     for (const gib of [30, 40, 44]) {
       available(gib);
@@ -126,7 +124,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("never enough: stays inside, also after a restart of its own, and restarts nothing", async () => {
     available(20);
-    await start({}, ["--restart", "unless-stopped"]);
+    await start("", ["--restart", "unless-stopped"]);
     await says("start gate: waiting");
     await pause(1000);
     const restarts = () =>
@@ -140,7 +138,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("a server that crashes goes through the gate again", async () => {
     available(50);
-    await start({}, ["--restart", "unless-stopped"]);
+    await start("", ["--restart", "unless-stopped"]);
     await serves();
     available(20);
     // Killed from inside, as by the kernel: a kill by Docker would count as a stop.
@@ -152,7 +150,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("`docker stop` ends it at once while it waits", async () => {
     available(20);
-    await start({}, [], true);
+    await start("", [], true);
     await says("start gate: waiting");
     const before = Date.now();
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);

@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import {
   gatedEntrypoint,
-  gateVariables,
   instanceAFromContainer,
   START_GATE,
 } from "../../components/inference-server/startGate";
@@ -43,11 +42,15 @@ interface Gate {
 }
 
 /** The gate under dash, with a /proc/meminfo of its own; its sleeps take no time unless `slow`. */
-function start(variables: Record<string, string> = {}, slow = false): Gate {
+function start(declared?: string, slow = false): Gate {
   if (!slow) program("sleep", 'exec /bin/sleep "$(case $1 in 5) echo 0.01 ;; *) echo "$1" ;; esac)"');
-  const script = START_GATE.replace("/proc/meminfo", join(folder, "meminfo"));
+  const script = START_GATE.replace("/proc/meminfo", join(folder, "meminfo")).replaceAll(
+    "/run/local-serving/instance-a",
+    join(folder, "instance-a"),
+  );
+  declare(declared);
   const child = spawn("dash", ["-c", script, "start-gate", ...ARGUMENTS], {
-    env: { PATH: `${folder}:${process.env.PATH ?? ""}`, OUT: join(folder, "arguments"), ...variables },
+    env: { PATH: `${folder}:${process.env.PATH ?? ""}`, OUT: join(folder, "arguments") },
   });
   let text = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += String(chunk)));
@@ -56,6 +59,13 @@ function start(variables: Record<string, string> = {}, slow = false): Gate {
   });
   gate = { child, ended, said: () => text };
   return gate;
+}
+
+/** What is declared of instance A, as the gate reads it; nothing where there is no file. */
+function declare(text: string | undefined): void {
+  if (text === undefined) return;
+  writeFileSync(join(folder, "unfinished-a"), text);
+  renameSync(join(folder, "unfinished-a"), join(folder, "instance-a"));
 }
 
 function program(name: string, body: string): void {
@@ -80,11 +90,7 @@ async function listen(status: number): Promise<string> {
 
 const started = (of: Gate) => expect.poll(of.said, { timeout: 8_000 }).toContain("vllm serve org/m");
 const DEAD = "http://127.0.0.1:9/health";
-const A = (url: string, seconds = "1800") => ({
-  START_GATE_A_SHARE: "0.3",
-  START_GATE_A_URL: url,
-  START_GATE_A_SECONDS: seconds,
-});
+const A = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
 
 describe("the start gate", () => {
   it("starts at once and without a word when there is room, with the arguments as they are", async () => {
@@ -115,8 +121,8 @@ describe("the start gate", () => {
     ["there is no A and too little", 44.9, ""],
   ])("waits while %s", async (_, gib, url) => {
     available(gib);
-    const variables = url === "" ? {} : A(url === "answers" ? await listen(200) : url);
-    const it = start(variables);
+    const declared = url === "" ? undefined : A(url === "answers" ? await listen(200) : url);
+    const it = start(declared);
     await expect.poll(it.said).toContain("start gate: ");
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(it.said()).not.toContain("vllm");
@@ -151,6 +157,14 @@ describe("the start gate", () => {
     expect(it.said()).toMatch(/start gate: open after \d+ s, 45\.01 GiB are available/);
   });
 
+  it("hears a corrected declaration while it waits", async () => {
+    available(60);
+    const it = start(A(DEAD));
+    await expect.poll(it.said).toContain("or for 75.00 GiB");
+    declare("# There is none.\n");
+    await started(it);
+  });
+
   it("opens when A comes up", async () => {
     available(60);
     const url = await listen(503);
@@ -162,7 +176,7 @@ describe("the start gate", () => {
 
   it("starts without a declared A once its time is over and memory has been steady for a minute", async () => {
     available(60);
-    const it = start(A(DEAD, "120"));
+    const it = start(A(DEAD, 120));
     await started(it);
     expect(it.said()).toContain(
       "start gate: instance A did not answer for 120 s, and 60.00 GiB have been available for a minute: starting without it",
@@ -171,7 +185,7 @@ describe("the start gate", () => {
 
   it("waits on while A is loading: memory that falls is not steady", async () => {
     available(74);
-    const it = start(A(DEAD, "60"));
+    const it = start(A(DEAD, 60));
     await expect.poll(it.said).toContain("waiting for instance A");
     for (let gib = 72; gib >= 50; gib -= 2) {
       available(gib);
@@ -182,7 +196,7 @@ describe("the start gate", () => {
 
   it("says of an A on loopback that it can't be asked", async () => {
     available(60);
-    const it = start({ START_GATE_A_SHARE: "0.3", START_GATE_A_SECONDS: "1800" });
+    const it = start("a_share=0.3\na_seconds=1800\n");
     await expect.poll(it.said).toContain("does not answer (it listens on loopback only), or for 75.00 GiB");
   });
 
@@ -194,7 +208,7 @@ describe("the start gate", () => {
 
   it("ends at once on TERM, as it sleeps five seconds", async () => {
     available(30);
-    const it = start({}, true);
+    const it = start(undefined, true);
     await expect.poll(it.said).toContain("start gate: waiting");
     const before = Date.now();
     it.child.kill("SIGTERM");
@@ -221,19 +235,34 @@ describe("the gate in a plan", () => {
   });
 
   it("knows of A by its share, address and time, and of nothing where there is none", () => {
-    const variables = (instanceA: unknown) => {
-      const [machine] = Object.values(stack({ instanceA }).machines);
-      return machine === undefined ? undefined : gateVariables(machine);
-    };
-    expect(variables({ gpuMemoryUtilization: 0.45, port: 8100, readyWithinMinutes: 10 })).toEqual({
-      START_GATE_A_SECONDS: "600",
-      START_GATE_A_SHARE: "0.45",
-      START_GATE_A_URL: "http://host.docker.internal:8100/health",
+    const file = (instanceA: unknown) => planned(instanceA)?.files.find((each) => each.role === "start-gate");
+    const about =
+      "# Made by local-serving from instanceA in the stack file, for the start gate: change it there.\n";
+    expect(file({ gpuMemoryUtilization: 0.45, port: 8100, readyWithinMinutes: 10 })).toEqual({
+      role: "start-gate",
+      path: "/home/me/.local/share/local-serving/dgx/start-gate/instance-a",
+      mode: "0644",
+      text: `${about}a_share=0.45\na_seconds=600\na_url=http://host.docker.internal:8100/health\n`,
     });
-    expect(variables("none")).toEqual({});
-    expect(planned({ gpuMemoryUtilization: 0.3 })?.containers[0]?.env).toMatchObject({
-      START_GATE_A_SHARE: "0.3",
-      START_GATE_A_SECONDS: "1800",
+    expect(file({ gpuMemoryUtilization: 0.45, listen: "127.0.0.1" })?.text).toBe(
+      `${about}a_share=0.45\na_seconds=1800\n`,
+    );
+    expect(file("none")?.text).toBe(`${about}# There is none.\n`);
+  });
+
+  it("is the same container whatever is declared of A: a correction restarts nothing", () => {
+    const containers = [
+      "none",
+      { gpuMemoryUtilization: 0.2, port: 9000 },
+      { gpuMemoryUtilization: 0.45 },
+    ].map((instanceA) => planned(instanceA)?.containers);
+    expect(containers[0]).toEqual(containers[1]);
+    expect(containers[1]).toEqual(containers[2]);
+    expect(containers[0]?.[0]?.mounts).toContainEqual({
+      type: "bind",
+      source: "/home/me/.local/share/local-serving/dgx/start-gate",
+      target: "/run/local-serving",
+      readOnly: true,
     });
   });
 

@@ -36,6 +36,7 @@ describe("a container as `docker run`", () => {
     expect(words.filter((word) => word.startsWith("type="))).toEqual([
       "type=bind,source=/home/me/.cache/huggingface,target=/root/.cache/huggingface",
       "type=volume,source=local-serving-b-jit,target=/jit-cache",
+      "type=bind,source=/home/me/.local/share/local-serving/dgx/start-gate,target=/run/local-serving,readonly",
     ]);
   });
 });

@@ -27,8 +27,9 @@ describe("the applied plan", () => {
     const read = JSON.parse(text) as { machine: typeof machine };
     expect(read.machine).toEqual({
       ...machine,
-      files: machine.files.filter((file) => file.role === "simple-server-dropin"),
+      files: machine.files.filter((file) => file.role !== "applied-plan"),
     });
+    expect(read.machine.files.map((file) => file.role)).toEqual(["start-gate", "simple-server-dropin"]);
     expect(Object.keys(read.machine)).toEqual(Object.keys(read.machine).sort());
     expect(text.endsWith("}\n")).toBe(true);
   });

@@ -34,6 +34,12 @@ describe("the plan of the default stack", () => {
           readOnly: false,
         },
         { type: "volume", source: "local-serving-b-jit", target: "/jit-cache", readOnly: false },
+        {
+          type: "bind",
+          source: "/home/me/.local/share/local-serving/dgx/start-gate",
+          target: "/run/local-serving",
+          readOnly: true,
+        },
       ],
       ulimits: [
         { name: "memlock", soft: -1, hard: -1 },
@@ -45,9 +51,6 @@ describe("the plan of the default stack", () => {
       FLASHINFER_WORKSPACE_BASE: "/jit-cache/flashinfer",
       MAX_JOBS: "2",
       NINJA_JOBS: "2",
-      START_GATE_A_SECONDS: "1800",
-      START_GATE_A_SHARE: "0.45",
-      START_GATE_A_URL: "http://host.docker.internal:8000/health",
       TORCHINDUCTOR_CACHE_DIR: "/jit-cache/inductor",
       TRITON_CACHE_DIR: "/jit-cache/triton",
       VLLM_CACHE_ROOT: "/jit-cache/vllm",
@@ -67,9 +70,9 @@ describe("the plan of the default stack", () => {
     expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(
       8000,
     );
-    // Only the applied plan, which is a copy of all data, says anything about it.
+    // Only what the start gate asks and the applied plan, a copy of all data, say anything about it.
     const about = only?.files.filter((file) => /\b8000\b/.test(file.text)).map((file) => file.role);
-    expect(about).toEqual(["applied-plan"]);
+    expect(about).toEqual(["start-gate", "applied-plan"]);
     expect(only?.commands.join("\n")).not.toMatch(/8000|vllm/);
   });
 

@@ -292,17 +292,19 @@ describe("what is read of the files that will be written", () => {
       .fileFolders;
 
   it("is that they can be, also where folders are still to be made", async () => {
-    expect(await foldersOf(join(scratch, "new/state"))).toEqual([{ path: join(scratch, "new/state/dgx") }]);
+    expect(await foldersOf(join(scratch, "new/state"))).toEqual([
+      { path: join(scratch, "new/state/dgx/start-gate") },
+      { path: join(scratch, "new/state/dgx") },
+    ]);
   });
 
   it("is a symbolic link on the way, by its real path", async () => {
     mkdirSync(join(scratch, "real"));
     symlinkSync("real", join(scratch, "link"));
+    const problem = `${join(scratch, "link")} leads through a symbolic link to ${join(scratch, "real")}; give the real path`;
     expect(await foldersOf(join(scratch, "link/state"))).toEqual([
-      {
-        path: join(scratch, "link/state/dgx"),
-        problem: `${join(scratch, "link")} leads through a symbolic link to ${join(scratch, "real")}; give the real path`,
-      },
+      { path: join(scratch, "link/state/dgx/start-gate"), problem },
+      { path: join(scratch, "link/state/dgx"), problem },
     ]);
   });
 

@@ -52,6 +52,7 @@ describe("the program for a machine with host files", () => {
       "dgx-simple-server-drop-in-restart",
       "dgx-simple-server-pull-hf.co/org/model:Q4",
       "dgx-simple-server-pull-qwen3:8b",
+      "dgx-start-gate",
     ]);
   });
 
