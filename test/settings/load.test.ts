@@ -45,7 +45,7 @@ describe("the default stack file", () => {
     expect(dgx?.instanceA).toEqual({
       listen: "0.0.0.0",
       port: 8000,
-      listen: "0.0.0.0",
+
       readyWithinMinutes: 30,
       gpuMemoryUtilization: 0.45,
       maxModelLen: 131072,

@@ -1,0 +1,75 @@
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "vitest";
+import { readModels } from "../../components/evidence/readModels";
+import { START_GATE } from "../../components/inference-server/startGate";
+import { stackOutputs } from "../../components/machine/stackOutputs";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { planText } from "../../operate/plan/planText";
+
+const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
+const settings = loadStackFile("Pulumi.dgx.yaml");
+const models = readModels(settings, process.cwd(), "/home/me");
+const planned = plan(settings, { home: "/home/me", models });
+const text = (of = planned) => stripVTControlCharacters(planText(of, []));
+
+describe("the memory in a plan's text", () => {
+  it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
+    const lines = text().split("\n");
+    const at = lines.indexOf(`  KV cache of ${CONTAINER}`);
+    expect(lines.slice(at + 1, at + 8)).toEqual([
+      "    room            4.30 to 4.94 GiB (published)",
+      "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "    full windows    1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "    a request       32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
+      "    agents at once  4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
+      "    cold prompt     30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
+      "    block           2,096 tokens, 21,463,040 bytes",
+    ]);
+  });
+
+  it("says that nothing is known of a model without a config", () => {
+    expect(text(plan(settings, { home: "/home/me" }))).toContain(
+      `  KV cache of ${CONTAINER}\n    not known, see the warnings\n`,
+    );
+  });
+
+  it("names both largest utilizations", () => {
+    expect(text()).toContain(
+      `largest utilization that fits for ${CONTAINER}: 0.45 (0.50 by the sum, 0.45 by the limit)`,
+    );
+  });
+
+  it("says that a container starts behind its gate, and leaves the script out", () => {
+    expect(text()).toContain(
+      "    starts behind a gate: waits until MemAvailable covers its share, and instance A's too unless that answers\n",
+    );
+    expect(text()).toContain("--entrypoint vllm");
+    expect(text()).not.toContain(START_GATE.split("\n")[0]);
+  });
+
+  it("says by a meminfo whether vLLM would start", () => {
+    const meminfo = { totalGiB: 121.63, availableGiB: 48.5 };
+    expect(text(plan(settings, { home: "/home/me", models, meminfo }))).toContain(
+      `  ${CONTAINER} would not start: 54.73 GiB wanted, 48.50 GiB available by this meminfo`,
+    );
+  });
+});
+
+describe("the memory in a preview's outputs", () => {
+  it("is the same table", () => {
+    const { kvCache } = stackOutputs(planned);
+    expect(kvCache.dgx?.[CONTAINER]).toEqual({
+      room: "4.30 to 4.94 GiB (published)",
+      "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
+      "agents at once": "4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
+      "cold prompt": "30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
+      block: "2,096 tokens, 21,463,040 bytes",
+    });
+    expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({
+      [CONTAINER]: "not known",
+    });
+  });
+});
