@@ -1,5 +1,5 @@
 import type { ServerEvent } from "./events";
-import { type JsonObject, objectOr, objectsIn, textOr } from "./json";
+import { isJsonObject, type JsonObject, objectOr, objectsIn, textOr } from "./json";
 import { BadAnswer } from "./probe";
 
 /** An answer of chat completions, whole or put together from its stream. */
@@ -17,10 +17,10 @@ export interface ChatAnswer {
 /** Reads `choices[0].message`. Throws `BadAnswer` when there is none. */
 export function chatAnswer(body: JsonObject): ChatAnswer {
   const choice = objectsIn(body.choices)[0];
-  if (choice === undefined || typeof choice.message !== "object") {
+  if (!isJsonObject(choice?.message)) {
     throw new BadAnswer("the answer has no choices[0].message");
   }
-  const message = objectOr(choice.message);
+  const { message } = choice;
   return {
     content: textOr(message.content),
     reasoning: reasoningOf(message),

@@ -80,7 +80,7 @@ const alias: ServerProbe = {
     const [asked = ""] = target.aliases;
     const canonical = textOr((await servedModels(target.api))[0]?.id);
     const answer = messagesAnswer(await target.api.json(MESSAGES, claudeCodeBody({ model: asked })));
-    if (answer.model === canonical)
+    if (answer.model === canonical && canonical !== "")
       return pass(`asked for \`${asked}\`, it answers as \`${quote(answer.model)}\``);
     return fail(
       `asked for \`${asked}\`, it answers as \`${quote(answer.model)}\` and not as \`${quote(canonical)}\``,

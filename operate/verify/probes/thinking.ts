@@ -60,6 +60,7 @@ const thinkingOff: ServerProbe = {
         `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`,
       );
     }
+    if (answer.content.trim() === "") return fail("the answer is empty", fix(target));
     return pass(`\`${quote(answer.content)}\``);
   },
 };

@@ -1,3 +1,4 @@
+import { RefusedRequest } from "../errors";
 import { isObject, type JsonObject, objects, ok, type Reply, type Route, type RouteTable } from "../exchange";
 import { answered, chatCallAsXml, streamed, xmlCall } from "./callAsText";
 
@@ -103,12 +104,15 @@ export const chatFaults = {
       ? ok({ object: "error", message: "Internal server error", type: "InternalServerError", code: 500 })
       : reply,
   ),
-  "window-unnamed": changed((reply) =>
-    reply.status === 400
-      ? {
-          status: 400,
-          json: { error: { message: "Bad Request", type: "BadRequestError", param: null, code: 400 } },
-        }
-      : reply,
-  ),
+  /** Refuses what is too long, and keeps to itself how long is too long. */
+  "window-unnamed": (table: RouteTable): RouteTable => ({
+    [CHAT]: (exchange) => {
+      try {
+        return table[CHAT]?.(exchange) ?? ok({});
+      } catch (error) {
+        if (!(error instanceof RefusedRequest) || error.status !== 400) throw error;
+        throw new RefusedRequest(400, "BadRequestError", "Bad Request");
+      }
+    },
+  }),
 };

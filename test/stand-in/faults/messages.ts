@@ -55,6 +55,19 @@ export const messagesFaults = {
   "messages-tools-as-text": changed((healthy, exchange) =>
     endsWithSystem(exchange.body) ? healthy(exchange) : asText(healthy(exchange)),
   ),
+  /** All of the output went into thoughts. */
+  "messages-without-text": changed((healthy, exchange) => {
+    const reply = healthy(exchange);
+    const body = answered(reply);
+    const greeting = exchange.body.tools === undefined && exchange.body.model !== undefined;
+    return body === undefined || !greeting
+      ? reply
+      : ok({
+          ...body,
+          stop_reason: "max_tokens",
+          content: [{ type: "thinking", thinking: "Let me", signature: "" }],
+        });
+  }),
   "messages-stream-cut": changed((healthy, exchange) => {
     const reply = healthy(exchange);
     const events = streamed(reply);

@@ -28,12 +28,11 @@ function show({ server: { args, counts, fault } }: Exchange): Reply {
       "cache_config_info",
       "gauge",
       1,
-      `,cache_dtype="${cacheDtype}",gpu_memory_utilization="${args.gpuMemoryUtilization}",` +
-        `kv_cache_max_concurrency="${concurrency}",kv_cache_size_tokens="${Math.floor(concurrency * args.maxModelLen)}"`,
+      `,cache_dtype="${cacheDtype}",kv_cache_max_concurrency="${concurrency}",kv_cache_size_tokens="${Math.floor(concurrency * args.maxModelLen)}",gpu_memory_utilization="${args.gpuMemoryUtilization}"`,
     ),
     "# TYPE http_requests_total counter",
     ...[...counts.paths].map(
-      ([path, count]) => `http_requests_total{handler="${path}",method="POST",status="2xx"} ${count}.0`,
+      ([path, count]) => `http_requests_total{handler="${path}",status="2xx"} ${count}.0`,
     ),
   ];
   return { status: 200, text: `${lines.join("\n")}\n` };
