@@ -1,5 +1,6 @@
 import { parse as parseYaml } from "yaml";
 import type {
+  HostSimpleServerPlan,
   InferenceServerPlan,
   MachinePlan,
   PlannedContainer,
@@ -58,15 +59,11 @@ export interface ChatUiTarget extends Common {
   readonly container: PlannedContainer;
 }
 
-/** Ollama on the host, as its drop-in declares it. */
+/** Ollama on the host. */
 export interface OllamaTarget extends Common {
   readonly kind: "simple-server";
   readonly api: Api;
-  readonly listen: string;
-  readonly port: number;
-  readonly modelsDirectory: string | undefined;
-  /** Models that must be there. */
-  readonly models: readonly string[];
+  readonly plan: HostSimpleServerPlan;
 }
 
 /** Instance A, which is only ever looked at. */
@@ -226,12 +223,9 @@ function chatUis(machine: MachinePlan, host: Host, options: TargetOptions): Chat
 }
 
 function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions): OllamaTarget[] {
-  const dropIn = machine.files.find((file) => file.role === "simple-server-dropin");
-  if (dropIn === undefined) return [];
-  const variable = (name: string) =>
-    new RegExp(`^Environment="?${name}=([^"\\n]*)"?$`, "m").exec(dropIn.text)?.[1];
-  const [listen = "127.0.0.1", port = "11434"] = (variable("OLLAMA_HOST") ?? "").split(":").filter(Boolean);
-  const origin = originOf(machine, listen, Number(port));
+  const { simpleServer } = machine;
+  if (simpleServer.mode !== "host") return [];
+  const origin = originOf(machine, simpleServer.listen, simpleServer.port);
   return [
     {
       kind: "simple-server",
@@ -241,18 +235,9 @@ function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions)
       ...("url" in origin
         ? { api: new Api(origin.url, options.timeoutSeconds) }
         : { api: new Api("", options.timeoutSeconds), unreachable: origin.unreachable }),
-      listen,
-      port: Number(port),
-      modelsDirectory: variable("OLLAMA_MODELS"),
-      models: declaredModels(machine),
+      plan: simpleServer,
     },
   ];
-}
-
-/** Models of the simple server, where the plan names them. */
-function declaredModels(machine: object): string[] {
-  const simple = objectOr("simpleServer" in machine ? machine.simpleServer : undefined);
-  return Array.isArray(simple.models) ? simple.models.filter((model) => typeof model === "string") : [];
 }
 
 async function instanceA(

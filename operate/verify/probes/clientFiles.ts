@@ -9,9 +9,6 @@ type MachineProbe = Probe<MachineTarget>;
 /** The record of what was applied holds the plan itself; it is what the others are compared with. */
 const APPLIED_PLAN = "applied-plan";
 
-/** A file whose text the plan can't know: its place and its rights are all that is compared. */
-const holdsSecret = ({ mode, role }: PlannedFile) => mode === "0600" && role.endsWith("-key");
-
 const filesOf = ({ machine }: MachineTarget) => machine.files.filter((file) => file.role !== APPLIED_PLAN);
 const launchersOf = ({ machine }: MachineTarget) =>
   machine.files.filter((file) => file.role.startsWith("launcher-"));
@@ -20,18 +17,31 @@ const launchersOf = ({ machine }: MachineTarget) =>
 const files: MachineProbe = {
   name: "files",
   about: "every planned file lies on the machine as planned (drift)",
-  skip: (target) => (filesOf(target).length > 0 ? undefined : "the plan has no file"),
+  skip: (target) =>
+    filesOf(target).length + target.machine.secretFiles.length > 0 ? undefined : "the plan has no file",
   fix: () => "npm run up writes the planned files; what was edited is kept beside them.",
   run: async (target) => {
+    const { machine, host } = target;
     const applied = await appliedTexts(target);
     const faults: string[] = [];
     for (const file of filesOf(target)) {
-      const fault = drift(file, await target.host.file(file.path), applied.get(file.path));
+      const fault = drift(file, await host.file(file.path), applied.get(file.path));
       if (fault !== undefined) faults.push(`${file.path} ${fault}`);
     }
-    return faults.length === 0
-      ? pass(`${filesOf(target).length} files`)
-      : fail(faults.join("; "), files.fix(target));
+    // What stands in a secret's file is nobody's business here.
+    for (const { path, mode } of machine.secretFiles) {
+      const disk = await host.file(path);
+      if (disk === undefined) faults.push(`${path} is missing`);
+      else if (disk.mode !== mode) faults.push(`${path} has mode ${disk.mode}, planned is ${mode}`);
+    }
+    const count = filesOf(target).length + machine.secretFiles.length;
+    if (faults.length === 0) return pass(`${count} files`);
+    return fail(
+      faults.join("; "),
+      machine.commands.length > 0
+        ? `${files.fix(target)} What needs root is left to you: ${machine.commands.join("; ")}`
+        : files.fix(target),
+    );
   },
 };
 
@@ -48,6 +58,11 @@ function drift(
   return disk.text === applied
     ? "is as it was applied: the stack file was edited since"
     : "was changed on the machine";
+}
+
+/** A file whose text the plan only describes. */
+function holdsSecret({ role, mode }: PlannedFile): boolean {
+  return role.endsWith("-key") && mode === "0600";
 }
 
 /** Texts as they were last applied, by path; empty where no record lies on the machine. */

@@ -37,7 +37,7 @@ const ollamaModels: OllamaProbe = {
   name: "ollama-models",
   about: "GET /api/tags lists the declared models",
   fix: () => `\`${SETTING}.models\`; \`ollama pull NAME\` brings one.`,
-  run: async ({ api, models }) => {
+  run: async ({ api, plan: { models } }) => {
     const there = objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
     const missing = models.filter((model) => !there.includes(model) && !there.includes(`${model}:latest`));
     if (missing.length === 0)
@@ -53,7 +53,7 @@ const ollamaListen: OllamaProbe = {
   name: "ollama-listen",
   about: "it listens where it is declared to, and answers on the network address if declared",
   fix: () => `\`${SETTING}.listen\``,
-  run: async ({ host, listen, port, machine }) => {
+  run: async ({ host, plan: { listen, port, unit }, machine }) => {
     if (!isLocal(machine)) return skip("addresses are read on the machine itself");
     const addresses = host.lanAddresses();
     if (addresses.length === 0) return skip("this machine has no network address");
@@ -70,7 +70,7 @@ const ollamaListen: OllamaProbe = {
         ? pass(`answers on ${reachable.join(", ")}`)
         : fail(
             `declared for the network, it does not answer on ${missing.join(", ")}`,
-            "The listen override was not applied: systemctl daemon-reload && systemctl restart ollama (the drop-in sets OLLAMA_HOST), or a firewall is in between.",
+            `The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ${unit} (its drop-in sets OLLAMA_HOST), or a firewall is in between.`,
           );
     }
     return reachable.length === 0 || reachable.includes(listen)
@@ -86,13 +86,12 @@ const ollamaDirectory: OllamaProbe = {
   name: "ollama-directory",
   about: "its model directory is there",
   fix: () => `\`${SETTING}.modelsDirectory\``,
-  run: async ({ host, modelsDirectory, machine }) => {
-    if (modelsDirectory === undefined) return skip("its drop-in names none");
+  run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
     if (!isLocal(machine)) return skip("files are read on the machine itself");
     return (await host.file(modelsDirectory)) === undefined
       ? fail(
           `${modelsDirectory} is not there`,
-          `Make it, owned by the service's user, or set \`${SETTING}.modelsDirectory\`.`,
+          `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`,
         )
       : pass(modelsDirectory);
   },
