@@ -46,12 +46,17 @@ export async function startBridge(options: BridgeOptions): Promise<StandIn> {
   };
 }
 
-async function serve(request: IncomingMessage, response: ServerResponse, options: BridgeOptions): Promise<void> {
+async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  options: BridgeOptions,
+): Promise<void> {
   const { fault, names, key, upstream } = options;
   const send = (status: number, body: unknown) =>
     response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   if (request.url === "/health/liveliness") {
-    if (fault === "no-liveliness") response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
+    if (fault === "no-liveliness")
+      response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
     else send(200, "I'm alive!");
     return;
   }
@@ -60,7 +65,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
   const body = JSON.parse(text || "{}") as JsonObject;
   const given = request.headers.authorization?.slice("Bearer ".length);
   if (fault === "echoes-key") return void send(400, { error: { message: `Key ${given} is not allowed.` } });
-  if (given !== key) return void send(400, { error: { message: "No connected db.", type: "no_db", code: "400" } });
+  if (given !== key)
+    return void send(400, { error: { message: "No connected db.", type: "no_db", code: "400" } });
   const known = names.some((name) => name === body.model) || /^claude-/.test(String(body.model));
   const served = fault === "only-canonical-name" ? body.model === names[0] : known || fault === "any-model";
   if (!served) {
@@ -78,7 +84,8 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
       error: { type: "invalid_request_error", message: VALIDATION_ERRORS },
     });
   }
-  if (fault === "responses-detour") await forward(upstream, "/v1/responses", { model: names[0], input: "hi" });
+  if (fault === "responses-detour")
+    await forward(upstream, "/v1/responses", { model: names[0], input: "hi" });
   const answer = await forward(upstream, "/v1/messages", {
     ...body,
     model: names[0],
@@ -90,7 +97,11 @@ async function serve(request: IncomingMessage, response: ServerResponse, options
   }
   if (fault === "tools-as-text" && body.stream !== true && objects(body.tools).length > 0) {
     const said = xmlCall("read_file", { path: "/etc/hostname" });
-    return void send(200, { type: "message", content: [{ type: "text", text: said }], stop_reason: "end_turn" });
+    return void send(200, {
+      type: "message",
+      content: [{ type: "text", text: said }],
+      stop_reason: "end_turn",
+    });
   }
   const reply = await answer.text();
   response.writeHead(answer.status, { "content-type": answer.headers.get("content-type") ?? "" }).end(reply);

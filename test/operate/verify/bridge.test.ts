@@ -32,14 +32,42 @@ async function through(fault?: BridgeFault, env: Record<string, string> = { BRID
 
 /** Each way to fail, the probes that see it, and what they say. */
 const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix: string }> = {
-  "validation-errors-212": { probes: ["bridge-routing"], detail: "400 with the validation errors of /v1/responses: litellm.BadRequestError", fix: "hosted_vllm/" },
-  "responses-detour": { probes: ["bridge-routing"], detail: "count_tokens is answered with 404", fix: "hosted_vllm/" },
-  "drops-system": { probes: ["bridge-system"], detail: "the model did not know what stood there", fix: "bridge.image" },
-  "tools-as-text": { probes: ["bridge-tools", "bridge-tools-stream"], detail: "the call stands as text", fix: "inferenceServers.b.tools.parser" },
+  "validation-errors-212": {
+    probes: ["bridge-routing"],
+    detail: "400 with the validation errors of /v1/responses: litellm.BadRequestError",
+    fix: "hosted_vllm/",
+  },
+  "responses-detour": {
+    probes: ["bridge-routing"],
+    detail: "count_tokens is answered with 404",
+    fix: "hosted_vllm/",
+  },
+  "drops-system": {
+    probes: ["bridge-system"],
+    detail: "the model did not know what stood there",
+    fix: "bridge.image",
+  },
+  "tools-as-text": {
+    probes: ["bridge-tools", "bridge-tools-stream"],
+    detail: "the call stands as text",
+    fix: "inferenceServers.b.tools.parser",
+  },
   "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
-  "only-canonical-name": { probes: ["bridge-tiers"], detail: "refused: `org/model` (400: anthropic_messages: Invalid model name", fix: "clients.claudeCode" },
-  "no-liveliness": { probes: ["bridge-health"], detail: "/health/liveliness answered 200", fix: "docker logs litellm-" },
-  "without-text": { probes: ["bridge-messages"], detail: "no text (stop_reason end_turn)", fix: "(probe chat)" },
+  "only-canonical-name": {
+    probes: ["bridge-tiers"],
+    detail: "refused: `org/model` (400: anthropic_messages: Invalid model name",
+    fix: "clients.claudeCode",
+  },
+  "no-liveliness": {
+    probes: ["bridge-health"],
+    detail: "/health/liveliness answered 200",
+    fix: "docker logs litellm-",
+  },
+  "without-text": {
+    probes: ["bridge-messages"],
+    detail: "no text (stop_reason end_turn)",
+    fix: "(probe chat)",
+  },
   "echoes-key": {
     probes: PROBES.filter((name) => name !== "bridge-health"),
     detail: "Key <key> is not allowed.",
@@ -50,19 +78,24 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
 describe("every probe of the bridge", () => {
   it("passes on a healthy one", async () => {
     const results = await through();
-    expect(results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`))).toEqual(PROBES);
+    expect(
+      results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`)),
+    ).toEqual(PROBES);
     expect(resultOf(results, "bridge-tiers").detail).toBe("model, org/model, claude-haiku-9");
     expect(resultOf(results, "bridge-routing").detail).toBe("answered; nothing went to /v1/responses");
   });
 
-  it.each(Object.entries(SEEN))("%s: seen by its own probes and by no other", async (fault, { probes, detail, fix }) => {
-    const results = await through(fault as BridgeFault);
-    expect(failed(results)).toEqual(probes);
-    const first = resultOf(results, probes[0] ?? "");
-    expect(first.detail).toContain(detail);
-    expect(first.fix).toContain(fix);
-    expect(JSON.stringify(results)).not.toContain(KEY);
-  });
+  it.each(Object.entries(SEEN))(
+    "%s: seen by its own probes and by no other",
+    async (fault, { probes, detail, fix }) => {
+      const results = await through(fault as BridgeFault);
+      expect(failed(results)).toEqual(probes);
+      const first = resultOf(results, probes[0] ?? "");
+      expect(first.detail).toContain(detail);
+      expect(first.fix).toContain(fix);
+      expect(JSON.stringify(results)).not.toContain(KEY);
+    },
+  );
 
   it("is skipped where the variable of its key is not set, by the variable's name", async () => {
     const results = await through(undefined, {});

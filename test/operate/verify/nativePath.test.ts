@@ -23,10 +23,31 @@ describe("the native messages-path test against the stack file", () => {
   it.each([
     ["passed, native", undefined, "native", "pass", "PASS (5 of 5 runs with a tool_use block)", ""],
     ["passed, no client", undefined, "none", "pass", "PASS (5 of 5", ""],
-    ["passed, bridge: it can be dropped", undefined, "bridge", "pass", "which can be dropped", `${SETTING}: native`],
-    ["failed, native: back to the bridge", "end-turn-pseudo-xml", "native", "fail", "FAIL (0 of 5", `${SETTING}: bridge (`],
+    [
+      "passed, bridge: it can be dropped",
+      undefined,
+      "bridge",
+      "pass",
+      "which can be dropped",
+      `${SETTING}: native`,
+    ],
+    [
+      "failed, native: back to the bridge",
+      "end-turn-pseudo-xml",
+      "native",
+      "fail",
+      "FAIL (0 of 5",
+      `${SETTING}: bridge (`,
+    ],
     ["failed, no client", "end-turn-pseudo-xml", "none", "fail", "FAIL (0 of 5", `${SETTING}: bridge (`],
-    ["failed, bridge: as it should be", "end-turn-pseudo-xml", "bridge", "pass", "The bridge must be kept, and the stack file keeps it.", ""],
+    [
+      "failed, bridge: as it should be",
+      "end-turn-pseudo-xml",
+      "bridge",
+      "pass",
+      "The bridge must be kept, and the stack file keeps it.",
+      "",
+    ],
   ] as const)("%s", async (_, fault, via, status, detail, fix) => {
     const found = await verdict(fault, via);
     expect(found.status).toBe(status);

@@ -2,11 +2,20 @@ import type { MachinePlan, Plan, PlannedContainer, PlannedFile } from "../../../
 import { machineOf } from "./environment";
 
 /** A container of another role on a machine; all that is not about its role is the server's. */
-function container(machine: MachinePlan, overlay: Partial<PlannedContainer> & { port: number }): PlannedContainer {
+function container(
+  machine: MachinePlan,
+  overlay: Partial<PlannedContainer> & { port: number },
+): PlannedContainer {
   const [server] = machine.containers;
   if (server === undefined) throw new Error("a plan has a server");
   const { port, ...rest } = overlay;
-  return { ...server, command: [], env: {}, ports: [{ ip: "127.0.0.1", host: port, container: port }], ...rest };
+  return {
+    ...server,
+    command: [],
+    env: {},
+    ports: [{ ip: "127.0.0.1", host: port, container: port }],
+    ...rest,
+  };
 }
 
 export function withParts(
@@ -26,10 +35,19 @@ export function withParts(
   };
 }
 
-export const file = (role: string, path: string, text: string, mode = "0644"): PlannedFile => ({ role, path, text, mode });
+export const file = (role: string, path: string, text: string, mode = "0644"): PlannedFile => ({
+  role,
+  path,
+  text,
+  mode,
+});
 
 /** The bridge with its configuration, and the settings of a messages-style client that goes through it. */
-export function withBridge(plan: Plan, port: number, options: { keyVariable?: string; key?: string; tiers?: string[] } = {}) {
+export function withBridge(
+  plan: Plan,
+  port: number,
+  options: { keyVariable?: string; key?: string; tiers?: string[] } = {},
+) {
   const { keyVariable, key = "placeholder", tiers = ["model"] } = options;
   const bridge = container(machineOf(plan), {
     role: "bridge",
