@@ -1,12 +1,10 @@
-import { homedir } from "node:os";
 import { Command, InvalidArgumentError } from "commander";
-import { plan } from "../../components/plan/plan";
-import { loadStackFile } from "../../components/settings/load";
 import { nearestKey } from "../../faults/nearestKey";
 import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult } from "../output";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { plannedStack } from "../plannedStack";
+import { type StackFileOptions, withStackFile } from "../stackFile";
 
 interface VerifyCommandOptions extends StackFileOptions {
   readonly format: Format;
@@ -36,7 +34,7 @@ export function verifyCommand(): Command {
       "\nEvery probe only asks; nothing is changed. Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
     )
     .action(async (options: VerifyCommandOptions) => {
-      const planned = plan(loadStackFile(stackFile(options)), { home: homedir() });
+      const planned = plannedStack(options);
       // Loaded when it is used: other commands start faster without it.
       const { probeNames } = await import("../verify/catalog");
       const { verify } = await import("../verify/runner");

@@ -1,12 +1,10 @@
-import { homedir } from "node:os";
 import { Command } from "commander";
-import { plan } from "../../components/plan/plan";
 import type { InferenceServerPlan, MachinePlan } from "../../components/plan/types";
-import { loadStackFile } from "../../components/settings/load";
 import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult } from "../output";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { plannedStack } from "../plannedStack";
+import { type StackFileOptions, withStackFile } from "../stackFile";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
@@ -35,7 +33,7 @@ export function waitCommand(): Command {
       "\nThe containers are only looked at. Exit code 1 when one died or was not ready in time.\n\nExample:\n  serving wait && serving verify",
     )
     .action(async (options: WaitCommandOptions) => {
-      const planned = plan(loadStackFile(stackFile(options)), { home: homedir() });
+      const planned = plannedStack(options);
       const servers = planned.machines.flatMap((machine) =>
         machine.inferenceServers
           .filter(({ key }) => options.server === undefined || key === options.server)

@@ -6,7 +6,7 @@ import { NoAnswer } from "./http";
 import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "./probe";
 import { CHAT_UI_KEY_VARIABLE } from "./probes/chatUi";
 import { withoutSecrets } from "./quote";
-import { bridgeKey, type Target, targetsOf } from "./targets";
+import { type Target, targetsOf } from "./targets";
 
 export interface VerifyOptions {
   /** Names of the probes to run; all when it is left out. */
@@ -116,14 +116,8 @@ function report(result: ProbeResult, { progress }: VerifyOptions): ProbeResult {
   return result;
 }
 
-/** Every key that a request of ours carried, so that no server's echo of it is printed. Placeholders are no secrets. */
+/** Every key that a request of ours may carry, so that no server's echo of it is printed. Placeholders are no secrets. */
 function secretsOf(machine: MachinePlan, host: Host): string[] {
-  const named = machine.containers.flatMap((container) =>
-    container.secretEnv.map((name) => host.env[name] ?? ""),
-  );
-  const keys = machine.containers
-    .filter((container) => container.role === "bridge" && container.secretEnv.length > 0)
-    .map((container) => bridgeKey(machine, container, host));
-  const chatUiKey = host.env[CHAT_UI_KEY_VARIABLE] ?? "";
-  return [...named, chatUiKey, ...keys.map((key) => ("value" in key ? key.value : ""))];
+  const names = [CHAT_UI_KEY_VARIABLE, ...machine.secretFiles.map((file) => file.variable)];
+  return names.map((name) => host.env[name] ?? "");
 }

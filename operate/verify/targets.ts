@@ -1,15 +1,14 @@
-import { parse as parseYaml } from "yaml";
 import type {
+  BridgePlan,
   HostSimpleServerPlan,
   InferenceServerPlan,
   MachinePlan,
   PlannedContainer,
-  PlannedFile,
 } from "../../components/plan/types";
+import { PLACEHOLDER_KEY } from "../../components/plan/upstreams";
 import { readServerArguments } from "../../policies/lib/serverArguments";
 import { Api } from "./api";
 import type { Host } from "./host";
-import { objectOr, parseJson, textOr } from "./json";
 import { isLocal, originOf } from "./reach";
 
 /** What every target has. */
@@ -114,7 +113,7 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
 }
 
 function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): ServerTarget[] {
-  const via = messagesVia(machine);
+  const via = messagesClient(machine)?.via;
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { options: flags } = readServerArguments(server.container.command);
     const words = (name: string) => (flags.get(name) ?? []).filter((word) => typeof word === "string");
@@ -142,19 +141,9 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
   return [{ ...rest, api: new Api(options.baseUrl, options.timeoutSeconds), alone: true }];
 }
 
-/** Which way Claude Code goes, by the address in the file that it is given. */
-function messagesVia(machine: MachinePlan): "bridge" | "native" | undefined {
-  const url = claudeEnvironment(machine).ANTHROPIC_BASE_URL;
-  if (url === undefined || !URL.canParse(url)) return undefined;
-  const { port } = new URL(url);
-  const bridges = machine.containers.filter((container) => container.role === "bridge");
-  return bridges.some((each) => String(each.ports[0]?.host) === port) ? "bridge" : "native";
-}
-
-function claudeEnvironment(machine: MachinePlan): Record<string, string> {
-  const file = machine.files.find((each) => each.role === "claude-code-settings");
-  const env = objectOr(objectOr(file === undefined ? undefined : parseJson(file.text)).env);
-  return Object.fromEntries(Object.entries(env).map(([name, value]) => [name, textOr(value)]));
+/** The messages-style client of this machine, where one is declared. */
+function messagesClient(machine: MachinePlan) {
+  return machine.clients.find((each) => each.client === "claude-code");
 }
 
 function bridges(
@@ -163,63 +152,48 @@ function bridges(
   options: TargetOptions,
   servers: readonly ServerTarget[],
 ): BridgeTarget[] {
-  const variables = claudeEnvironment(machine);
-  const tiers = Object.entries(variables)
-    .filter(([name]) => /^ANTHROPIC_(DEFAULT_\w+_|SMALL_FAST_)?MODEL$/.test(name))
-    .map(([, model]) => model);
-  return machine.containers
-    .filter((container) => container.role === "bridge")
-    .map((container) => {
-      const key = bridgeKey(machine, container, host);
-      const authorization = "value" in key ? { authorization: `Bearer ${key.value}` } : {};
-      const place = whereIs(machine, container, options, {
-        "anthropic-version": "2023-06-01",
-        ...authorization,
-      });
-      return {
-        kind: "bridge",
-        name: container.name,
-        machine,
-        host,
-        ...place,
-        ...("missing" in key ? { unreachable: key.missing } : {}),
-        container,
-        model: machine.inferenceServers[0]?.servedModelName ?? "",
-        tiers: [...new Set(tiers)],
-        server: servers[0],
-      };
-    });
+  const { bridge } = machine;
+  if (bridge === null) return [];
+  const client = messagesClient(machine);
+  const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
+  const key = bridgeKey(bridge, host);
+  const headers = {
+    "anthropic-version": "2023-06-01",
+    ...("value" in key ? { authorization: `Bearer ${key.value}` } : {}),
+  };
+  return [
+    {
+      kind: "bridge",
+      name: bridge.container.name,
+      machine,
+      host,
+      ...whereIs(machine, bridge.container, options, headers),
+      ...("missing" in key ? { unreachable: key.missing } : {}),
+      container: bridge.container,
+      model: bridge.names[0] ?? "",
+      tiers: [...new Set(tiers)],
+      server: servers.find(({ server }) => server.key === bridge.servers[0]),
+    },
+  ];
 }
 
-/** The key that the bridge asks for: what its file says, or the variable that is named there. */
+/** The key that the bridge asks for: a placeholder, or what stands in the variable that the stack file names. */
 export function bridgeKey(
-  machine: MachinePlan,
-  container: PlannedContainer,
+  { key }: BridgePlan,
   host: Host,
 ): { readonly value: string } | { readonly missing: string } {
-  const [variable] = container.secretEnv;
-  if (variable !== undefined) {
-    const value = host.env[variable];
-    return value === undefined || value === ""
-      ? { missing: `its key is in the variable ${variable}, which is not set here` }
-      : { value };
-  }
-  const file: PlannedFile | undefined = machine.files.find((each) => each.role === "bridge-config");
-  const config = objectOr(file === undefined ? undefined : parseYaml(file.text));
-  return { value: textOr(objectOr(config.general_settings).master_key) };
+  if (key === null) return { value: PLACEHOLDER_KEY };
+  const value = host.env[key.variable] ?? "";
+  return value === ""
+    ? { missing: `its key is in the variable ${key.variable}, which is not set here` }
+    : { value };
 }
 
 function chatUis(machine: MachinePlan, host: Host, options: TargetOptions): ChatUiTarget[] {
-  return machine.containers
-    .filter((container) => container.role === "chat-ui")
-    .map((container) => ({
-      kind: "chat-ui",
-      name: container.name,
-      machine,
-      host,
-      ...whereIs(machine, container, options),
-      container,
-    }));
+  if (machine.chatUi === null) return [];
+  const { container } = machine.chatUi;
+  const place = whereIs(machine, container, options);
+  return [{ kind: "chat-ui", name: container.name, machine, host, ...place, container }];
 }
 
 function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions): OllamaTarget[] {

@@ -26,14 +26,22 @@ interface Rule {
 
 const percent = (text: string | undefined) => Math.min(1, Number(text ?? 0) / 100);
 
-/** What a line of vLLM's log means for the start; the first rule that fits counts. */
+/** What a line of the log means for the start, in the words of vLLM 0.30.0's source; the first rule that fits counts. */
 const RULES: readonly Rule[] = [
   {
-    pattern: /Loading (?:safetensors|pt|.*) ?checkpoint shards: +(\d+)% Completed \| (\d+)\/(\d+)/,
+    pattern: /[Ll]oading \S+ checkpoint shards: +(\d+)% Completed \| (\d+)\/(\d+)/,
     read: ([, share, done, all]) => ({
       phase: "loading weights",
       share: percent(share),
       note: `${done} of ${all} shards`,
+    }),
+  },
+  {
+    pattern: /Fetching (\d+) files: +(\d+)%/,
+    read: ([, files, share]) => ({
+      phase: "loading weights",
+      share: percent(share),
+      note: `${files} files of the model are fetched first`,
     }),
   },
   {
@@ -49,20 +57,22 @@ const RULES: readonly Rule[] = [
   },
   { pattern: /Capturing CUDA graph/, read: () => ({ phase: "capturing graphs" }) },
   {
+    // Kernels are still compiled behind this line; the capture says itself when it begins.
     pattern: /Available KV cache memory: (-?[\d.]+) GiB/,
-    read: ([, gib]) => ({ phase: "capturing graphs", note: `${gib} GiB are left for the KV cache` }),
+    read: ([, gib]) => ({ phase: "compiling", note: `${gib} GiB are left for the KV cache` }),
   },
   {
-    pattern: /Starting to load model|Loading (?:model )?weights|Loading safetensors|Prefetching checkpoint/,
+    pattern: /Starting to load model|Loading safetensors/,
     read: () => ({ phase: "loading weights" }),
   },
   {
-    pattern: /torch\.compile|Dynamo bytecode|[Cc]ompiling a graph|[Cc]ompiled graph|ninja|nvcc|autotun/,
+    pattern:
+      /torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
     read: () => ({ phase: "compiling" }),
   },
   {
-    pattern: /MemAvailable|waiting for memory/,
-    read: () => ({ phase: "memory gate", note: "it waits until enough memory is available" }),
+    pattern: /start gate: (waiting.*|.*waiting for.*)/,
+    read: ([, said]) => ({ phase: "memory gate", ...(said === undefined ? {} : { note: said }) }),
   },
 ];
 

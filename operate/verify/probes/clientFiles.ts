@@ -52,17 +52,11 @@ function drift(
 ): string | undefined {
   if (disk === undefined) return "is missing";
   if (disk.mode !== planned.mode) return `has mode ${disk.mode}, planned is ${planned.mode}`;
-  if (holdsSecret(planned)) return undefined;
   if (disk.text === undefined) return "can't be read by this user";
   if (disk.text === planned.text) return undefined;
   return disk.text === applied
     ? "is as it was applied: the stack file was edited since"
     : "was changed on the machine";
-}
-
-/** A file whose text the plan only describes. */
-function holdsSecret({ role, mode }: PlannedFile): boolean {
-  return role.endsWith("-key") && mode === "0600";
 }
 
 /** Texts as they were last applied, by path; empty where no record lies on the machine. */

@@ -4,10 +4,10 @@ import { readMetrics } from "../metrics";
 import { fail, pass, type ServerProbe } from "../probe";
 import type { ServerTarget } from "../targets";
 
-/** How far the measured concurrency may lie from the planned one where the plan was made from measured memory. */
-const PLAN_TOLERANCE = 0.02;
+/** How far below a plan that rests on this machine's own measurement the engine may come out. */
+const MEASURED_SHORTFALL = 0.02;
 
-/** How far it may fall below a plan that rests on defaults before something else must have taken the memory. */
+/** The same for a plan that rests on anything else, before something else must have taken the memory. */
 const LARGEST_SHORTFALL = 0.1;
 
 /** What the engine really got for its KV cache, which decides what is admitted; `--max-model-len` does not. */
@@ -29,11 +29,13 @@ export const kvCache: ServerProbe = {
     if (concurrency < 1) {
       return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`, room);
     }
-    const planned = objectOr(target.kv).maxConcurrency;
-    if (typeof planned !== "number") return pass(`${seen}; the plan has no figure to compare`);
-    const off = concurrency / planned - 1;
-    const against = `${seen}; planned ${planned.toFixed(2)} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
-    if (off < -LARGEST_SHORTFALL) {
+    const planned = plannedConcurrency(target.kv);
+    if (planned === undefined) return pass(`${seen}; the plan has no figure to compare`);
+    const { low, high, basis } = planned;
+    const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
+    const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
+    const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
+    if (off < -(basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
       return fail(
         against,
         `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${room}`,
@@ -41,10 +43,19 @@ export const kvCache: ServerProbe = {
     }
     return pass(
       against,
-      Math.abs(off) > PLAN_TOLERANCE ? "Record what was measured, so that the next plan meets it." : "",
+      Math.abs(off) > MEASURED_SHORTFALL ? "Record what was measured, so that the next plan meets it." : "",
     );
   },
 };
+
+/** Requests of full length in the plan: with the least and with the most room, and what the room rests on. */
+function plannedConcurrency(kv: unknown): { low: number; high: number; basis: unknown } | undefined {
+  const plan = objectOr(kv);
+  const low = plan.maxConcurrency;
+  if (typeof low !== "number" || low <= 0) return undefined;
+  const best = objectOr(plan.atBest).maxConcurrency;
+  return { low, high: typeof best === "number" ? best : low, basis: objectOr(plan.room).basis };
+}
 
 interface Measured {
   readonly tokens: number;

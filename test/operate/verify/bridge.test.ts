@@ -2,12 +2,15 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/catalog";
 import { type BridgeFault, startBridge } from "../../stand-in/bridge";
 import type { StandIn } from "../../stand-in/server";
-import { emptyHost, failed, planned, resultOf, run, startPlanned } from "./environment";
+import { emptyHost, failed, resultOf, run, startPlanned } from "./environment";
 import { withBridge } from "./services";
 
 const PROBES = probesOf("bridge").map((probe) => probe.name);
 const KEY = "a-key-that-nobody-sees";
-const TIERS = ["model", "org/model", "claude-haiku-9"];
+const TIERS = {
+  ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-9",
+  ANTHROPIC_SMALL_FAST_MODEL: "org/model",
+};
 
 let server: StandIn;
 beforeAll(async () => {
@@ -22,7 +25,7 @@ async function through(fault?: BridgeFault, env: Record<string, string> = { BRID
     names: ["model", "org/model"],
     ...(fault === undefined ? {} : { fault }),
   });
-  const plan = withBridge(planned(server.port), bridge.port, { keyVariable: "BRIDGE_KEY", tiers: TIERS });
+  const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", environment: TIERS });
   try {
     return await run(plan, { only: PROBES }, emptyHost({ env }));
   } finally {
@@ -55,7 +58,7 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
   "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
   "only-canonical-name": {
     probes: ["bridge-tiers"],
-    detail: "refused: `org/model` (400: anthropic_messages: Invalid model name",
+    detail: "refused: `claude-haiku-9` (400: anthropic_messages: Invalid model name",
     fix: "clients.claudeCode",
   },
   "no-liveliness": {
@@ -81,7 +84,7 @@ describe("every probe of the bridge", () => {
     expect(
       results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`)),
     ).toEqual(PROBES);
-    expect(resultOf(results, "bridge-tiers").detail).toBe("model, org/model, claude-haiku-9");
+    expect(resultOf(results, "bridge-tiers").detail).toBe("model, claude-haiku-9, org/model");
     expect(resultOf(results, "bridge-routing").detail).toBe("answered; nothing went to /v1/responses");
   });
 
@@ -104,9 +107,13 @@ describe("every probe of the bridge", () => {
     );
   });
 
-  it("takes a placeholder from the planned file", async () => {
-    const bridge = await startBridge({ upstream: server.url, key: "placeholder", names: ["model"] });
-    const results = await run(withBridge(planned(server.port), bridge.port), { only: PROBES });
+  it("needs no variable where the key is a placeholder", async () => {
+    const bridge = await startBridge({
+      upstream: server.url,
+      key: "local-serving-placeholder",
+      names: ["model"],
+    });
+    const results = await run(withBridge(server.port, bridge.port), { only: PROBES });
     await bridge.close();
     expect(failed(results)).toEqual([]);
   });

@@ -3,9 +3,10 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../../../operate/exit";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
+import { BRIDGE } from "../../fixtures/services";
 import type { StandIn } from "../../stand-in/server";
 import { emptyHost, machineOf, planned, resultOf, run, startPlanned } from "./environment";
-import { file, withChatUi, withParts } from "./services";
+import { withChatUi } from "./services";
 
 let server: StandIn;
 beforeAll(async () => {
@@ -138,24 +139,25 @@ describe("memory", () => {
 });
 
 describe("files", () => {
-  const SETTINGS = file("claude-code-settings", "/c/settings.json", '{"env":{}}\n');
-  const KEY = file("bridge-key", "/c/key", "<value of KEY>\n", "0600");
-  const LAUNCHER = file(
-    "launcher-codex",
-    "/bin/local-codex",
-    "#!/bin/sh\nexport LOCAL_KEY=placeholder\n",
-    "0755",
+  const plan = planned(
+    8001,
+    {},
+    {
+      bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
+      clients: { claudeCode: {}, codex: {}, keyVariable: "LOCAL_KEY" },
+    },
   );
-  const CODEX = file("codex-config", "/c/x.toml", 'env_key = "LOCAL_KEY"\n');
+  const machine = machineOf(plan);
+  const pathOf = (role: string) =>
+    [...machine.files, ...machine.secretFiles].find((file) => file.role === role)?.path ?? role;
+  const SETTINGS = pathOf("claude-code-settings");
+  const LAUNCHER = pathOf("launcher-codex");
+  const KEY = pathOf("bridge-key");
+  const textOf = (path: string) => machine.files.find((file) => file.path === path)?.text;
   const well: Record<string, FileOnDisk> = {
-    "/c/settings.json": { mode: "0644", text: SETTINGS.text },
-    "/c/key": { mode: "0600", text: "the-real-key\n" },
-    "/bin/local-codex": { mode: "0755", text: LAUNCHER.text },
-    "/c/x.toml": { mode: "0644", text: CODEX.text },
+    ...Object.fromEntries(machine.files.map(({ path, mode, text }) => [path, { mode, text }])),
+    [KEY]: { mode: "0600", text: "the-real-key\n" },
   };
-  const base = planned(8001);
-  const applied = machineOf(base).files.find(({ role }) => role === "applied-plan")?.path ?? "";
-  const plan = withParts(base, { files: [SETTINGS, KEY, LAUNCHER, CODEX] });
   const probe = async (files: Record<string, FileOnDisk | undefined>, env: Host["env"] = {}) => {
     const there = Object.fromEntries(
       Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined),
@@ -172,24 +174,21 @@ describe("files", () => {
   it("as planned", async () => {
     expect(await statuses({})).toEqual(["files pass", "launchers pass", "env-key pass"]);
     const results = await probe({});
-    expect(resultOf(results, "files").detail).toBe("4 files");
+    expect(resultOf(results, "files").detail).toBe(`${machine.files.length} files`);
     expect(JSON.stringify(results)).not.toContain("the-real-key");
   });
 
   it.each([
-    ["missing", { "/c/settings.json": undefined }, "/c/settings.json is missing"],
-    [
-      "edited",
-      { "/c/settings.json": { mode: "0644", text: "{}" } },
-      "/c/settings.json was changed on the machine",
-    ],
+    ["missing", { [SETTINGS]: undefined }, `${SETTINGS} is missing`],
+    ["edited", { [SETTINGS]: { mode: "0644", text: "{}" } }, `${SETTINGS} was changed on the machine`],
     [
       "another mode",
-      { "/c/settings.json": { mode: "0666", text: SETTINGS.text } },
-      "has mode 0666, planned is 0644",
+      { [SETTINGS]: { mode: "0666", text: "{}" } },
+      `${SETTINGS} has mode 0666, planned is 0644`,
     ],
-    ["unreadable", { "/c/settings.json": { mode: "0644", text: undefined } }, "can't be read by this user"],
-    ["a key open to all", { "/c/key": { mode: "0644", text: "x" } }, "/c/key has mode 0644, planned is 0600"],
+    ["unreadable", { [SETTINGS]: { mode: "0644", text: undefined } }, "can't be read by this user"],
+    ["a key open to all", { [KEY]: { mode: "0644", text: "x" } }, `${KEY} has mode 0644, planned is 0600`],
+    ["no key", { [KEY]: undefined }, `${KEY} is missing`],
   ])("%s", async (_, files: Record<string, FileOnDisk | undefined>, detail) => {
     expect(await statuses(files)).toEqual(["files fail", "launchers pass", "env-key pass"]);
     expect(resultOf(await probe(files), "files").detail).toContain(detail);
@@ -197,26 +196,26 @@ describe("files", () => {
 
   it("tells an edited stack file from a changed machine by what was applied", async () => {
     const old = '{"env":{"OLD":"1"}}\n';
-    const record = JSON.stringify({ machine: { files: [{ path: "/c/settings.json", text: old }] } });
+    const record = JSON.stringify({ machine: { files: [{ path: SETTINGS, text: old }] } });
     const results = await probe({
-      "/c/settings.json": { mode: "0644", text: old },
-      [applied]: { mode: "0644", text: record },
+      [SETTINGS]: { mode: "0644", text: old },
+      [pathOf("applied-plan")]: { mode: "0644", text: record },
     });
     expect(resultOf(results, "files").detail).toBe(
-      "/c/settings.json is as it was applied: the stack file was edited since",
+      `${SETTINGS} is as it was applied: the stack file was edited since`,
     );
   });
 
   it("a launcher that can't be started", async () => {
-    const launcher = { "/bin/local-codex": { mode: "0644", text: LAUNCHER.text } };
+    const launcher = { [LAUNCHER]: { mode: "0644", text: textOf(LAUNCHER) } };
     expect(await statuses(launcher)).toEqual(["files fail", "launchers fail", "env-key pass"]);
     expect(resultOf(await probe(launcher), "launchers").detail).toBe(
-      "/bin/local-codex is not executable (mode 0644)",
+      `${LAUNCHER} is not executable (mode 0644)`,
     );
   });
 
   it("a key variable that nothing sets, and one that the shell sets", async () => {
-    const without = { "/bin/local-codex": { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
+    const without = { [LAUNCHER]: { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
     expect(resultOf(await probe(without), "env-key").detail).toContain(
       "LOCAL_KEY is not set, and no launcher",
     );
@@ -306,13 +305,6 @@ describe("a simple server that is declared for loopback", () => {
 });
 
 describe("the chat UI", () => {
-  const ENV = {
-    ENABLE_OLLAMA_API: "True",
-    ENABLE_OPENAI_API: "True",
-    OPENAI_API_BASE_URLS: "http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1",
-    OPENAI_API_KEYS: "placeholder;placeholder",
-    OLLAMA_BASE_URLS: "http://host.docker.internal:11434",
-  };
   const inside = async (args: readonly string[]) => {
     if (args[0] !== "exec") return "";
     const url = args.at(-1) ?? "";
@@ -321,7 +313,7 @@ describe("the chat UI", () => {
   };
   const ui = async (answers: Readonly<Record<string, unknown>>, host: Partial<Host> = {}) => {
     const http = await answering(answers);
-    const plan = withChatUi(planned(8001), http.port, ENV);
+    const plan = withChatUi(http.port);
     const only = ["chat-ui-health", "chat-ui-models"];
     const results = await run(plan, { only }, emptyHost({ docker: inside, ...host }));
     await http.close();

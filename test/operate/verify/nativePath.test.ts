@@ -1,18 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { FaultName } from "../../stand-in/faults";
 import { planned, resultOf, run, startPlanned } from "./environment";
-import { claudeCode, withBridge, withParts } from "./services";
+import { withBridge } from "./services";
 
 const NAME = "native-messages-path";
 const SETTING = "machines.dgx.clients.claudeCode.via";
 
 async function verdict(fault: FaultName | undefined, via: "native" | "bridge" | "none", alone = false) {
   const server = await startPlanned(fault);
-  const plain = planned(server.port);
   const plan = {
-    none: plain,
-    native: withParts(plain, { files: [claudeCode(server.url, ["model"])] }),
-    bridge: withBridge(plain, 8787),
+    none: planned(server.port),
+    native: planned(server.port, {}, { clients: { claudeCode: { via: "native" } } }),
+    bridge: withBridge(server.port, 8787),
   }[via];
   const results = await run(plan, { only: [NAME], ...(alone ? { baseUrl: server.url } : {}) });
   await server.close();

@@ -78,6 +78,9 @@ describe("the KV cache against the plan", () => {
     [{ maxConcurrency: 7.4 }, "pass", "planned 7.40 (+1.1 %)", ""],
     [{ maxConcurrency: 7 }, "pass", "planned 7.00 (+6.9 %)", "Record what was measured"],
     [{ maxConcurrency: 9 }, "fail", "planned 9.00 (-16.9 %)", "gpuMemoryUtilization"],
+    [{ maxConcurrency: 7, atBest: { maxConcurrency: 8 } }, "pass", "planned 7.00 to 8.00 (+0.0 %)", ""],
+    [{ maxConcurrency: 7.8, room: { basis: "estimated" } }, "pass", "(-4.1 %)", "Record what was measured"],
+    [{ maxConcurrency: 7.8, room: { basis: "measured" } }, "fail", "(-4.1 %)", "gpuMemoryUtilization"],
     [null, "pass", "the plan has no figure to compare", ""],
   ] as const)("%j", async (kv, status, detail, fix) => {
     const [result] = await seen(["kv-cache"], {}, undefined, kv);

@@ -26,17 +26,21 @@ const START_LOG: readonly [line: string, progress: StartProgress][] = [
     { phase: "compiling", note: "20.6124 GiB of weights were loaded in 68 s" },
   ],
   [
-    "INFO 11-21 13:04:40 [gpu_worker.py:298] Available KV cache memory: 23.22 GiB",
-    { phase: "capturing graphs", note: "23.22 GiB are left for the KV cache" },
-  ],
-  // Behind the KV cache the log speaks of torch.compile once more; a start does not go back.
-  [
-    "INFO 11-21 13:04:41 [monitor.py:34] torch.compile takes 58.31 s in total",
-    { phase: "capturing graphs", note: "23.22 GiB are left for the KV cache" },
+    "INFO 11-21 13:04:40 [gpu_worker.py:641] Available KV cache memory: 23.22 GiB",
+    { phase: "compiling", note: "23.22 GiB are left for the KV cache" },
   ],
   [
     "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  43%|####3     | 3/7 [00:02<00:02,  1.4it/s]",
-    { phase: "capturing graphs", share: 0.43, note: "23.22 GiB are left for the KV cache" },
+    { phase: "capturing graphs", share: 0.43 },
+  ],
+  // A late line of an earlier phase: a start does not go back.
+  [
+    "INFO 11-21 13:04:50 [monitor.py:34] torch.compile took 58.31 s in total",
+    { phase: "capturing graphs", share: 0.43 },
+  ],
+  [
+    "INFO 11-21 13:04:55 [gpu_model_runner.py:6930] Graph capturing finished in 12 secs, took 0.61 GiB",
+    { phase: "capturing graphs", share: 0.43 },
   ],
 ];
 
@@ -47,6 +51,20 @@ describe("a start by its log", () => {
       progress = afterLine(progress, line);
       expect(progress).toEqual(expected);
     }
+  });
+
+  it("waits at its gate first, and fetches the model where it is not there", () => {
+    const waiting = "start gate: waiting for 54.73 GiB (0.45 of the memory), 31.20 GiB are available";
+    const gate = afterLine(START, waiting);
+    expect(gate).toEqual({
+      phase: "memory gate",
+      note: "waiting for 54.73 GiB (0.45 of the memory), 31.20 GiB are available",
+    });
+    expect(afterLine(gate, "Fetching 12 files:  25%|##5       | 3/12 [00:40<02:01, 13.5s/it]")).toEqual({
+      phase: "loading weights",
+      share: 0.25,
+      note: "12 files of the model are fetched first",
+    });
   });
 
   it("takes a line that it doesn't know for no progress", () => {
