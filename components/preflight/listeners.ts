@@ -4,20 +4,21 @@ import type { Listener } from "./types";
 /** State of a listening socket in /proc/net/tcp. */
 const LISTENING = "0A";
 
-/** What listens on the given TCP ports, and with which argv. Only reads /proc; other users' processes stay unnamed. */
+/** What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes stay unnamed. */
 export async function readListeners(ports: readonly number[], proc = "/proc"): Promise<Listener[]> {
   const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map(textOrNothing));
   const inodes = new Map<string, number>();
   for (const { port, inode } of tables.flatMap(listeningSockets)) {
     if (ports.includes(port)) inodes.set(inode, port);
   }
-  const argvs =
-    inodes.size === 0 ? new Map<string, string[]>() : await argvOfSockets(new Set(inodes.keys()), proc);
+  const owners =
+    inodes.size === 0
+      ? new Map<string, Omit<Listener, "port">>()
+      : await ownersOf(new Set(inodes.keys()), proc);
   const found = new Map<number, Listener>();
   for (const [inode, port] of inodes) {
-    const argv = argvs.get(inode);
-    if (argv !== undefined || !found.has(port))
-      found.set(port, argv === undefined ? { port } : { port, argv });
+    const owner = owners.get(inode);
+    if (owner !== undefined || !found.has(port)) found.set(port, { port, ...owner });
   }
   return [...found.values()].sort((a, b) => a.port - b.port);
 }
@@ -34,8 +35,11 @@ function listeningSockets(table: string): { port: number; inode: string }[] {
     }));
 }
 
-async function argvOfSockets(inodes: ReadonlySet<string>, proc: string): Promise<Map<string, string[]>> {
-  const found = new Map<string, string[]>();
+async function ownersOf(
+  inodes: ReadonlySet<string>,
+  proc: string,
+): Promise<Map<string, Omit<Listener, "port">>> {
+  const found = new Map<string, Omit<Listener, "port">>();
   const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of processes) {
     const handles = await readdir(`${proc}/${pid}/fd`).catch(() => []);
@@ -45,7 +49,7 @@ async function argvOfSockets(inodes: ReadonlySet<string>, proc: string): Promise
       if (inode === undefined || !inodes.has(inode) || found.has(inode)) continue;
       const argv = (await textOrNothing(`${proc}/${pid}/cmdline`)).split("\0");
       if (argv.at(-1) === "") argv.pop();
-      found.set(inode, argv);
+      found.set(inode, { pid: Number(pid), argv });
     }
     if (found.size === inodes.size) break;
   }

@@ -69,6 +69,8 @@ export interface RunningContainer {
 
 export interface Listener {
   readonly port: number;
+  /** Process that listens; `undefined` when it belongs to another user. */
+  readonly pid?: number;
   /** argv of the listening process; `undefined` when it belongs to another user. */
   readonly argv?: readonly string[];
 }

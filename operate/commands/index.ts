@@ -5,8 +5,19 @@ import { gateCommand } from "./gate";
 import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
+import { verifyCommand } from "./verify";
+import { waitCommand } from "./wait";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand(), kvCommand(), pinCommand(), configCommand(), appCommand(), gateCommand()];
+  return [
+    planCommand(),
+    kvCommand(),
+    waitCommand(),
+    verifyCommand(),
+    pinCommand(),
+    configCommand(),
+    appCommand(),
+    gateCommand(),
+  ];
 }

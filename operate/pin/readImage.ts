@@ -1,5 +1,5 @@
+import { docker, dockerShown } from "../docker";
 import { Failed, WrongUse } from "../exit";
-import { docker, dockerShown } from "./docker";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {

@@ -30,7 +30,7 @@ writeFileSync(
 describe("what listens on a port", () => {
   it("is read with its argv, or without one where the process can't be looked into", async () => {
     expect(await readListeners([8000, 8001, 8002, 8003], proc)).toEqual([
-      { port: 8000, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
+      { port: 8000, pid: 77, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
       { port: 8002 },
     ]);
   });

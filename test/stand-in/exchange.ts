@@ -1,4 +1,5 @@
 import type { ServerArguments } from "./arguments";
+import type { FaultName } from "./faults";
 
 /** What a route is given: the parsed body of a request and the server it was sent to. */
 export interface Exchange {
@@ -14,7 +15,19 @@ export interface ServerState {
   /** vLLM's version, as `GET /version` says it. */
   readonly version: string;
   /** Counters that `GET /metrics` shows. */
-  readonly counts: { requests: number; promptTokens: number; generationTokens: number };
+  readonly counts: {
+    requests: number;
+    promptTokens: number;
+    generationTokens: number;
+    prefixQueries: number;
+    prefixHits: number;
+    /** Requests by path. */
+    paths: Map<string, number>;
+  };
+  /** Words of earlier prompts, which the prefix cache holds. */
+  readonly seenPrompts: string[][];
+  /** How this server fails; `undefined` for a healthy one. */
+  readonly fault: FaultName | undefined;
 }
 
 /** One server-sent event; vLLM names events on /v1/responses and /v1/messages, and not on the OpenAI routes. */

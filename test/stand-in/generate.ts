@@ -1,5 +1,6 @@
 import { checkLength, checkModel, RefusedRequest } from "./errors";
 import { type Exchange, isObject, type JsonObject, objects } from "./exchange";
+import { reusedTokens } from "./prefixCache";
 
 /** A tool that a request offers, the same whatever API it came through. */
 export interface Tool {
@@ -33,13 +34,26 @@ export function countTokens(text: string): number {
   return text.split(/\s+/).filter(Boolean).length;
 }
 
-/** What the model that is not there would say: always the same, and a call of the first tool when tools are offered. */
+/** Codes in a prompt, which the model that is not there repeats: so that a test can tell what reached it. */
+const CODE = /\bQX-[0-9A-F]{6}\b/g;
+
+/** Tokens that a tokenizer with a truncation of its own lets through. */
+const TRUNCATION_TOKENS = 2048;
+
+/**
+ * What the model that is not there would say: a greeting, the codes that stand in the prompt, and where tools are offered
+ * a call of the one that the prompt names, else of the first.
+ */
 export function generate(exchange: Exchange, prompt: Prompt): Generation {
   checkModel(exchange);
-  const promptTokens = countTokens(prompt.text);
-  checkLength(exchange, promptTokens, prompt.maxTokens ?? 0);
-  const { args, counts } = exchange.server;
-  const tool = prompt.answersTool ? undefined : prompt.tools[0];
+  const { args, counts, fault } = exchange.server;
+  const words = prompt.text.split(/\s+/).filter(Boolean);
+  if (fault === "truncation-2048") words.splice(TRUNCATION_TOKENS);
+  const promptTokens = words.length;
+  if (fault !== "no-window-rule") checkLength(exchange, promptTokens, prompt.maxTokens ?? 0);
+  counts.prefixQueries += promptTokens;
+  counts.prefixHits += fault === "zero-prefix-hits" ? 0 : reusedTokens(exchange.server, words);
+  const tool = prompt.answersTool ? undefined : toolToCall(prompt.tools, prompt.text);
   if (tool !== undefined && !args.autoToolChoice) {
     throw new RefusedRequest(
       400,
@@ -47,8 +61,8 @@ export function generate(exchange: Exchange, prompt: Prompt): Generation {
       '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     );
   }
-  const words = ["Hello", "from", args.servedNames[0]];
-  const text = tool === undefined ? words.slice(0, prompt.maxTokens ?? words.length).join(" ") : "";
+  const said = ["Hello", "from", args.servedNames[0], ...new Set(words.join(" ").match(CODE) ?? [])];
+  const text = tool === undefined ? said.slice(0, prompt.maxTokens ?? said.length).join(" ") : "";
   const reasoning =
     args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
   const toolCall =
@@ -60,6 +74,10 @@ export function generate(exchange: Exchange, prompt: Prompt): Generation {
   counts.promptTokens += promptTokens;
   counts.generationTokens += completionTokens;
   return { text, reasoning, toolCall, promptTokens, completionTokens };
+}
+
+function toolToCall(tools: readonly Tool[], text: string): Tool | undefined {
+  return tools.find((tool) => new RegExp(`\\b${tool.name}\\b`).test(text)) ?? tools[0];
 }
 
 /** The text of a message's content, which may be plain or a list of parts. */

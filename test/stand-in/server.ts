@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal } from "./errors";
 import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState } from "./exchange";
+import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
 import { chat } from "./routes/chat";
 import { completions } from "./routes/completions";
 import { messages } from "./routes/messages";
@@ -25,6 +26,8 @@ export interface StandInOptions {
   readonly version?: string;
   /** Routes that take the place of healthy ones: the form in which this server fails. */
   readonly routes?: RouteTable;
+  /** One of the known ways to fail, with the bytes of the real programs. */
+  readonly fault?: FaultName;
 }
 
 export interface StandIn {
@@ -40,12 +43,22 @@ export interface StandIn {
  */
 export async function startStandIn(argv: readonly string[], options: StandInOptions = {}): Promise<StandIn> {
   const state: ServerState = {
-    args: parseServerArguments(argv),
+    args: parseServerArguments(faultyArguments(options.fault, argv)),
     version: options.version ?? "0.30.0",
-    counts: { requests: 0, promptTokens: 0, generationTokens: 0 },
+    counts: {
+      requests: 0,
+      promptTokens: 0,
+      generationTokens: 0,
+      prefixQueries: 0,
+      prefixHits: 0,
+      paths: new Map(),
+    },
+    seenPrompts: [],
+    fault: options.fault,
   };
-  const routes = { ...HEALTHY, ...options.routes };
+  const routes = { ...HEALTHY, ...faultyRoutes(options.fault, HEALTHY), ...options.routes };
   const server = createServer((request, response) => {
+    if (answersBadly(options.fault, request, response)) return;
     void serve(request, routes, state).then((reply) => send(response, reply));
   });
   await new Promise<void>((resolve, reject) => {
@@ -69,6 +82,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
 async function serve(request: IncomingMessage, routes: RouteTable, server: ServerState): Promise<Reply> {
   const path = new URL(request.url ?? "/", "http://stand-in").pathname;
   const route = routes[`${request.method} ${path}`];
+  server.counts.paths.set(path, (server.counts.paths.get(path) ?? 0) + 1);
   try {
     if (route === undefined) {
       const known = Object.keys(routes).some((key) => key.endsWith(` ${path}`));

@@ -1,0 +1,80 @@
+import { Command, InvalidArgumentError } from "commander";
+import { nearestKey } from "../../faults/nearestKey";
+import { EXIT, WrongUse } from "../exit";
+import { wholeNumber } from "../numberArgument";
+import { type Format, formatOption, printResult } from "../output";
+import { plannedStack } from "../plannedStack";
+import { type StackFileOptions, withStackFile } from "../stackFile";
+
+interface VerifyCommandOptions extends StackFileOptions {
+  readonly format: Format;
+  readonly only?: readonly string[];
+  readonly timeout: number;
+  readonly baseUrl?: string;
+}
+
+/** Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a minute, so four times that. */
+const ANSWER_SECONDS = 120;
+
+/** `serving verify`: what runs, probed as the real clients use it. */
+export function verifyCommand(): Command {
+  return withStackFile(new Command("verify"))
+    .description("Probe a running environment as its clients use it, and say what to change.")
+    .option("--only <names>", "run these probes alone, separated by commas", (text: string) =>
+      text
+        .split(",")
+        .map((name) => name.trim())
+        .filter(Boolean),
+    )
+    .option("--timeout <seconds>", "longest that one answer may take", wholeNumber(1), ANSWER_SECONDS)
+    .option("--base-url <url>", "probe the inference server at this address, and it alone", baseUrl)
+    .addOption(formatOption())
+    .addHelpText(
+      "after",
+      "\nEvery probe only asks; nothing is changed. Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
+    )
+    .action(async (options: VerifyCommandOptions) => {
+      const planned = plannedStack(options);
+      // Loaded when it is used: other commands start faster without it.
+      const { probeNames } = await import("../verify/catalog");
+      const { verify } = await import("../verify/runner");
+      const { thisHost } = await import("../verify/host");
+      const { verifyProgress } = await import("../verify/progress");
+      const { summaryOf, verifyText } = await import("../verify/report");
+      const { only } = options;
+      checkNames(only ?? [], probeNames());
+      const probes = await verify(planned, {
+        ...(only === undefined ? {} : { only }),
+        ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
+        timeoutSeconds: options.timeout,
+        host: thisHost,
+        progress: verifyProgress(process.stderr),
+      });
+      const summary = summaryOf(probes);
+      printResult(options.format, { probes, summary }, () => verifyText(probes));
+      if (summary.fail > 0) process.exitCode = EXIT.faults;
+    });
+}
+
+function checkNames(only: readonly string[], known: readonly string[]): void {
+  const unknown = only.filter((name) => !known.includes(name));
+  if (unknown.length === 0) return;
+  const said = unknown.map((name) => {
+    const near = nearestKey(name, known);
+    return near === undefined ? `\`${name}\`` : `\`${name}\` (did you mean \`${near}\`?)`;
+  });
+  throw new WrongUse(`--only: no probe ${said.join(", ")}. There are: ${known.join(", ")}.`);
+}
+
+/** Scheme, host and port; a path such as /v1 is left off, since probes name their own. */
+function baseUrl(text: string): string {
+  if (!URL.canParse(text)) throw new InvalidArgumentError("It is an address such as http://127.0.0.1:8001.");
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") {
+    throw new InvalidArgumentError("It begins with http:// or https://.");
+  }
+  if (!/^(\/v1)?\/?$/.test(url.pathname) || url.search !== "") {
+    throw new InvalidArgumentError("It is scheme, host and port alone, such as http://127.0.0.1:8001.");
+  }
+  return url.origin;
+}

@@ -1,0 +1,78 @@
+import { readFile, stat } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { readListeners } from "../../components/preflight/listeners";
+import { docker } from "../docker";
+
+/** A file as it lies on the machine. */
+export interface FileOnDisk {
+  /** `undefined` where we may not read it. */
+  readonly text: string | undefined;
+  /** Permissions as four octal digits (`0644`). */
+  readonly mode: string;
+}
+
+/** Everything that probes read on the machine beside its HTTP servers. It only reads. */
+export interface Host {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Output of a docker command. Throws `Failed` with docker's own words. */
+  docker(args: readonly string[]): Promise<string>;
+  /** `undefined` where there is no such file. */
+  file(path: string): Promise<FileOnDisk | undefined>;
+  /** Text of /proc/meminfo; "" where there is none. */
+  meminfo(): Promise<string>;
+  /** The process that listens on a TCP port, as far as the kernel lets us see it. */
+  listener(port: number): Promise<{ readonly pid?: number } | undefined>;
+  /** Start time of a process in ticks since boot: the same number means the same process. */
+  startTime(pid: number): Promise<string | undefined>;
+  /** Memory in GiB that a process holds by itself (VmRSS). */
+  residentGiB(pid: number): Promise<number | undefined>;
+  /** IPv4 addresses by which other machines reach this one. */
+  lanAddresses(): readonly string[];
+}
+
+const KIB_PER_GIB = 1024 ** 2;
+
+/** Position of the start time in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
+const START_TIME_FIELD = 19;
+
+/** Interfaces of container engines and tunnels: their addresses lead nowhere from another machine. */
+const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
+
+/** Seconds that a docker command of a probe may take. */
+const DOCKER_SECONDS = 20;
+
+/** The machine that this program runs on, with a Docker engine that may be elsewhere. */
+export function thisHost(dockerHost: string): Host {
+  return {
+    env: process.env,
+    docker: (args) => docker(["--host", dockerHost, ...args], DOCKER_SECONDS),
+    file: readFileOnDisk,
+    meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
+    listener: async (port) => {
+      const [found] = await readListeners([port]);
+      return found === undefined ? undefined : found.pid === undefined ? {} : { pid: found.pid };
+    },
+    startTime: async (pid) => {
+      const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+      return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];
+    },
+    residentGiB: async (pid) => {
+      const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];
+      return kib === undefined ? undefined : Number(kib) / KIB_PER_GIB;
+    },
+    lanAddresses: () =>
+      Object.entries(networkInterfaces())
+        .filter(([name]) => !NOT_THE_LAN.test(name))
+        .flatMap(([, addresses]) => addresses ?? [])
+        .filter((each) => each.family === "IPv4" && !each.internal)
+        .map((each) => each.address),
+  };
+}
+
+async function readFileOnDisk(path: string): Promise<FileOnDisk | undefined> {
+  const found = await stat(path).catch(() => undefined);
+  if (found === undefined) return undefined;
+  const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
+  return { mode, text: await readFile(path, "utf8").catch(() => undefined) };
+}

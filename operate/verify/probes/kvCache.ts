@@ -1,0 +1,81 @@
+import { kvLines } from "../../engine-log/kvLines";
+import { objectOr } from "../json";
+import { readMetrics } from "../metrics";
+import { fail, pass, type ServerProbe } from "../probe";
+import type { ServerTarget } from "../targets";
+
+/** How far below a plan that rests on this machine's own measurement the engine may come out. */
+const MEASURED_SHORTFALL = 0.02;
+
+/** The same for a plan that rests on anything else, before something else must have taken the memory. */
+const LARGEST_SHORTFALL = 0.1;
+
+/** What the engine really got for its KV cache, which decides what is admitted; `--max-model-len` does not. */
+export const kvCache: ServerProbe = {
+  name: "kv-cache",
+  about: "KV token budget and concurrency against the plan",
+  fix: ({ setting }) => `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`,
+  run: async (target) => {
+    const measured = (await fromMetrics(target)) ?? (await fromLog(target));
+    const room = `Raise ${target.setting("gpuMemoryUtilization")} or lower ${target.setting("maxModelLen")}.`;
+    if (measured === undefined) {
+      return fail(
+        "neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache",
+        `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`,
+      );
+    }
+    const { tokens, concurrency, source } = measured;
+    const seen = `${tokens.toLocaleString("en-US")} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
+    if (concurrency < 1) {
+      return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`, room);
+    }
+    const planned = plannedConcurrency(target.kv);
+    if (planned === undefined) return pass(`${seen}; the plan has no figure to compare`);
+    const { low, high, basis } = planned;
+    const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
+    const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
+    const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
+    if (off < -(basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
+      return fail(
+        against,
+        `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${room}`,
+      );
+    }
+    return pass(
+      against,
+      Math.abs(off) > MEASURED_SHORTFALL ? "Record what was measured, so that the next plan meets it." : "",
+    );
+  },
+};
+
+/** Requests of full length in the plan: with the least and with the most room, and what the room rests on. */
+function plannedConcurrency(kv: unknown): { low: number; high: number; basis: unknown } | undefined {
+  const plan = objectOr(kv);
+  const low = plan.maxConcurrency;
+  if (typeof low !== "number" || low <= 0) return undefined;
+  const best = objectOr(plan.atBest).maxConcurrency;
+  return { low, high: typeof best === "number" ? best : low, basis: objectOr(plan.room).basis };
+}
+
+interface Measured {
+  readonly tokens: number;
+  readonly concurrency: number;
+  readonly source: string;
+}
+
+/** For hybrid models only these two labels are right: blocks times block size is not. */
+async function fromMetrics({ api }: ServerTarget): Promise<Measured | undefined> {
+  const labels = (await readMetrics(api)).labels("vllm:cache_config_info");
+  const concurrency = Number(labels?.kv_cache_max_concurrency);
+  const tokens = Number(labels?.kv_cache_size_tokens);
+  return Number.isFinite(concurrency) && Number.isFinite(tokens)
+    ? { tokens, concurrency, source: "/metrics" }
+    : undefined;
+}
+
+async function fromLog({ host, name, alone }: ServerTarget): Promise<Measured | undefined> {
+  if (alone) return undefined;
+  const log = await host.docker(["logs", name]).catch(() => "");
+  const lines = kvLines(log);
+  return lines === undefined ? undefined : { ...lines, source: "log" };
+}

@@ -1,0 +1,105 @@
+import { gte, valid } from "@renovatebot/pep440";
+import { ask } from "../http";
+import { objectsIn, textOr } from "../json";
+import { fail, type Probe, pass, skip } from "../probe";
+import { quote } from "../quote";
+import { isLocal } from "../reach";
+import type { OllamaTarget } from "../targets";
+
+type OllamaProbe = Probe<OllamaTarget>;
+
+/** First version with a messages-style surface: the specification, "Versioning" 4. */
+const FLOOR = "0.14.0";
+
+const SETTING = "simpleServer";
+
+const ollamaVersion: OllamaProbe = {
+  name: "ollama-version",
+  about: `GET /api/version is at least ${FLOOR}`,
+  fix: () => "See `systemctl status ollama` and who has the port (`ss -lntp`).",
+  run: async ({ api }) => {
+    const version = textOr((await api.json("/api/version")).version);
+    if (valid(version) === null)
+      return fail(
+        `it says no version: \`${quote(version)}\``,
+        "What listens there may be no Ollama: `ss -lntp`.",
+      );
+    return gte(version, FLOOR)
+      ? pass(`Ollama ${version}`)
+      : fail(
+          `Ollama ${version} has no messages-style surface`,
+          `Install ${FLOOR} or later (curl -fsSL https://ollama.com/install.sh | sh).`,
+        );
+  },
+};
+
+const ollamaModels: OllamaProbe = {
+  name: "ollama-models",
+  about: "GET /api/tags lists the declared models",
+  fix: () => `\`${SETTING}.models\`; \`ollama pull NAME\` brings one.`,
+  run: async ({ api, plan: { models } }) => {
+    const there = objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
+    const missing = models.filter((model) => !there.includes(model) && !there.includes(`${model}:latest`));
+    if (missing.length === 0)
+      return pass(there.length === 0 ? "no model yet, none declared" : there.map(quote).join(", "));
+    return fail(
+      `not there: ${missing.join(", ")}`,
+      `${missing.map((model) => `ollama pull ${model}`).join("; ")} (or \`${SETTING}.pull: true\`). If they were pulled before: an older container keeps its models in a volume of its own.`,
+    );
+  },
+};
+
+const ollamaListen: OllamaProbe = {
+  name: "ollama-listen",
+  about: "it listens where it is declared to, and answers on the network address if declared",
+  fix: () => `\`${SETTING}.listen\``,
+  run: async ({ host, plan: { listen, port, unit }, machine }) => {
+    if (!isLocal(machine)) return skip("addresses are read on the machine itself");
+    const addresses = host.lanAddresses();
+    if (addresses.length === 0) return skip("this machine has no network address");
+    const reachable: string[] = [];
+    for (const address of addresses) {
+      const answer = await ask(`http://${address}:${port}/api/version`, { timeoutSeconds: 3 }).catch(
+        () => undefined,
+      );
+      if (answer?.status === 200) reachable.push(address);
+    }
+    if (listen === "0.0.0.0") {
+      const missing = addresses.filter((address) => !reachable.includes(address));
+      return missing.length === 0
+        ? pass(`answers on ${reachable.join(", ")}`)
+        : fail(
+            `declared for the network, it does not answer on ${missing.join(", ")}`,
+            `The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ${unit} (its drop-in sets OLLAMA_HOST), or a firewall is in between.`,
+          );
+    }
+    return reachable.length === 0 || reachable.includes(listen)
+      ? pass(`only on ${listen}`)
+      : fail(
+          `declared for ${listen} alone, it answers on ${reachable.join(", ")}`,
+          `\`${SETTING}.listen: 0.0.0.0\`, if that is meant; else restart the service so that its drop-in applies.`,
+        );
+  },
+};
+
+const ollamaDirectory: OllamaProbe = {
+  name: "ollama-directory",
+  about: "its model directory is there",
+  fix: () => `\`${SETTING}.modelsDirectory\``,
+  run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
+    if (!isLocal(machine)) return skip("files are read on the machine itself");
+    return (await host.file(modelsDirectory)) === undefined
+      ? fail(
+          `${modelsDirectory} is not there`,
+          `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`,
+        )
+      : pass(modelsDirectory);
+  },
+};
+
+export const ollamaProbes: readonly OllamaProbe[] = [
+  ollamaVersion,
+  ollamaModels,
+  ollamaListen,
+  ollamaDirectory,
+];

@@ -1,0 +1,107 @@
+/** Where a start is, in the order in which vLLM goes through it. */
+export type Phase =
+  | "absent"
+  | "memory gate"
+  | "starting"
+  | "loading weights"
+  | "compiling"
+  | "capturing graphs"
+  | "ready";
+
+/** What the log says of a start so far. */
+export interface StartProgress {
+  readonly phase: Phase;
+  /** Share of the phase that is done, 0 to 1, only where the log says it. */
+  readonly share?: number;
+  /** Figures of the phase for a person, e.g. `2 of 5 shards`. */
+  readonly note?: string;
+}
+
+export const START: StartProgress = { phase: "starting" };
+
+interface Rule {
+  readonly pattern: RegExp;
+  readonly read: (match: RegExpExecArray) => StartProgress;
+}
+
+const percent = (text: string | undefined) => Math.min(1, Number(text ?? 0) / 100);
+
+/** What a line of the log means for the start, in the words of vLLM 0.30.0's source; the first rule that fits counts. */
+const RULES: readonly Rule[] = [
+  {
+    pattern: /[Ll]oading \S+ checkpoint shards: +(\d+)% Completed \| (\d+)\/(\d+)/,
+    read: ([, share, done, all]) => ({
+      phase: "loading weights",
+      share: percent(share),
+      note: `${done} of ${all} shards`,
+    }),
+  },
+  {
+    pattern: /Fetching (\d+) files: +(\d+)%/,
+    read: ([, files, share]) => ({
+      phase: "loading weights",
+      share: percent(share),
+      note: `${files} files of the model are fetched first`,
+    }),
+  },
+  {
+    pattern: /Model loading took ([\d.]+) GiB(?: memory)? and ([\d.]+) seconds/,
+    read: ([, gib, seconds]) => ({
+      phase: "compiling",
+      note: `${gib} GiB of weights were loaded in ${Math.round(Number(seconds))} s`,
+    }),
+  },
+  {
+    pattern: /Capturing CUDA graphs?[^:]*: +(\d+)%/,
+    read: ([, share]) => ({ phase: "capturing graphs", share: percent(share) }),
+  },
+  { pattern: /Capturing CUDA graph/, read: () => ({ phase: "capturing graphs" }) },
+  {
+    // Kernels are still compiled behind this line; the capture says itself when it begins.
+    pattern: /Available KV cache memory: (-?[\d.]+) GiB/,
+    read: ([, gib]) => ({ phase: "compiling", note: `${gib} GiB are left for the KV cache` }),
+  },
+  {
+    pattern: /Starting to load model|Loading safetensors/,
+    read: () => ({ phase: "loading weights" }),
+  },
+  {
+    pattern:
+      /torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
+    read: () => ({ phase: "compiling" }),
+  },
+  {
+    pattern: /start gate: (waiting.*|.*waiting for.*)/,
+    read: ([, said]) => ({ phase: "memory gate", ...(said === undefined ? {} : { note: said }) }),
+  },
+];
+
+const ORDER: readonly Phase[] = [
+  "absent",
+  "memory gate",
+  "starting",
+  "loading weights",
+  "compiling",
+  "capturing graphs",
+  "ready",
+];
+
+/** The progress behind one more line of the log. A start never goes back: late lines of an earlier phase are ignored. */
+export function afterLine(before: StartProgress, line: string): StartProgress {
+  for (const { pattern, read } of RULES) {
+    const match = pattern.exec(line);
+    if (match === null) continue;
+    const next = read(match);
+    const gateAtStart = next.phase === "memory gate" && before.phase === "starting";
+    if (!gateAtStart && ORDER.indexOf(next.phase) < ORDER.indexOf(before.phase)) return before;
+    // Figures stay until there are newer ones of the same phase.
+    return next.phase === before.phase ? { ...before, ...next } : next;
+  }
+  return before;
+}
+
+/** What a person should know of a phase. */
+export const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
+  "loading weights": "some minutes from a warm disk; a first start downloads the model before",
+  compiling: "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
+};

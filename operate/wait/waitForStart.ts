@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ContainerReader, ContainerState } from "./container";
+import { afterLine, type Phase, START, type StartProgress } from "./phases";
+
+/** How a wait ended. */
+export interface WaitResult {
+  readonly container: string;
+  readonly outcome: "ready" | "died" | "timeout";
+  readonly seconds: number;
+  /** Phase that it ended in. */
+  readonly phase: Phase;
+  /** Why it did not become ready; "" when it did. */
+  readonly reason: string;
+  /** The end of the container's log, when it did not become ready. */
+  readonly lastLines: readonly string[];
+}
+
+export interface WaitOptions {
+  readonly container: string;
+  readonly image: string;
+  readonly reader: ContainerReader;
+  /** Whether the server itself says that it is ready; "unknown" where it can't be asked from here. */
+  readonly healthy: () => Promise<boolean | "unknown">;
+  readonly timeoutSeconds: number;
+  /** Milliseconds between two looks. */
+  readonly intervalMilliseconds: number;
+  readonly progress: (progress: StartProgress, seconds: number) => void;
+}
+
+/** Lines of the log that are shown when a start fails: a Python traceback is about this long. */
+const LAST_LINES = 30;
+
+/** Follows one start to its end: ready, dead, or out of time. The container itself is only looked at. */
+export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
+  const { container, reader, intervalMilliseconds, timeoutSeconds } = options;
+  const started = performance.now();
+  const seconds = () => (performance.now() - started) / 1000;
+  const lines: string[] = [];
+  let progress: StartProgress = { phase: "absent" };
+  let followed: { readonly startedAt: string; readonly stop: () => void } | undefined;
+  let first: ContainerState | undefined;
+  const result = (outcome: WaitResult["outcome"], reason: string): WaitResult => ({
+    container,
+    outcome,
+    seconds: seconds(),
+    phase: progress.phase,
+    reason,
+    lastLines: outcome === "ready" ? [] : lines.slice(-LAST_LINES),
+  });
+  try {
+    for (;;) {
+      const state = await reader.state(container);
+      if (state === undefined) {
+        progress = { phase: "absent", note: await whyAbsent(options) };
+      } else {
+        first ??= state;
+        if (followed?.startedAt !== state.startedAt) {
+          followed?.stop();
+          if (state.status === "running" || followed === undefined) progress = START;
+          const stop = reader.follow(container, state.startedAt, (line) => {
+            progress = afterLine(progress, line);
+            if (line.trim() !== "") lines.push(line);
+            if (lines.length > LAST_LINES) lines.shift();
+          });
+          followed = { startedAt: state.startedAt, stop };
+        }
+        const death = deathOf(state, first);
+        if (death !== undefined) {
+          await sleep(intervalMilliseconds); // The last lines are still on their way.
+          return result("died", death);
+        }
+        const healthy = await options.healthy();
+        if (healthy === true || (healthy === "unknown" && state.health === "healthy")) {
+          progress = { phase: "ready" };
+          options.progress(progress, seconds());
+          return result("ready", "");
+        }
+      }
+      options.progress(progress, seconds());
+      if (seconds() >= timeoutSeconds) {
+        return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);
+      }
+      await sleep(
+        Math.min(intervalMilliseconds, Math.max(0, timeoutSeconds * 1000 - (performance.now() - started))),
+      );
+    }
+  } finally {
+    followed?.stop();
+  }
+}
+
+/** Docker starts a container again by its restart policy: a count that grows is a death too. */
+function deathOf(state: ContainerState, first: ContainerState): string | undefined {
+  const ended = state.status === "exited" || state.status === "dead" || state.status === "restarting";
+  if (!ended && state.restarts <= first.restarts) return undefined;
+  const memory = state.outOfMemory ? ", killed for memory" : "";
+  const again = state.restarts > 0 ? `; Docker has started it again ${state.restarts} times` : "";
+  return `it ended with exit code ${state.exitCode}${memory}${again}`;
+}
+
+async function whyAbsent({ reader, image }: WaitOptions): Promise<string> {
+  return (await reader.imageIsThere(image))
+    ? "there is no such container yet"
+    : "its image is not here: it is being pulled, or `npm run up` has not begun";
+}

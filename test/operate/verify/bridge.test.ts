@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { probesOf } from "../../../operate/verify/catalog";
+import { type BridgeFault, startBridge } from "../../stand-in/bridge";
+import type { StandIn } from "../../stand-in/server";
+import { emptyHost, failed, resultOf, run, startPlanned } from "./environment";
+import { withBridge } from "./services";
+
+const PROBES = probesOf("bridge").map((probe) => probe.name);
+const KEY = "a-key-that-nobody-sees";
+const TIERS = {
+  ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-9",
+  ANTHROPIC_SMALL_FAST_MODEL: "org/model",
+};
+
+let server: StandIn;
+beforeAll(async () => {
+  server = await startPlanned();
+});
+afterAll(() => server.close());
+
+async function through(fault?: BridgeFault, env: Record<string, string> = { BRIDGE_KEY: KEY }) {
+  const bridge = await startBridge({
+    upstream: server.url,
+    key: KEY,
+    names: ["model", "org/model"],
+    ...(fault === undefined ? {} : { fault }),
+  });
+  const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", environment: TIERS });
+  try {
+    return await run(plan, { only: PROBES }, emptyHost({ env }));
+  } finally {
+    await bridge.close();
+  }
+}
+
+/** Each way to fail, the probes that see it, and what they say. */
+const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix: string }> = {
+  "validation-errors-212": {
+    probes: ["bridge-routing"],
+    detail: "400 with the validation errors of /v1/responses: litellm.BadRequestError",
+    fix: "hosted_vllm/",
+  },
+  "responses-detour": {
+    probes: ["bridge-routing"],
+    detail: "count_tokens is answered with 404",
+    fix: "hosted_vllm/",
+  },
+  "drops-system": {
+    probes: ["bridge-system"],
+    detail: "the model did not know what stood there",
+    fix: "bridge.image",
+  },
+  "tools-as-text": {
+    probes: ["bridge-tools", "bridge-tools-stream"],
+    detail: "the call stands as text",
+    fix: "inferenceServers.b.tools.parser",
+  },
+  "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
+  "only-canonical-name": {
+    probes: ["bridge-tiers"],
+    detail: "refused: `claude-haiku-9` (400: anthropic_messages: Invalid model name",
+    fix: "clients.claudeCode",
+  },
+  "no-liveliness": {
+    probes: ["bridge-health"],
+    detail: "/health/liveliness answered 200",
+    fix: "docker logs litellm-",
+  },
+  "without-text": {
+    probes: ["bridge-messages"],
+    detail: "no text (stop_reason end_turn)",
+    fix: "(probe chat)",
+  },
+  "echoes-key": {
+    probes: PROBES.filter((name) => name !== "bridge-health"),
+    detail: "Key <key> is not allowed.",
+    fix: "(probe chat)",
+  },
+};
+
+describe("every probe of the bridge", () => {
+  it("passes on a healthy one", async () => {
+    const results = await through();
+    expect(
+      results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`)),
+    ).toEqual(PROBES);
+    expect(resultOf(results, "bridge-tiers").detail).toBe("model, claude-haiku-9, org/model");
+    expect(resultOf(results, "bridge-routing").detail).toBe("answered; nothing went to /v1/responses");
+  });
+
+  it.each(Object.entries(SEEN))(
+    "%s: seen by its own probes and by no other",
+    async (fault, { probes, detail, fix }) => {
+      const results = await through(fault as BridgeFault);
+      expect(failed(results)).toEqual(probes);
+      const first = resultOf(results, probes[0] ?? "");
+      expect(first.detail).toContain(detail);
+      expect(first.fix).toContain(fix);
+      expect(JSON.stringify(results)).not.toContain(KEY);
+    },
+  );
+
+  it("is skipped where the variable of its key is not set, by the variable's name", async () => {
+    const results = await through(undefined, {});
+    expect(new Set(results.map(({ status, detail }) => `${status}: ${detail}`))).toEqual(
+      new Set(["skip: its key is in the variable BRIDGE_KEY, which is not set here"]),
+    );
+  });
+
+  it("needs no variable where the key is a placeholder", async () => {
+    const bridge = await startBridge({
+      upstream: server.url,
+      key: "local-serving-placeholder",
+      names: ["model"],
+    });
+    const results = await run(withBridge(server.port, bridge.port), { only: PROBES });
+    await bridge.close();
+    expect(failed(results)).toEqual([]);
+  });
+});

@@ -1,0 +1,95 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { serverInput } from "../../fixtures/machine";
+import type { StandIn } from "../../stand-in/server";
+import { runServing } from "../runServing";
+import { startPlanned, WINDOW } from "./environment";
+
+const folder = mkdtempSync(join(tmpdir(), "serving-verify-"));
+let healthy: StandIn;
+let failing: StandIn;
+let file: string;
+beforeAll(async () => {
+  healthy = await startPlanned();
+  failing = await startPlanned("xml-in-content");
+  file = join(folder, "Pulumi.test.yaml");
+  const inferenceServers = { b: serverInput({ maxModelLen: WINDOW, port: healthy.port }) };
+  const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers } };
+  writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
+});
+afterAll(async () => {
+  await Promise.all([healthy.close(), failing.close()]);
+  rmSync(folder, { recursive: true });
+});
+
+const verify = (...args: string[]) => runServing(["verify", "--file", file, ...args]);
+
+describe("serving verify", () => {
+  it("prints one document of the contract's shape, progress on stderr, and exits with 0", async () => {
+    const { code, out, err } = await verify("--base-url", `${healthy.url}/v1`, "--format", "json");
+    expect(code).toBe(0);
+    const { probes, summary } = JSON.parse(out) as { probes: Record<string, unknown>[]; summary: unknown };
+    for (const probe of probes) {
+      expect(probe).toMatchObject({
+        name: expect.any(String),
+        status: expect.stringMatching(/^(pass|skip)$/),
+        detail: expect.any(String),
+        fix: expect.any(String),
+      });
+    }
+    expect(new Set(probes.map(({ name }) => name)).size).toBe(probes.length);
+    expect(summary).toMatchObject({ fail: 0, next: [] });
+    expect(err).toContain("chat-tools pass (");
+  });
+
+  it("exits with 1 for a fault, says what to set, and asks only what was asked for", async () => {
+    const { code, out } = await verify("--base-url", failing.url, "--only", "chat, chat-tools");
+    expect(code).toBe(1);
+    expect(out).toMatch(/FAIL chat-tools +tool_calls is empty, the call stands as XML in `content`/);
+    expect(out).toContain("1 passed, 1 failed, 0 skipped");
+    expect(out).toMatch(
+      /What to do next\n {2}- machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,
+    );
+    expect(out).not.toContain("chat-several-tools");
+  });
+
+  it("takes the address from the plan without --base-url", async () => {
+    const { code, out } = await verify("--only", "models", "--format", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      probes: [
+        { name: "models", target: `vllm-model-${healthy.port}`, status: "pass", detail: "model, org/model" },
+      ],
+    });
+  });
+
+  it("a server that is down is a fault, not a crash", async () => {
+    const { code, out } = await verify("--base-url", "http://127.0.0.1:1", "--format", "json");
+    expect(code).toBe(1);
+    expect(JSON.parse(out)).toMatchObject({ summary: { fail: 1 } });
+  });
+
+  it.each([
+    [
+      "an unknown probe",
+      ["--only", "chat-tool"],
+      "no probe `chat-tool` (did you mean `chat-tools`?). There are: health, version",
+    ],
+    ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],
+    ["another scheme", ["--base-url", "ftp://x"], "It begins with http:// or https://."],
+    ["a path", ["--base-url", "http://x/v1/models"], "scheme, host and port alone"],
+    ["no time", ["--timeout", "0"], "whole number of at least 1"],
+    ["no file", ["--file", "/nowhere.yaml"], "/nowhere.yaml"],
+  ])("%s is wrong use", async (_, args, message) => {
+    const { code, out, err } = await verify(...args);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(message);
+  });
+
+  it("shows an example", async () => {
+    expect((await verify("--help")).out).toContain("Example:\n  serving verify --only");
+  });
+});

@@ -1,0 +1,73 @@
+import { plan } from "../../../components/plan/plan";
+import type { MachinePlan, Plan } from "../../../components/plan/types";
+import type { Host } from "../../../operate/verify/host";
+import type { ProbeResult } from "../../../operate/verify/probe";
+import { type VerifyOptions, verify } from "../../../operate/verify/runner";
+import { stack } from "../../fixtures/machine";
+import type { FaultName } from "../../stand-in/faults";
+import { type StandIn, startStandIn } from "../../stand-in/server";
+
+/** Window in which every probe has room. */
+export const WINDOW = 131_072;
+
+/** Plan of one machine with one server and no instance A, on this port. */
+export function planned(
+  port: number,
+  server: Record<string, unknown> = {},
+  machine: Record<string, unknown> = {},
+): Plan {
+  return plan(stack({ instanceA: "none", ...machine }, { maxModelLen: WINDOW, port, ...server }), {
+    home: "/home/me",
+  });
+}
+
+export function machineOf({ machines: [machine] }: Plan): MachinePlan {
+  if (machine === undefined) throw new Error("a plan has a machine");
+  return machine;
+}
+
+/** A stand-in started with the very arguments that the plan has for the server, on any free port of loopback. */
+export async function startPlanned(
+  fault?: FaultName,
+  server: Record<string, unknown> = {},
+): Promise<StandIn> {
+  const command = machineOf(planned(1, server)).inferenceServers[0]?.container.command ?? [];
+  return startStandIn(
+    [...command, "--host", "127.0.0.1", "--port", "0"],
+    fault === undefined ? {} : { fault },
+  );
+}
+
+/** A machine on which nothing is, overlaid by what a test is about. */
+export function emptyHost(overlay: Partial<Host> = {}): Host {
+  return {
+    env: {},
+    docker: async () => "",
+    file: async () => undefined,
+    meminfo: async () => "MemTotal:       127600592 kB\nMemAvailable:   20971520 kB\n",
+    listener: async () => undefined,
+    startTime: async () => undefined,
+    residentGiB: async () => undefined,
+    lanAddresses: () => [],
+    ...overlay,
+  };
+}
+
+export function run(
+  plan: Plan,
+  options: Partial<VerifyOptions> = {},
+  host = emptyHost(),
+): Promise<ProbeResult[]> {
+  return verify(plan, { timeoutSeconds: 10, host: () => host, ...options });
+}
+
+/** Names of the probes that failed. */
+export function failed(results: readonly ProbeResult[]): string[] {
+  return results.filter((result) => result.status === "fail").map((result) => result.name);
+}
+
+export function resultOf(results: readonly ProbeResult[], name: string): ProbeResult {
+  const found = results.find((result) => result.name === name);
+  if (found === undefined) throw new Error(`no probe ${name}`);
+  return found;
+}

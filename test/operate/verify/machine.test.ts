@@ -1,0 +1,361 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { Failed } from "../../../operate/exit";
+import type { FileOnDisk, Host } from "../../../operate/verify/host";
+import { BRIDGE } from "../../fixtures/services";
+import type { StandIn } from "../../stand-in/server";
+import { emptyHost, machineOf, planned, resultOf, run, startPlanned } from "./environment";
+import { withChatUi } from "./services";
+
+let server: StandIn;
+beforeAll(async () => {
+  server = await startPlanned();
+});
+afterAll(() => server.close());
+
+/** A small HTTP server that answers paths with JSON. */
+async function answering(answers: Readonly<Record<string, unknown>>, address = "127.0.0.1", at = 0) {
+  const http = createServer((request, response) => {
+    const answer = answers[request.url ?? ""];
+    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+    response.end(JSON.stringify(answer ?? { detail: "Not Found" }));
+  });
+  await new Promise<void>((resolve) => http.listen(at, address, resolve));
+  // An address is a string only for a Unix socket, which is never listened on here.
+  const { port } = http.address() as AddressInfo;
+  return { port, close: () => new Promise((resolve) => http.close(resolve)) };
+}
+
+const disk = (files: Readonly<Record<string, FileOnDisk>>): Partial<Host> => ({
+  file: async (path) => files[path],
+});
+
+describe("instance A", () => {
+  const probe = async (host: Partial<Host>, port = server.port) => {
+    const plan = planned(8001, {}, { instanceA: { gpuMemoryUtilization: 0.45, port } });
+    return resultOf(await run(plan, { only: ["instance-a"] }, emptyHost(host)), "instance-a");
+  };
+  const startTimes = (...times: string[]) => ({
+    listener: async () => ({ pid: 77 }),
+    startTime: async () => times.shift(),
+  });
+
+  it("answers and is the same process", async () => {
+    expect(await probe(startTimes("4711", "4711"))).toMatchObject({
+      status: "pass",
+      detail: "serves model, org/model; same process as before (77)",
+    });
+  });
+
+  it("restarted meanwhile", async () => {
+    const result = await probe(startTimes("4711", "4712"));
+    expect([result.status, result.detail]).toEqual([
+      "fail",
+      "it is another process than before the probes: it was restarted meanwhile",
+    ]);
+  });
+
+  it("of another user: answers, and its start can't be read", async () => {
+    expect((await probe({ listener: async () => ({}) })).detail).toBe(
+      "serves model, org/model; its process belongs to another user",
+    );
+  });
+
+  it("down", async () => {
+    const result = await probe({}, 1);
+    expect(result).toMatchObject({ status: "fail", detail: "nothing listens there (connection refused)" });
+    expect(result.fix).toContain("`instanceA: none`");
+  });
+});
+
+describe("containers", () => {
+  const plan = () => planned(8001);
+  const inspect = (overlay: object, image?: string) =>
+    JSON.stringify([
+      {
+        Config: { Image: image ?? machineOf(plan()).containers[0]?.image },
+        State: { Status: "running", ...overlay },
+      },
+    ]);
+  const probe = async (text: string) =>
+    resultOf(
+      await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })),
+      "containers",
+    );
+
+  it.each([
+    ["running", inspect({ Health: { Status: "healthy" } }), "pass", "vllm-model-"],
+    ["starting", inspect({ Health: { Status: "starting" } }), "pass", "vllm-model-"],
+    ["unhealthy", inspect({ Health: { Status: "unhealthy" } }), "fail", "is unhealthy"],
+    ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
+    [
+      "another image",
+      inspect({}, "vllm/vllm-openai:latest"),
+      "fail",
+      "runs from vllm/vllm-openai:latest, planned is",
+    ],
+    ["not there", "", "fail", "is not there"],
+    ["no JSON", "Error: boom", "fail", "is not there"],
+  ])("%s", async (_, text, status, detail) => {
+    const result = await probe(text);
+    expect(result.status).toBe(status);
+    expect(result.detail).toContain(detail);
+  });
+});
+
+describe("memory", () => {
+  const probe = async (availableKib: number) => {
+    const host = emptyHost({
+      meminfo: async () => `MemTotal:       127600592 kB\nMemAvailable:   ${availableKib} kB\n`,
+      docker: async (args) =>
+        args[0] === "top" ? "PID RSS COMMAND\n10 1048576 vllm\n11 3145728 VLLM::EngineCor\n" : "",
+      listener: async () => ({ pid: 7 }),
+      residentGiB: async () => 3.25,
+    });
+    const plan = planned(8001, {}, { instanceA: { gpuMemoryUtilization: 0.45 } });
+    return resultOf(await run(plan, { only: ["memory"] }, host), "memory");
+  };
+
+  it("says what is available and what each process holds", async () => {
+    expect(await probe(10 * 1024 ** 2)).toMatchObject({
+      status: "pass",
+      detail:
+        "10.0 of 121.7 GiB available; resident: vllm-model-8001 4.0 GiB, instance A 3.3 GiB (its listening process)",
+    });
+  });
+
+  it("fails where next to nothing is left", async () => {
+    const result = await probe(1024 ** 2);
+    expect(result.status).toBe("fail");
+    expect(result.fix).toContain("gpuMemoryUtilization of a server of machines.dgx");
+  });
+
+  it("is skipped where there is no /proc/meminfo", async () => {
+    const host = emptyHost({ meminfo: async () => "" });
+    const [result] = await run(planned(8001), { only: ["memory"] }, host);
+    expect(result).toMatchObject({ status: "skip", detail: "this system has no /proc/meminfo" });
+  });
+});
+
+describe("files", () => {
+  const plan = planned(
+    8001,
+    {},
+    {
+      bridge: { ...BRIDGE, keyVariable: "BRIDGE_KEY" },
+      clients: { claudeCode: {}, codex: {}, keyVariable: "LOCAL_KEY" },
+    },
+  );
+  const machine = machineOf(plan);
+  const pathOf = (role: string) =>
+    [...machine.files, ...machine.secretFiles].find((file) => file.role === role)?.path ?? role;
+  const SETTINGS = pathOf("claude-code-settings");
+  const LAUNCHER = pathOf("launcher-codex");
+  const KEY = pathOf("bridge-key");
+  const textOf = (path: string) => machine.files.find((file) => file.path === path)?.text;
+  const well: Record<string, FileOnDisk> = {
+    ...Object.fromEntries(machine.files.map(({ path, mode, text }) => [path, { mode, text }])),
+    [KEY]: { mode: "0600", text: "the-real-key\n" },
+  };
+  const probe = async (files: Record<string, FileOnDisk | undefined>, env: Host["env"] = {}) => {
+    const there = Object.fromEntries(
+      Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined),
+    );
+    return run(
+      plan,
+      { only: ["files", "launchers", "env-key"] },
+      emptyHost({ ...disk(there as Record<string, FileOnDisk>), env }),
+    );
+  };
+  const statuses = async (files: Record<string, FileOnDisk | undefined>) =>
+    (await probe(files)).map(({ name, status }) => `${name} ${status}`);
+
+  it("as planned", async () => {
+    expect(await statuses({})).toEqual(["files pass", "launchers pass", "env-key pass"]);
+    const results = await probe({});
+    expect(resultOf(results, "files").detail).toBe(`${machine.files.length} files`);
+    expect(JSON.stringify(results)).not.toContain("the-real-key");
+  });
+
+  it.each([
+    ["missing", { [SETTINGS]: undefined }, `${SETTINGS} is missing`],
+    ["edited", { [SETTINGS]: { mode: "0644", text: "{}" } }, `${SETTINGS} was changed on the machine`],
+    [
+      "another mode",
+      { [SETTINGS]: { mode: "0666", text: "{}" } },
+      `${SETTINGS} has mode 0666, planned is 0644`,
+    ],
+    ["unreadable", { [SETTINGS]: { mode: "0644", text: undefined } }, "can't be read by this user"],
+    ["a key open to all", { [KEY]: { mode: "0644", text: "x" } }, `${KEY} has mode 0644, planned is 0600`],
+    ["no key", { [KEY]: undefined }, `${KEY} is missing`],
+  ])("%s", async (_, files: Record<string, FileOnDisk | undefined>, detail) => {
+    expect(await statuses(files)).toEqual(["files fail", "launchers pass", "env-key pass"]);
+    expect(resultOf(await probe(files), "files").detail).toContain(detail);
+  });
+
+  it("tells an edited stack file from a changed machine by what was applied", async () => {
+    const old = '{"env":{"OLD":"1"}}\n';
+    const record = JSON.stringify({ machine: { files: [{ path: SETTINGS, text: old }] } });
+    const results = await probe({
+      [SETTINGS]: { mode: "0644", text: old },
+      [pathOf("applied-plan")]: { mode: "0644", text: record },
+    });
+    expect(resultOf(results, "files").detail).toBe(
+      `${SETTINGS} is as it was applied: the stack file was edited since`,
+    );
+  });
+
+  it("a launcher that can't be started", async () => {
+    const launcher = { [LAUNCHER]: { mode: "0644", text: textOf(LAUNCHER) } };
+    expect(await statuses(launcher)).toEqual(["files fail", "launchers fail", "env-key pass"]);
+    expect(resultOf(await probe(launcher), "launchers").detail).toBe(
+      `${LAUNCHER} is not executable (mode 0644)`,
+    );
+  });
+
+  it("a key variable that nothing sets, and one that the shell sets", async () => {
+    const without = { [LAUNCHER]: { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
+    expect(resultOf(await probe(without), "env-key").detail).toContain(
+      "LOCAL_KEY is not set, and no launcher",
+    );
+    const shell = resultOf(await probe(without, { LOCAL_KEY: "secret-in-the-shell" }), "env-key");
+    expect([shell.status, shell.detail]).toEqual(["pass", "LOCAL_KEY is set in this shell"]);
+  });
+});
+
+describe("the simple server", () => {
+  const ollama = async (
+    answers: Readonly<Record<string, unknown>>,
+    overlay: object = {},
+    host: Partial<Host> = {},
+  ) => {
+    const http = await answering(answers);
+    const simpleServer = { mode: "host", port: http.port, models: ["qwen3:8b"], ...overlay };
+    const plan = planned(8001, {}, { simpleServer });
+    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory"];
+    const results = await run(
+      plan,
+      { only },
+      emptyHost({
+        ...disk({ "/usr/share/ollama/.ollama/models": { mode: "0755", text: undefined } }),
+        ...host,
+      }),
+    );
+    await http.close();
+    return results;
+  };
+  const WELL = { "/api/version": { version: "0.34.4" }, "/api/tags": { models: [{ name: "qwen3:8b" }] } };
+
+  it("is well", async () => {
+    const results = await ollama(WELL, {}, { lanAddresses: () => ["127.0.0.2"] });
+    expect(results.map(({ name, status, detail }) => `${name} ${status}: ${detail}`)).toEqual([
+      "ollama-version pass: Ollama 0.34.4",
+      "ollama-models pass: qwen3:8b",
+      "ollama-listen pass: only on 127.0.0.1",
+      "ollama-directory pass: /usr/share/ollama/.ollama/models",
+    ]);
+  });
+
+  it.each([
+    [
+      "ollama-version",
+      { ...WELL, "/api/version": { version: "0.13.5" } },
+      {},
+      {},
+      "Ollama 0.13.5 has no messages-style surface",
+    ],
+    ["ollama-version", { ...WELL, "/api/version": { hello: 1 } }, {}, {}, "it says no version"],
+    ["ollama-models", { ...WELL, "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
+    [
+      "ollama-listen",
+      WELL,
+      { listen: "0.0.0.0" },
+      { lanAddresses: () => ["127.0.0.2"] },
+      "does not answer on 127.0.0.2",
+    ],
+    [
+      "ollama-directory",
+      WELL,
+      {},
+      { file: async () => undefined },
+      "/usr/share/ollama/.ollama/models is not there",
+    ],
+  ])("%s fails on its own fault", async (name, answers, overlay, host: Partial<Host>, detail) => {
+    const result = resultOf(await ollama(answers, overlay, host), name);
+    expect(result.status).toBe("fail");
+    expect(result.detail).toContain(detail);
+    expect(result.fix).not.toBe("");
+  });
+});
+
+describe("a simple server that is declared for loopback", () => {
+  it("and answers on the network: its drop-in does not apply", async () => {
+    const near = await answering({ "/api/version": { version: "0.34.4" } });
+    const far = await answering({ "/api/version": { version: "0.34.4" } }, "127.0.0.2", near.port);
+    const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near.port } });
+    const host = emptyHost({ lanAddresses: () => ["127.0.0.2"] });
+    const [result] = await run(plan, { only: ["ollama-listen"] }, host);
+    await Promise.all([near.close(), far.close()]);
+    expect([result?.status, result?.detail]).toEqual([
+      "fail",
+      "declared for 127.0.0.1 alone, it answers on 127.0.0.2",
+    ]);
+  });
+});
+
+describe("the chat UI", () => {
+  const inside = async (args: readonly string[]) => {
+    if (args[0] !== "exec") return "";
+    const url = args.at(-1) ?? "";
+    if (url.includes("11434")) return '{"models":[{"name":"qwen3:8b"}]}';
+    return `{"data":[{"id":"${url.includes("8001") ? "model" : "a-model"}"}]}`;
+  };
+  const ui = async (answers: Readonly<Record<string, unknown>>, host: Partial<Host> = {}) => {
+    const http = await answering(answers);
+    const plan = withChatUi(http.port);
+    const only = ["chat-ui-health", "chat-ui-models"];
+    const results = await run(plan, { only }, emptyHost({ docker: inside, ...host }));
+    await http.close();
+    return results;
+  };
+  const lists = (...ids: string[]) => ({
+    "/health": { status: true },
+    "/api/models": { data: ids.map((id) => ({ id })) },
+  });
+  const key = { LOCAL_SERVING_CHAT_UI_KEY: "sk-of-the-chat-ui" };
+
+  it("is healthy and sees the models of each connection", async () => {
+    const results = await ui(lists());
+    expect(results.map(({ status }) => status)).toEqual(["pass", "pass"]);
+    expect(resultOf(results, "chat-ui-models").detail).toContain(
+      "model, a-model, qwen3:8b (asked from inside",
+    );
+  });
+
+  it("lists them itself, where its key is given", async () => {
+    const well = resultOf(await ui(lists("model", "a-model", "qwen3:8b"), { env: key }), "chat-ui-models");
+    expect([well.status, well.detail]).toEqual(["pass", "model, a-model, qwen3:8b (its own list)"]);
+    const blind = resultOf(await ui(lists("model"), { env: key }), "chat-ui-models");
+    expect([blind.status, blind.detail]).toEqual(["fail", "its own list lacks a-model, qwen3:8b"]);
+    expect(JSON.stringify([well, blind])).not.toContain("sk-of-the-chat-ui");
+  });
+
+  it("is not ready", async () => {
+    const results = await ui({ "/health": { status: false } });
+    expect(results.map(({ status }) => status)).toEqual(["fail", "pass"]);
+  });
+
+  it("can't reach a connection from inside its container", async () => {
+    const docker = async (args: readonly string[]) => {
+      if (args.at(-1)?.includes(":8000/"))
+        throw new Failed("docker exec failed: curl: (7) Failed to connect");
+      return inside(args);
+    };
+    const results = await ui(lists(), { docker });
+    expect(results.map(({ status }) => status)).toEqual(["pass", "fail"]);
+    expect(resultOf(results, "chat-ui-models").detail).toBe(
+      `http://host.docker.internal:8000/v1 can't be reached from inside ${results[0]?.target} (docker exec failed: curl: (7) Failed to connect)`,
+    );
+  });
+});

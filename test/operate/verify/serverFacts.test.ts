@@ -1,0 +1,179 @@
+import { describe, expect, it } from "vitest";
+import type { FaultName } from "../../stand-in/faults";
+import { startStandIn } from "../../stand-in/server";
+import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";
+
+/** One run of some probes against a server and its plan. */
+async function seen(only: string[], settings: Record<string, unknown> = {}, fault?: FaultName, kv?: unknown) {
+  const server = await startPlanned(fault, settings);
+  const plan = planned(server.port, settings);
+  const machine = machineOf(plan);
+  const name = machine.containers[0]?.name ?? "";
+  const results = await run({ ...plan, machines: [{ ...machine, kv: { [name]: kv ?? null } }] }, { only });
+  await server.close();
+  return results;
+}
+
+describe("a base model", () => {
+  const base = { model: { id: "org/base", kind: "base" } };
+
+  it("is asked for completions and for no chat", async () => {
+    const results = await seen(
+      ["completions", "chat", "responses", "messages", "native-messages-path", "window"],
+      base,
+    );
+    expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "completions pass",
+      "chat skip",
+      "responses skip",
+      "messages skip",
+      "native-messages-path skip",
+      "window skip",
+    ]);
+  });
+
+  it("that generates nothing fails", async () => {
+    const [result] = await seen(["completions"], base, "completes-nothing");
+    expect(result).toMatchObject({ status: "fail", detail: "it continued the text with nothing" });
+  });
+});
+
+describe("a model without a thinking mode", () => {
+  it("is not asked to think", async () => {
+    const plain = { model: { id: "org/model", family: "qwen3", thinking: false } };
+    const results = await seen(["thinking-on", "thinking-off", "chat-tools-thinking", "chat"], plain);
+    expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "chat pass",
+      "chat-tools-thinking skip",
+      "thinking-on skip",
+      "thinking-off skip",
+    ]);
+  });
+});
+
+describe("a small window", () => {
+  it("leaves out the prompts that don't fit, and says why", async () => {
+    const results = await seen(["needle", "long-prompt", "prefix-reuse", "window"], { maxModelLen: 8192 });
+    expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      "window pass",
+      "needle skip",
+      "long-prompt skip",
+      "prefix-reuse skip",
+    ]);
+    expect(resultOf(results, "long-prompt").detail).toContain("window of 8192 tokens is too short");
+  });
+});
+
+describe("the long prompt", () => {
+  it("is of 28,000 tokens and more", async () => {
+    const [result] = await seen(["long-prompt"]);
+    const tokens = Number(/in (\d+) tokens/.exec(result?.detail ?? "")?.[1]);
+    expect(tokens).toBeGreaterThanOrEqual(28_000);
+    expect(tokens).toBeLessThan(32_000);
+  });
+});
+
+describe("the KV cache against the plan", () => {
+  it.each([
+    [{ maxConcurrency: 7.4 }, "pass", "planned 7.40 (+1.1 %)", ""],
+    [{ maxConcurrency: 7 }, "pass", "planned 7.00 (+6.9 %)", "Record what was measured"],
+    [{ maxConcurrency: 9 }, "fail", "planned 9.00 (-16.9 %)", "gpuMemoryUtilization"],
+    [{ maxConcurrency: 7, atBest: { maxConcurrency: 8 } }, "pass", "planned 7.00 to 8.00 (+0.0 %)", ""],
+    [{ maxConcurrency: 7.8, room: { basis: "estimated" } }, "pass", "(-4.1 %)", "Record what was measured"],
+    [{ maxConcurrency: 7.8, room: { basis: "measured" } }, "fail", "(-4.1 %)", "gpuMemoryUtilization"],
+    [null, "pass", "the plan has no figure to compare", ""],
+  ] as const)("%j", async (kv, status, detail, fix) => {
+    const [result] = await seen(["kv-cache"], {}, undefined, kv);
+    expect(result?.status).toBe(status);
+    expect(result?.detail).toContain("980,418 tokens, 7.48 requests of full length (/metrics)");
+    expect(result?.detail).toContain(detail);
+    expect(result?.fix).toContain(fix);
+  });
+
+  it.each([
+    [
+      "two lines",
+      "INFO GPU KV cache size: 1,234,567 tokens\nINFO Maximum concurrency for 131,072 tokens per request: 9.42x\n",
+    ],
+    [
+      "one line",
+      "INFO GPU KV cache size: 1,234,567 tokens, Maximum concurrency for 131,072 tokens per request: 9.42x\n",
+    ],
+    [
+      "one line of 0.33",
+      "INFO GPU + host KV cache size: 1,234,567 tokens, Maximum concurrency for 131,072 tokens per request: 9.42x\n",
+    ],
+  ])("is read from the log where /metrics does not say it: %s", async (_, log) => {
+    const metrics = {
+      status: 200,
+      text: 'vllm:num_requests_running 0.0\nvllm:cache_config_info{block_size="16"} 1.0\n',
+    };
+    const server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"], {
+      routes: { "GET /metrics": () => metrics },
+    });
+    const docker = async (args: readonly string[]) => (args[0] === "logs" ? log : "");
+    const plan = planned(server.port);
+    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ docker }));
+    const [none] = await run(plan, { only: ["kv-cache"] });
+    await server.close();
+    expect(read?.detail).toBe(
+      "1,234,567 tokens, 9.42 requests of full length (log); the plan has no figure to compare",
+    );
+    expect(none).toMatchObject({ status: "fail", detail: expect.stringContaining("neither /metrics") });
+  });
+});
+
+describe("the version", () => {
+  it("of a build counts as its release; an unrecorded one is proposed", async () => {
+    const server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"], {
+      version: "0.30.0+cu130",
+    });
+    const [recorded] = await run(planned(server.port), { only: ["version"] });
+    const versions = { evidence: "read", source: "test" };
+    const [unrecorded] = await run(planned(server.port, { versions }), { only: ["version"] });
+    await server.close();
+    expect(recorded?.detail).toBe("vLLM 0.30.0+cu130, as recorded");
+    expect(unrecorded).toMatchObject({
+      status: "pass",
+      fix: "machines.dgx.inferenceServers.b.versions.vllm: 0.30.0+cu130",
+    });
+  });
+});
+
+describe("what is in sight", () => {
+  it("--base-url judges one server, and leaves out what else the plan has", async () => {
+    const server = await startPlanned();
+    const plan = planned(8001, {}, { instanceA: { gpuMemoryUtilization: 0.45 } });
+    const results = await run(plan, { baseUrl: server.url });
+    await server.close();
+    expect(failed(results)).toEqual([]);
+    expect(resultOf(results, "chat").status).toBe("pass");
+    expect(resultOf(results, "instance-a")).toMatchObject({
+      status: "skip",
+      detail: "--base-url names one server; name this probe with --only to run it too",
+    });
+  });
+
+  it("a plan without a service skips its probes with the reason", async () => {
+    const server = await startPlanned();
+    const results = await run(planned(server.port), {
+      only: ["bridge-tools", "chat-ui-health", "ollama-version", "instance-a"],
+    });
+    await server.close();
+    expect(results.map(({ name, status, detail }) => `${name} ${status}: ${detail}`)).toEqual([
+      "bridge-tools skip: the plan has no bridge",
+      "chat-ui-health skip: the plan has no chat UI",
+      "ollama-version skip: the plan has no simple server on the host",
+      "instance-a skip: the stack file says `instanceA: none`",
+    ]);
+  });
+
+  it("a machine elsewhere: loopback there can't be asked from here", async () => {
+    const plan = planned(8001, {}, { dockerHost: "ssh://me@spark.local" });
+    const results = await run(plan, { only: ["health", "memory"] });
+    expect(results.map(({ status, detail }) => `${status}: ${detail}`)).toEqual([
+      "skip: it is published on loopback of dgx: run this command there, or use --base-url through a tunnel",
+      "skip: it is read on the machine itself: run this command on dgx",
+    ]);
+  });
+});

@@ -1,0 +1,27 @@
+import type { Plan } from "../../../components/plan/types";
+import { BRIDGE, CHAT_UI } from "../../fixtures/services";
+import { planned } from "./environment";
+
+/** A server, the bridge before it, and a messages-style client that goes through the bridge. */
+export function withBridge(
+  serverPort: number,
+  bridgePort: number,
+  options: { readonly keyVariable?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+): Plan {
+  const { keyVariable, environment = {} } = options;
+  const bridge = { ...BRIDGE, port: bridgePort, ...(keyVariable === undefined ? {} : { keyVariable }) };
+  return planned(serverPort, {}, { bridge, clients: { claudeCode: { environment } } });
+}
+
+/** A server, instance A, and a chat UI that is connected to both and to an Ollama. */
+export function withChatUi(port: number): Plan {
+  return planned(
+    8001,
+    {},
+    {
+      chatUi: { ...CHAT_UI, port, connections: ["b", "instance-a", "simple-server"] },
+      instanceA: { gpuMemoryUtilization: 0.45, servedModelName: "a-model" },
+      simpleServer: { mode: "host", listen: "0.0.0.0" },
+    },
+  );
+}

@@ -1,0 +1,69 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { probesOf } from "../../../operate/verify/catalog";
+import { ask, NoAnswer } from "../../../operate/verify/http";
+import { TRANSPORT_FAULTS, type TransportFault } from "../../stand-in/faults";
+import { failed, planned, resultOf, run, startPlanned } from "./environment";
+
+const PROBES = probesOf("inference-server").map((probe) => probe.name);
+
+/** What the first probe says of each, and the longest that a whole run may take with a limit of one second. */
+const SAID: Record<TransportFault, { health: RegExp; seconds: number }> = {
+  hanging: { health: /^no whole answer within 1 s$/, seconds: 6 },
+  dripping: { health: /^no whole answer within 1 s$/, seconds: 6 },
+  huge: { health: /^an answer of more than 8 MiB, which was cut off$/, seconds: 30 },
+  "non-json": { health: /^alive$/, seconds: 10 },
+  "half-closed": { health: /^the connection was closed (in the middle of|before) the answer/, seconds: 10 },
+  "closed-at-once": { health: /^the connection was closed before the answer was whole$/, seconds: 10 },
+  "no-http": { health: /^no valid HTTP answer \(HPE_/, seconds: 10 },
+  "lying-everywhere": { health: /^alive$/, seconds: 10 },
+  "empty-objects": { health: /^alive$/, seconds: 10 },
+  "wrong-types": { health: /^alive$/, seconds: 10 },
+};
+
+describe("a server whose answers are none", () => {
+  it.each(TRANSPORT_FAULTS)(
+    "%s: nothing passes that rests on content, nothing hangs, nothing is thrown",
+    async (fault) => {
+      const server = await startPlanned(fault);
+      const started = performance.now();
+      const results = await run(planned(server.port), { only: PROBES, timeoutSeconds: 1 });
+      const seconds = (performance.now() - started) / 1000;
+      await server.close();
+      expect(resultOf(results, "health").detail).toMatch(SAID[fault].health);
+      expect(results.filter(({ status }) => status === "pass").map(({ name }) => name)).toEqual(
+        resultOf(results, "health").status === "pass" ? ["health"] : [],
+      );
+      expect(failed(results).length).toBeGreaterThan(1);
+      expect(seconds).toBeLessThan(SAID[fault].seconds);
+      // What a server says never reaches a terminal as it is.
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+      expect(results.map(({ detail }) => detail).join("")).not.toMatch(/[\u0000-\u001f]/);
+      for (const { detail, fix, status } of results) {
+        expect(detail.length).toBeLessThan(500);
+        if (status === "fail") expect(fix).not.toBe("");
+      }
+    },
+  );
+
+  it("nobody there: one failure, and the rest is not run", async () => {
+    const free = createServer().listen(0, "127.0.0.1");
+    await new Promise((resolve) => free.once("listening", resolve));
+    const address = free.address();
+    const port = typeof address === "object" && address !== null ? address.port : 0;
+    await new Promise((resolve) => free.close(resolve));
+    const results = await run(planned(port), { only: PROBES });
+    expect(failed(results)).toEqual(["health"]);
+    expect(resultOf(results, "health").detail).toBe("nothing listens there (connection refused)");
+    expect(resultOf(results, "chat")).toMatchObject({
+      status: "skip",
+      detail: "not run: vllm-model-PORT does not answer (see health)".replace("PORT", String(port)),
+    });
+  });
+
+  it("a name that can't be found is said to be one", async () => {
+    const asked = ask("http://no-such-host.invalid/", { timeoutSeconds: 10 });
+    await expect(asked).rejects.toThrow(NoAnswer);
+    await expect(asked).rejects.toThrow(/can't be reached/);
+  });
+});

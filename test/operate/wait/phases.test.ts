@@ -1,0 +1,126 @@
+import { describe, expect, it } from "vitest";
+import { afterLine, START, type StartProgress } from "../../../operate/wait/phases";
+import { duration, progressLine, waitProgress } from "../../../operate/wait/progress";
+
+/** Lines of a start in their order, with the progress behind each. */
+const START_LOG: readonly [line: string, progress: StartProgress][] = [
+  ["INFO 11-21 13:00:01 [api_server.py:1896] vLLM API server version 0.30.0", START],
+  [
+    "(EngineCore_0 pid=93) INFO 11-21 13:00:09 [gpu_model_runner.py:2338] Starting to load model nvidia/Qwen3.6...",
+    { phase: "loading weights" },
+  ],
+  [
+    "Loading safetensors checkpoint shards:   0% Completed | 0/5 [00:00<?, ?it/s]",
+    { phase: "loading weights", share: 0, note: "0 of 5 shards" },
+  ],
+  [
+    "Loading safetensors checkpoint shards:  60% Completed | 3/5 [00:41<00:27, 13.9s/it]",
+    { phase: "loading weights", share: 0.6, note: "3 of 5 shards" },
+  ],
+  [
+    "(EngineCore_0 pid=93) INFO 11-21 13:01:20 [gpu_model_runner.py:2392] Model loading took 20.6124 GiB memory and 68.213045 seconds",
+    { phase: "compiling", note: "20.6124 GiB of weights were loaded in 68 s" },
+  ],
+  [
+    "INFO 11-21 13:01:40 [backends.py:559] Dynamo bytecode transform time: 9.12 s",
+    { phase: "compiling", note: "20.6124 GiB of weights were loaded in 68 s" },
+  ],
+  [
+    "INFO 11-21 13:04:40 [gpu_worker.py:641] Available KV cache memory: 23.22 GiB",
+    { phase: "compiling", note: "23.22 GiB are left for the KV cache" },
+  ],
+  [
+    "Capturing CUDA graphs (mixed prefill-decode, PIECEWISE):  43%|####3     | 3/7 [00:02<00:02,  1.4it/s]",
+    { phase: "capturing graphs", share: 0.43 },
+  ],
+  // A late line of an earlier phase: a start does not go back.
+  [
+    "INFO 11-21 13:04:50 [monitor.py:34] torch.compile took 58.31 s in total",
+    { phase: "capturing graphs", share: 0.43 },
+  ],
+  [
+    "INFO 11-21 13:04:55 [gpu_model_runner.py:6930] Graph capturing finished in 12 secs, took 0.61 GiB",
+    { phase: "capturing graphs", share: 0.43 },
+  ],
+];
+
+describe("a start by its log", () => {
+  it("goes through its phases", () => {
+    let progress = START;
+    for (const [line, expected] of START_LOG) {
+      progress = afterLine(progress, line);
+      expect(progress).toEqual(expected);
+    }
+  });
+
+  it("waits at its gate first, and fetches the model where it is not there", () => {
+    const waiting = "start gate: waiting for 54.73 GiB (0.45 of the memory), 31.20 GiB are available";
+    const gate = afterLine(START, waiting);
+    expect(gate).toEqual({
+      phase: "memory gate",
+      note: "waiting for 54.73 GiB (0.45 of the memory), 31.20 GiB are available",
+    });
+    expect(afterLine(gate, "Fetching 12 files:  25%|##5       | 3/12 [00:40<02:01, 13.5s/it]")).toEqual({
+      phase: "loading weights",
+      share: 0.25,
+      note: "12 files of the model are fetched first",
+    });
+  });
+
+  it("takes a line that it doesn't know for no progress", () => {
+    expect(afterLine(START, "INFO hello, world")).toBe(START);
+  });
+});
+
+describe("what a person sees of it", () => {
+  it.each([
+    [
+      { phase: "loading weights", share: 0.6, note: "3 of 5 shards" },
+      61,
+      "1 min 1 s: loading weights [############........] 60 %, 3 of 5 shards (some minutes",
+    ],
+    [
+      { phase: "compiling" },
+      9,
+      "9 s: compiling (10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it)",
+    ],
+    [{ phase: "ready" }, 700, "11 min 40 s: ready"],
+  ] as [StartProgress, number, string][])("%j", (progress, seconds, line) => {
+    expect(progressLine(progress, seconds)).toContain(line);
+  });
+
+  it("counts whole seconds and minutes", () => {
+    expect([duration(0.4), duration(59.9), duration(60), duration(3725)]).toEqual([
+      "0 s",
+      "59 s",
+      "1 min 0 s",
+      "62 min 5 s",
+    ]);
+  });
+
+  it("is a line for each change and each minute where there is no terminal", () => {
+    const lines: string[] = [];
+    const show = waitProgress({ write: (text) => lines.push(text) }, "b");
+    for (const seconds of [1, 3, 5, 40, 63, 65]) show({ phase: "compiling" }, seconds);
+    show({ phase: "capturing graphs", share: 0.11 }, 66);
+    show({ phase: "capturing graphs", share: 0.14 }, 67);
+    show({ phase: "capturing graphs", share: 0.25 }, 68);
+    expect(lines.map((line) => line.slice(0, line.indexOf(" (") < 0 ? -1 : line.indexOf(" (")))).toEqual([
+      "b: 1 s: compiling",
+      "b: 1 min 3 s: compiling",
+      "b: 1 min 6 s: capturing graphs [##..................] 11 %",
+      "b: 1 min 8 s: capturing graphs [#####...............] 25 %",
+    ]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+    expect(lines.join("")).not.toMatch(/[\u001b\r]/);
+  });
+
+  it("is one line that changes on a terminal, never wider than it", () => {
+    const written: string[] = [];
+    const show = waitProgress({ isTTY: true, columns: 40, write: (text) => written.push(text) }, "b");
+    show({ phase: "compiling" }, 1);
+    show({ phase: "compiling" }, 3);
+    expect(written.map((text) => text.replace("\r\u001b[2K", "").length)).toEqual([39, 39]);
+    expect(written.join("")).not.toContain("\n");
+  });
+});

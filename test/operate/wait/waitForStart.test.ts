@@ -1,0 +1,130 @@
+import { describe, expect, it } from "vitest";
+import type { ContainerReader, ContainerState } from "../../../operate/wait/container";
+import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
+
+const RUNNING: ContainerState = {
+  status: "running",
+  startedAt: "2026-11-21T13:00:00Z",
+  exitCode: 0,
+  outOfMemory: false,
+  restarts: 0,
+  health: "starting",
+};
+
+/** A container that goes through these states, one for each look; the last one stays. */
+function scripted(
+  states: readonly (ContainerState | undefined)[],
+  log: readonly string[] = [],
+  image = true,
+) {
+  let looks = 0;
+  const followed: string[] = [];
+  let stopped = 0;
+  const reader: ContainerReader = {
+    state: async () => states[Math.min(looks++, states.length - 1)],
+    imageIsThere: async () => image,
+    follow: (_, since, line) => {
+      followed.push(since);
+      for (const each of log) line(each);
+      return () => {
+        stopped += 1;
+      };
+    },
+  };
+  return { reader, followed, stops: () => stopped };
+}
+
+const phases: string[] = [];
+function wait(reader: ContainerReader, overlay: Partial<WaitOptions> = {}) {
+  phases.length = 0;
+  return waitForStart({
+    container: "vllm-model-8001",
+    image: "image",
+    reader,
+    healthy: async () => false,
+    timeoutSeconds: 5,
+    intervalMilliseconds: 1,
+    progress: ({ phase, note }) => phases.push(note === undefined ? phase : `${phase}: ${note}`),
+    ...overlay,
+  });
+}
+
+/** `true` from this look on. */
+const healthyFrom = (look: number) => {
+  let looks = 0;
+  return async () => ++looks >= look;
+};
+
+describe("a start that is followed", () => {
+  it("from no image over no container to ready", async () => {
+    const { reader, stops } = scripted([undefined, undefined, RUNNING]);
+    const result = await wait(reader, { healthy: healthyFrom(3) });
+    expect(result).toMatchObject({ outcome: "ready", phase: "ready", reason: "", lastLines: [] });
+    expect([...new Set(phases)]).toEqual(["absent: there is no such container yet", "starting", "ready"]);
+    expect(stops()).toBe(1);
+  });
+
+  it("says that the image is missing", async () => {
+    const { reader } = scripted([undefined], [], false);
+    const result = await wait(reader, { timeoutSeconds: 0.02 });
+    expect(result).toMatchObject({ outcome: "timeout", phase: "absent" });
+    expect(phases[0]).toBe(
+      "absent: its image is not here: it is being pulled, or `npm run up` has not begun",
+    );
+  });
+
+  it("is ready by Docker's health check where the server can't be asked from here", async () => {
+    const { reader } = scripted([RUNNING, { ...RUNNING, health: "healthy" }]);
+    expect((await wait(reader, { healthy: async () => "unknown" })).outcome).toBe("ready");
+  });
+
+  it("died: the reason and the end of the log, at once", async () => {
+    const log = Array.from({ length: 50 }, (_, index) => `line ${index}`);
+    const { reader } = scripted(
+      [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, outOfMemory: true }],
+      log,
+    );
+    const result = await wait(reader);
+    expect(result).toMatchObject({
+      outcome: "died",
+      reason: "it ended with exit code 137, killed for memory",
+    });
+    expect(result.lastLines).toHaveLength(30);
+    expect(result.lastLines.at(-1)).toBe("line 49");
+    expect(result.seconds).toBeLessThan(2);
+  });
+
+  it("died and was started again by Docker: that is a death too", async () => {
+    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restarts: 1, exitCode: 1 };
+    const { reader, followed, stops } = scripted([RUNNING, again]);
+    const result = await wait(reader);
+    expect(result).toMatchObject({
+      outcome: "died",
+      reason: "it ended with exit code 1; Docker has started it again 1 times",
+    });
+    expect(followed).toEqual([RUNNING.startedAt, again.startedAt]);
+    expect(stops()).toBe(2);
+  });
+
+  it("a container in Docker's pause between two starts is dead", async () => {
+    const { reader } = scripted([{ ...RUNNING, status: "restarting", exitCode: 1, restarts: 6 }]);
+    expect((await wait(reader)).outcome).toBe("died");
+  });
+
+  it("restarts of an earlier day don't count against a start that goes well", async () => {
+    const { reader } = scripted([{ ...RUNNING, restarts: 3 }]);
+    expect((await wait(reader, { healthy: healthyFrom(3) })).outcome).toBe("ready");
+  });
+
+  it("runs out of time in its phase, with the end of the log", async () => {
+    const log = ["Model loading took 20.6 GiB memory and 68 seconds"];
+    const { reader } = scripted([RUNNING], log);
+    const result = await wait(reader, { timeoutSeconds: 0.05 });
+    expect(result).toMatchObject({
+      outcome: "timeout",
+      phase: "compiling",
+      reason: "not ready after 0.05 s (compiling)",
+      lastLines: log,
+    });
+  });
+});

@@ -1,0 +1,18 @@
+import { ok, type RouteTable } from "../exchange";
+
+/** Servers whose smaller routes fail. */
+export const routeFaults = {
+  /** The HTTP server lives, the engine behind it has died. */
+  "engine-dead": (): RouteTable => ({ "GET /health": () => ({ status: 503, text: "" }) }),
+  "another-version": (): RouteTable => ({ "GET /version": () => ok({ version: "0.29.0" }) }),
+  "version-below-floor": (): RouteTable => ({ "GET /version": () => ok({ version: "0.25.1" }) }),
+  /** A base model's server that generates nothing. */
+  "completes-nothing": (): RouteTable => ({
+    "POST /v1/completions": () =>
+      ok({
+        object: "text_completion",
+        choices: [{ index: 0, text: "", finish_reason: "stop" }],
+        usage: { completion_tokens: 0 },
+      }),
+  }),
+};
