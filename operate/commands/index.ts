@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { appCommand } from "./app";
 import { configCommand } from "./config";
+import { doctorCommand } from "./doctor";
 import { gateCommand } from "./gate";
 import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
@@ -8,5 +9,13 @@ import { planCommand } from "./plan";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export function commands(): Command[] {
-  return [planCommand(), kvCommand(), pinCommand(), configCommand(), appCommand(), gateCommand()];
+  return [
+    planCommand(),
+    kvCommand(),
+    pinCommand(),
+    doctorCommand(),
+    configCommand(),
+    appCommand(),
+    gateCommand(),
+  ];
 }

@@ -1,0 +1,156 @@
+import { StringDecoder } from "node:string_decoder";
+import { redact } from "./redact";
+import { RAISED, READY, type Sign, TROUBLE } from "./sign";
+
+/** What a line showed. */
+export interface Hit {
+  /** The line, without secrets, cut to what is worth reading. */
+  readonly line: string;
+  /** What the pattern's groups caught; "" where a group took no part. */
+  readonly groups: readonly string[];
+  readonly lineNumber: number;
+  /** How many lines showed it. */
+  readonly count: number;
+}
+
+/** A log after it was read: the signs in it and nothing else, so that its size doesn't matter. */
+export interface LogReading {
+  readonly name: string;
+  readonly kind: "container" | "kernel" | "service" | "file" | "probes";
+  /** Container that wrote it, where that is known. */
+  readonly container?: string;
+  readonly hits: ReadonlyMap<Sign, Hit>;
+  readonly lines: number;
+  /** Why its end was not read. */
+  readonly cutShort?: string;
+}
+
+/** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
+const LINE_LIMIT = 64 * 1024;
+
+/** Longest piece that is searched at once, in characters. */
+const PIECE = 256 * 1024;
+
+/** Characters of a line that are shown, and how many of them stand before the sign. */
+const SHOWN = 400;
+const SHOWN_BEFORE = 120;
+
+export interface ScanLimits {
+  /** Seconds after which reading stops. */
+  readonly seconds?: number;
+}
+
+/** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
+const SCAN_SECONDS = 30;
+
+/** Reads a log to its end, or for as long as the limits allow, keeping only what the signs ask for. */
+export async function scanLog(
+  about: Pick<LogReading, "name" | "kind" | "container">,
+  chunks: AsyncIterable<Buffer | string> | Iterable<Buffer | string>,
+  signs: readonly Sign[],
+  limits: ScanLimits = {},
+): Promise<LogReading> {
+  const scanner = new Scanner([...new Set([READY, TROUBLE, RAISED, ...signs])]);
+  const decoder = new StringDecoder("utf8");
+  const deadline = Date.now() + (limits.seconds ?? SCAN_SECONDS) * 1000;
+  let cutShort: string | undefined;
+  for await (const chunk of chunks) {
+    scanner.take(typeof chunk === "string" ? chunk : decoder.write(chunk));
+    if (Date.now() > deadline) {
+      cutShort = `stopped after ${limits.seconds ?? SCAN_SECONDS} s, at line ${scanner.lines}`;
+      break;
+    }
+  }
+  scanner.end();
+  return {
+    ...about,
+    hits: scanner.hits,
+    lines: scanner.lines,
+    ...(cutShort === undefined ? {} : { cutShort }),
+  };
+}
+
+class Scanner {
+  readonly hits = new Map<Sign, Hit>();
+  lines = 0;
+  private rest = "";
+  /** Inside a line that was already longer than what is looked at. */
+  private skipping = false;
+
+  constructor(private readonly signs: readonly Sign[]) {}
+
+  take(text: string): void {
+    for (let start = 0; start < text.length; start += PIECE) this.takePiece(text.slice(start, start + PIECE));
+  }
+
+  end(): void {
+    if (this.rest !== "" && !this.skipping) this.search(this.rest);
+    this.rest = "";
+  }
+
+  private takePiece(piece: string): void {
+    let text = this.rest + piece;
+    if (this.skipping) {
+      const newline = text.indexOf("\n");
+      if (newline === -1) return;
+      text = text.slice(newline + 1);
+      this.skipping = false;
+    }
+    const end = text.lastIndexOf("\n");
+    this.rest = text.slice(end + 1);
+    if (end !== -1) this.search(text.slice(0, end));
+    if (this.rest.length > LINE_LIMIT) {
+      this.search(this.rest.slice(0, LINE_LIMIT));
+      this.rest = "";
+      this.skipping = true;
+    }
+  }
+
+  /** Looks at whole lines; only where a literal stands in the piece are its lines looked at one by one. */
+  private search(piece: string): void {
+    const near = this.signs.filter((each) => each.literals.some((literal) => piece.includes(literal)));
+    if (near.length === 0) {
+      this.lines += countLines(piece);
+      return;
+    }
+    for (const line of piece.split("\n")) {
+      this.lines++;
+      for (const each of near) {
+        if (each.literals.some((literal) => line.includes(literal))) this.match(each, line);
+      }
+    }
+  }
+
+  private match(sign: Sign, whole: string): void {
+    const line = whole.length > LINE_LIMIT ? whole.slice(0, LINE_LIMIT) : whole;
+    // A prompt may say anything; vLLM prints prompts only when it is told to.
+    if (line.includes("Received request ") && line.includes("prompt")) return;
+    const match = sign.pattern.exec(line);
+    if (match === null) return;
+    const earlier = this.hits.get(sign);
+    const groups = match.slice(1).map((group: string | undefined) => group ?? "");
+    const count = (earlier?.count ?? 0) + 1;
+    if (earlier !== undefined && sign.keep === "largest" && Number(groups[0]) < Number(earlier.groups[0])) {
+      this.hits.set(sign, { ...earlier, count });
+      return;
+    }
+    this.hits.set(sign, { line: excerpt(line, match.index), groups, lineNumber: this.lines, count });
+  }
+}
+
+function countLines(piece: string): number {
+  let count = 1;
+  for (let at = piece.indexOf("\n"); at !== -1; at = piece.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+/** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */
+function excerpt(line: string, index: number): string {
+  const from = Math.max(0, index - 4 * SHOWN);
+  // Half a secret could not be told from other text, so the word that the window cuts is left out.
+  const window = line.slice(from, index + 8 * SHOWN).replace(from > 0 ? /^\S*/ : "", "");
+  const safe = redact(window).trim();
+  if (safe.length <= SHOWN) return safe;
+  const start = Math.max(0, Math.min(index - from - SHOWN_BEFORE, safe.length - SHOWN));
+  return `${start > 0 ? "... " : ""}${safe.slice(start, start + SHOWN)}${start + SHOWN < safe.length ? " ..." : ""}`;
+}

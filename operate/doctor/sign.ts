@@ -1,0 +1,56 @@
+/** A text in a log that means something to a diagnosis. */
+export interface Sign {
+  /** At least one of these stands in every line that matches. Looking for them first keeps a log of 100 MB quick. */
+  readonly literals: readonly string[];
+  readonly pattern: RegExp;
+  /**
+   * `start`: a failure of a start, so it is past once the same log says that a later start came through. `any`: it counts
+   * wherever it stands.
+   */
+  readonly when: "start" | "any";
+  /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
+  readonly keep: "newest" | "largest";
+}
+
+interface Options {
+  readonly when?: Sign["when"];
+  readonly keep?: Sign["keep"];
+}
+
+/** A sign that counts wherever it stands. Without a pattern the literals themselves are the sign. */
+export function sign(literals: string | readonly string[], pattern?: RegExp, options: Options = {}): Sign {
+  const list = typeof literals === "string" ? [literals] : literals;
+  return {
+    literals: list,
+    pattern: pattern ?? new RegExp(list.map(escaped).join("|")),
+    when: options.when ?? "any",
+    keep: options.keep ?? "newest",
+  };
+}
+
+/** A sign of a start that failed. */
+export function startSign(literals: string | readonly string[], pattern?: RegExp): Sign {
+  return sign(literals, pattern, { when: "start" });
+}
+
+/** uvicorn's word that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
+export const READY = sign("Application startup complete");
+
+/** How vLLM was started: its port tells which server of the stack file a log belongs to. */
+export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
+
+/** Anything that reads like a fault; it makes trouble that no diagnosis explains known as unknown. */
+export const TROUBLE = sign(
+  ["ERROR", "Error", "error:", "FATAL", "CRITICAL", "Traceback", "panic:", "Exception"],
+  /\b(?:ERROR|FATAL|CRITICAL)\b|Traceback \(most recent call last\)|\bpanic:|\b[A-Z]\w*(?:Error|Exception)\b: (?!Engine core initialization failed)|^\S*\s?error: /,
+);
+
+/** The end of an uncaught failure: better evidence than the first line that has ERROR in it. */
+export const RAISED = sign(
+  ["Error:", "Exception:", "panic:"],
+  /\b[A-Z]\w*(?:Error|Exception): (?!Engine core initialization failed)\S|panic: /,
+);
+
+function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
