@@ -4,7 +4,7 @@ import { sign, startSign } from "../sign";
 
 const GENERIC_PREFIX = sign(
   ["validation errors", "input_text"],
-  /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b/,
+  /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b|\bwith the validation errors of \/v1\/responses\b/,
 );
 const NO_KEY = startSign("LiteLLM proxy refused to start", /LiteLLM proxy refused to start: (.{0,60})/);
 const WRONG_KEY = sign(["No connected db", "No api key passed in"]);

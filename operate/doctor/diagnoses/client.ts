@@ -20,11 +20,10 @@ const ENV_KEY = sign("Missing environment variable", /Missing environment variab
 const WIRE_API = sign("wire_api", /`?wire_api = "chat"`? is no longer supported/);
 const TRUNCATED = sign(
   ["truncation", "max_length"],
-  /"truncation"\s*:\s*\{[^{}]*"max_length"\s*:\s*2048\b|truncation\b.{0,60}\bmax.?length\b\D{0,12}2048\b/,
+  /"truncation"\s*:\s*\{[^{}]*"max_length"\s*:\s*2048\b|tokenizer with truncation at 2048/,
 );
 const TRUNCATION_KEY = sign('"truncation"', /"truncation"\s*:\s*\{\s*$/);
 const MAX_LENGTH = sign('"max_length"', /^\s*"max_length"\s*:\s*2048\b/);
-const NEEDLE_LOST = sign("needle", /\bneedle\b.{0,200}\b(?:2048|truncat|not found|lost)/i);
 
 /** Settings of clients that have a bound on their answers, by their key. */
 const BOUNDED_CLIENTS = ["claudeCode", "opencode", "pi", "qwenCode"];
@@ -171,9 +170,9 @@ const truncation: Diagnosis = {
   id: "tokenizer-truncation",
   source: 'specification, Errors: "Requests succeed but the model acts as if it saw nothing"',
   caughtBy: "`serving verify`, whose long prompt has a needle at its far end",
-  signs: [TRUNCATED, TRUNCATION_KEY, MAX_LENGTH, NEEDLE_LOST],
+  signs: [TRUNCATED, TRUNCATION_KEY, MAX_LENGTH],
   judge(evidence) {
-    const hit = seenAny(evidence, TRUNCATED, NEEDLE_LOST) ?? split(evidence);
+    const hit = seenAny(evidence, TRUNCATED) ?? split(evidence);
     if (hit === undefined) return undefined;
     const server = serverOf(evidence, hit.log);
     const model = server.settings?.model.id.replaceAll("/", "--") ?? "*";

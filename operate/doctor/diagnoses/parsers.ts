@@ -13,12 +13,12 @@ const NO_CALLS = sign(
   /\\?"tool_calls\\?"\s*:\s*(?:\[\s*\]|null)|tool_calls\b.{0,30}\b(?:empty|\[\])/,
 );
 const XML_IN_CONTENT = sign(
-  ["<tool_call", "<function="],
-  /(?:\\?"content\\?"\s*:\s*\\?"|\bcontent\b\W(?!.*\breasoning\b)).{0,4000}?<(?:tool_call|function=)/,
+  ["<tool_call", "<function=", "XML in "],
+  /\\?"content\\?"\s*:\s*\\?"(?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?content\b/,
 );
 const XML_IN_REASONING = sign(
-  ["<tool_call", "<function="],
-  /(?:\\?"reasoning(?:_content)?\\?"\s*:\s*\\?"(?:[^"\\]|\\.){0,4000}?|\bXML in reasoning\b.{0,400}?)<(?:tool_call|function=)/,
+  ["<tool_call", "<function=", "XML in "],
+  /\\?"reasoning(?:_content)?\\?"\s*:\s*\\?"(?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?reasoning\b/,
 );
 /** The form of the call tells the parser: JSON inside is hermes', named functions are qwen3's. */
 const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
@@ -38,7 +38,6 @@ const toolParserMismatch: Diagnosis = {
   judge(evidence) {
     const hit = seen(evidence, XML_IN_CONTENT);
     if (hit === undefined || seen(evidence, NO_CALLS) === undefined) return undefined;
-    if (seen(evidence, XML_IN_REASONING)?.line === hit.line) return undefined;
     const server = serverOf(evidence, hit.log);
     const { tools, model, versions } = server.settings ?? {};
     const parser =

@@ -8,8 +8,8 @@ const PORT = 11434;
 /** Ollama's own word of where it listens. */
 const LISTENING = sign("Listening on ", /Listening on (\[?[\d.:a-f]+\]?):(\d+) \(version/);
 const REFUSED_FROM_AFAR = sign(
-  "11434",
-  /(?:dial tcp |connect to |ECONNREFUSED |Connection refused.{0,40}?)((?!127\.|0\.0\.0\.0)[\w.-]+)(?: port |:)11434\b.{0,80}(?:[Cc]onnection refused|Couldn't connect|ECONNREFUSED)?/,
+  ["11434", "declared for the network, it does not answer"],
+  /(?:dial tcp |connect to |ECONNREFUSED )(?!127\.|0\.0\.0\.0|localhost)[\w.-]+(?: port |:)11434\b|declared for the network, it does not answer on/,
 );
 const PORT_TAKEN = startSign(
   ["address already in use", "port is already allocated"],

@@ -133,7 +133,8 @@ export async function scanProgram(
     child.kill("SIGKILL");
     const ended = await code;
     if (ended === 0) return log;
-    if (ended === null && log.lines > 1) return { ...log, cutShort: log.cutShort ?? "it did not end in time" };
+    if (ended === null && log.lines > 1)
+      return { ...log, cutShort: log.cutShort ?? "it did not end in time" };
     return undefined;
   } finally {
     clearTimeout(stop);
