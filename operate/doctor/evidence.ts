@@ -120,6 +120,19 @@ export function serverOf(evidence: Evidence, log?: LogReading): Server {
   };
 }
 
+/**
+ * A number that a server runs with: as its log says it was started, else as the stack file has it. A change is worked out
+ * from what ran, so that asking twice gives the same answer.
+ */
+export function ranWith(
+  log: LogReading | undefined,
+  sign: Sign,
+  setting: number | undefined,
+): number | undefined {
+  const said = log?.hits.get(sign)?.groups[0];
+  return said === undefined ? setting : Number(said);
+}
+
 /** An edit of a setting of the machine. */
 export function machineEdit(
   { stack }: Evidence,

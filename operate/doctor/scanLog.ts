@@ -1,6 +1,17 @@
 import { StringDecoder } from "node:string_decoder";
 import { redact } from "./redact";
-import { RAISED, READY, type Sign, TROUBLE } from "./sign";
+import {
+  RAISED,
+  READY,
+  type Sign,
+  STARTED_WITH_BATCH,
+  STARTED_WITH_PORT,
+  STARTED_WITH_UTILIZATION,
+  TROUBLE,
+} from "./sign";
+
+/** Signs that every reading needs, whatever the diagnoses look for. */
+const ALWAYS = [READY, TROUBLE, RAISED, STARTED_WITH_PORT, STARTED_WITH_UTILIZATION, STARTED_WITH_BATCH];
 
 /** What a line showed. */
 export interface Hit {
@@ -50,7 +61,7 @@ export async function scanLog(
   signs: readonly Sign[],
   limits: ScanLimits = {},
 ): Promise<LogReading> {
-  const scanner = new Scanner([...new Set([READY, TROUBLE, RAISED, ...signs])]);
+  const scanner = new Scanner([...new Set([...ALWAYS, ...signs])]);
   const decoder = new StringDecoder("utf8");
   const deadline = Date.now() + (limits.seconds ?? SCAN_SECONDS) * 1000;
   let cutShort: string | undefined;

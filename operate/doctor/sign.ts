@@ -39,6 +39,13 @@ export const READY = sign("Application startup complete");
 /** How vLLM was started: its port tells which server of the stack file a log belongs to. */
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
 
+/** What vLLM was started with, from the same line: the stack file may have changed since. */
+export const STARTED_WITH_UTILIZATION = sign(
+  "'gpu_memory_utilization':",
+  /'gpu_memory_utilization': ([\d.]+)/,
+);
+export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
+
 /** Anything that reads like a fault; it makes trouble that no diagnosis explains known as unknown. */
 export const TROUBLE = sign(
   ["ERROR", "Error", "error:", "FATAL", "CRITICAL", "Traceback", "panic:", "Exception"],

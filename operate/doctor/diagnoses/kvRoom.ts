@@ -1,7 +1,16 @@
 import { downToHundredth } from "../../../components/plan/ledger/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, numberOf, type Server, seen, seenAny, serverOf } from "../evidence";
-import { sign, startSign } from "../sign";
+import {
+  type Evidence,
+  numberOf,
+  ranWith,
+  type Server,
+  type Sighting,
+  seen,
+  seenAny,
+  serverOf,
+} from "../evidence";
+import { STARTED_WITH_UTILIZATION, sign, startSign } from "../sign";
 
 /** vLLM v1/core/kv_cache_utils.py. */
 const NO_ROOM = startSign(["No available memory for the cache blocks", "Cannot auto-fit max_model_len"]);
@@ -25,13 +34,21 @@ const LOOK_AT_KV = "serving plan";
  * The smallest utilization that gives the cache `missing` GiB more, if the machine has it. Rounded up to 0.01, and never
  * above what the plan's ledger leaves beside everything else.
  */
-function raised(evidence: Evidence, server: Server, missing: number): number | undefined {
+function raised(
+  evidence: Evidence,
+  server: Server,
+  now: number | undefined,
+  missing: number,
+): number | undefined {
   const ledger = evidence.stack?.plan.ledger;
-  const now = server.settings?.gpuMemoryUtilization;
   if (ledger === undefined || now === undefined) return undefined;
   const wanted = Math.ceil(Math.round((now + missing / ledger.totalGiB) * 10_000) / 100) / 100;
   const largest = ledger.largestUtilizationThatFits[server.container] ?? 0;
   return wanted <= largest ? wanted : undefined;
+}
+
+function utilizationOf({ log }: Sighting, { settings }: Server): number | undefined {
+  return ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
 }
 
 const noKvRoom: Diagnosis = {
@@ -48,7 +65,8 @@ const noKvRoom: Diagnosis = {
     const cause = `Weights and engine take the server's whole share${available === undefined ? "" : ` (${left} GiB are left for the KV cache)`}: no room for a single block.`;
     const shown = available === undefined ? hit.line : `${available.line} | ${hit.line}`;
     const missing = Math.max(0, -left) + SOME_ROOM_GIB;
-    const utilization = raised(evidence, server, missing);
+    const now = utilizationOf(hit, server);
+    const utilization = raised(evidence, server, now, missing);
     if (utilization !== undefined)
       return {
         cause,
@@ -57,7 +75,6 @@ const noKvRoom: Diagnosis = {
         command: APPLY,
       };
     const largest = evidence.stack?.plan.ledger.largestUtilizationThatFits[server.container];
-    const now = server.settings?.gpuMemoryUtilization;
     const share = evidence.stack?.plan.ledger.totalGiB ?? 0;
     if (largest !== undefined && now !== undefined && (largest - now) * share > -left) {
       // All that there is, and half the window: the cache is then compared with the half.
@@ -106,7 +123,12 @@ const windowTooLong: Diagnosis = {
         command: APPLY,
       };
     }
-    const utilization = raised(evidence, server, (needed ?? 0) - (available ?? 0));
+    const utilization = raised(
+      evidence,
+      server,
+      utilizationOf(hit, server),
+      (needed ?? 0) - (available ?? 0),
+    );
     return {
       cause,
       evidence: hit.line,

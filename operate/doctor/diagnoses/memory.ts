@@ -4,13 +4,14 @@ import { APPLY, type Diagnosis } from "../diagnosis";
 import {
   type Evidence,
   plannedStates,
+  ranWith,
   type Server,
   type Sighting,
   seen,
   seenAny,
   serverOf,
 } from "../evidence";
-import { READY, sign } from "../sign";
+import { READY, STARTED_WITH_BATCH, sign } from "../sign";
 import { COMPILER_VICTIMS, compiling } from "./jit";
 
 /** torch's words; the newer class name says the same. */
@@ -110,7 +111,7 @@ const outOfMemoryServing: Diagnosis = {
     if (hit === undefined || !(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY))) return undefined;
     if (isPinned(evidence, hit)) return undefined;
     const server = serverOf(evidence, hit.log);
-    const batch = server.settings?.maxNumBatchedTokens;
+    const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
     return {
       cause:
         "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",

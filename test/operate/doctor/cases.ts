@@ -113,8 +113,7 @@ export const cases: readonly MatrixCase[] = [
   own("out-of-memory-loading", "CUDA out of memory", { change: "smaller" }),
   own("out-of-memory-serving", "2.25 GiB", {
     edits: [[`${B}.maxNumBatchedTokens`, 4096]],
-    needsStack: true,
-    editsAgain: [expect.objectContaining({ value: 2048 })],
+    after: ({ settings }) => expect(settings.inferenceServers.b?.maxNumBatchedTokens).toBe(4096),
   }),
   own("pinned-kv-cache", "2.25 GiB", {
     text: withServer(["kvCacheMemoryBytes", 21474836480]),
@@ -240,7 +239,7 @@ export const cases: readonly MatrixCase[] = [
     },
   },
   {
-    ...own("aggregate-above-limit", "0.92", { edits: [[`${B}.gpuMemoryUtilization`, 0.45]] }),
+    ...own("aggregate-above-limit", "0.92", { edits: [[`${B}.gpuMemoryUtilization`, 0.54]] }),
     files: {},
     text: withServer(["gpuMemoryUtilization", 0.56]),
     after: ({ plan }) => expect(plan.ledger.aggregateUtilization).toBeLessThanOrEqual(0.9),
@@ -373,6 +372,15 @@ export const cases: readonly MatrixCase[] = [
     text: withMachine(["listen", "192.168.1.50"]),
     more: { addresses: ["127.0.0.1", "192.168.1.77"] },
   },
+  ...(hasServices
+    ? [
+        {
+          ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),
+          files: {},
+          text: withMachine(["clients.host", "172.17.0.1"]),
+        },
+      ]
+    : []),
   own("unknown", "flux capacitor", { change: "docker inspect" }),
   {
     ...own("unknown", "exit code 3", { change: "docker inspect" }),
