@@ -1,11 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync } from "node:fs";
+import { basename } from "node:path";
 import { Command, Option } from "commander";
 import { declaredResources } from "../../components/machine/declaredResources";
-import { plan } from "../../components/plan/plan";
-import { parseStackFile } from "../../components/settings/load";
-import { UnreadableInput } from "../../faults/fault";
-import { readFailure } from "../../faults/yamlDocument";
 import { judge } from "../../policies/judge";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
@@ -14,6 +10,7 @@ import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
+import { readOneMachine } from "../readStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
@@ -82,27 +79,12 @@ export function doctorCommand(): Command {
 function readStack(options: DoctorOptions, mayBeAbsent: boolean): Stack | undefined {
   const file = stackFile(options);
   if (mayBeAbsent && !existsSync(file)) return undefined;
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UnreadableInput(file, readFailure(error));
-  }
-  const settings = parseStackFile(file, text);
-  const planned = plan(settings, { home: homedir() });
-  const names = Object.keys(settings.machines);
-  const machine = options.machine ?? names[0] ?? "";
-  const own = settings.machines[machine];
-  const machinePlan = planned.machines.find(({ name }) => name === machine);
-  if (own === undefined || machinePlan === undefined)
-    throw new WrongUse(`--machine ${machine}: ${file} has ${names.join(", ")}.`);
-  const servers = Object.keys(own.inferenceServers);
+  const { text, name, settings, machine, plan } = readOneMachine(file, options.machine);
+  const servers = Object.keys(settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
-    throw new WrongUse(`--server ${options.server}: ${file} has ${servers.join(", ") || "none"}.`);
-  const refusals = judge(declaredResources(planned))
-    .filter(({ verdict }) => verdict === "refused")
-    .map(({ name, message }) => ({ name, message }));
-  return { file, text, machine, settings: own, plan: machinePlan, refusals };
+    throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
+  const refusals = judge(declaredResources(plan)).filter(({ verdict }) => verdict === "refused");
+  return { file, text, machine: name, settings, plan: machine, refusals };
 }
 
 async function readMachine(stack: Stack | undefined): Promise<MachineReading> {

@@ -3,6 +3,7 @@ import { appCommand } from "./app";
 import { configCommand } from "./config";
 import { doctorCommand } from "./doctor";
 import { gateCommand } from "./gate";
+import { inventoryCommand } from "./inventory";
 import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
@@ -14,6 +15,7 @@ export function commands(): Command[] {
     kvCommand(),
     pinCommand(),
     doctorCommand(),
+    inventoryCommand(),
     configCommand(),
     appCommand(),
     gateCommand(),
