@@ -14,6 +14,8 @@ export interface Evidence {
   readonly meminfo?: Meminfo;
   /** Every container of the engine, running or not. */
   readonly containers?: readonly ContainerState[];
+  /** Whether those are all that the engine has, so that one which is not among them does not exist. */
+  readonly allContainers?: boolean;
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
   readonly sockets?: readonly Socket[];

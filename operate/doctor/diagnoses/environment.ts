@@ -1,6 +1,7 @@
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { seen, serverOf } from "../evidence";
+import { seen, serverOf, setting } from "../evidence";
 import { sign, startSign } from "../sign";
+import { stateLine } from "./memory";
 
 const UNKNOWN_VARIABLE = sign(
   "Unknown vLLM environment variable detected",
@@ -38,6 +39,12 @@ const SUCCESSORS: Readonly<Record<string, string>> = {
   VLLM_FLASHINFER_MOE_BACKEND: "moeBackend",
   VLLM_NVFP4_GEMM_BACKEND: "moeBackend",
 };
+
+/** Exit codes of a container that somebody stopped: it ended by itself, or on TERM. */
+const STOPPED = [0, 143];
+
+/** Role of the file that only root may write. */
+const DROP_IN = "simple-server-dropin";
 
 const unknownVariable: Diagnosis = {
   id: "unknown-vllm-variable",
@@ -217,6 +224,37 @@ const dockerUnreachable: Diagnosis = {
   },
 };
 
+const notRunning: Diagnosis = {
+  id: "container-not-running",
+  source: "the container that the plan has, against what the engine has",
+  caughtBy: "a preview, which shows the container as missing",
+  signs: [],
+  judge(evidence) {
+    const { containers = [], allContainers, stack } = evidence;
+    const planned = stack?.plan.containers.map(({ name }) => name) ?? [];
+    const missing = planned.find((name) => !containers.some((each) => each.name === name));
+    const stopped = containers.find(
+      ({ name, status, exitCode }) =>
+        planned.includes(name) &&
+        (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
+    );
+    if (stopped !== undefined)
+      return {
+        cause: `${stopped.name} was stopped on purpose, and the engine starts it again only when it is told to.`,
+        evidence: stateLine(stopped),
+        advice: "Nothing in the stack file.",
+        command: `docker start ${stopped.name} && serving wait`,
+      };
+    if (missing === undefined || allContainers !== true) return undefined;
+    return {
+      cause: `There is no container ${missing}: the stack file was not applied on this machine, or somebody removed it.`,
+      evidence: `containers: ${containers.map(({ name }) => name).join(", ") || "none"}`,
+      advice: "Nothing in the stack file: apply it.",
+      command: "npm run preview && npm run up",
+    };
+  },
+};
+
 const staleFile: Diagnosis = {
   id: "stale-file",
   source: "a client's file or env file that is older than the stack file",
@@ -224,14 +262,15 @@ const staleFile: Diagnosis = {
   signs: [],
   judge(evidence) {
     const off = (evidence.files ?? []).filter(({ state }) => state === "different" || state === "missing");
-    const [first] = off;
-    if (first === undefined) return undefined;
+    if (off.length === 0) return undefined;
+    const byHand = off.every(({ role }) => role === DROP_IN) && setting(evidence, "elevate") === "none";
     return {
       cause: `${off.length === 1 ? "A file is" : `${off.length} files are`} not what the stack file asks for: edited by hand, or written by an earlier \`up\`.`,
       evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),
-      advice:
-        "Nothing in the stack file: apply it. A file that somebody edited is kept beside the restored one.",
-      command: "npm run preview && npm run up",
+      advice: byHand
+        ? "Nothing in the stack file: with `elevate: none` nothing of ours writes there. Run the commands that the plan prints."
+        : "Nothing in the stack file: apply it. A file that somebody edited is kept beside the restored one.",
+      command: byHand ? "serving plan" : "npm run preview && npm run up",
     };
   },
 };
@@ -246,5 +285,6 @@ export const environment: readonly Diagnosis[] = [
   noGpuRuntime,
   imageGone,
   dockerUnreachable,
+  notRunning,
   staleFile,
 ];

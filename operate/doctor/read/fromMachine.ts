@@ -14,6 +14,9 @@ import { readSockets } from "./sockets";
 const LOG_LINES = 50_000;
 const KERNEL_LINES = 5_000;
 
+/** A boot prints hundreds of lines; fewer than these are journalctl's words for "none that you may read". */
+const FEWEST_KERNEL_LINES = 5;
+
 /** Seconds that one program's output is listened to. */
 const LISTEN_SECONDS = 20;
 
@@ -55,7 +58,7 @@ export async function fromMachine(machine: MachinePlan): Promise<MachineReading>
     notes,
     evidence: {
       logs,
-      ...("containers" in asked ? { containers } : {}),
+      ...("containers" in asked ? { containers, allContainers: true } : {}),
       ...("problem" in asked && machine.containers.length > 0 ? { dockerProblem: asked.problem } : {}),
       ...(meminfo === undefined ? {} : { meminfo }),
       ...(here
@@ -92,8 +95,7 @@ async function kernelLog(): Promise<LogReading | undefined> {
   const about = { name: "the kernel's log", kind: "kernel" } as const;
   const lines = String(KERNEL_LINES);
   const journal = await scanProgram(about, ["journalctl", "--dmesg", "--no-pager", "--lines", lines]);
-  // Without the right to read it, journalctl says so and shows nothing of the kernel.
-  if (journal !== undefined && journal.lines > 1) return journal;
+  if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
   return scanProgram(about, ["dmesg"]);
 }
 

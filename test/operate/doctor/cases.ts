@@ -29,6 +29,8 @@ export interface MatrixCase {
 
 const B = "inferenceServers.b";
 
+const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}`;
+
 /** The server's container. */
 export const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 
@@ -53,7 +55,7 @@ export function container(overlay: Partial<ContainerState> = {}): ContainerState
 }
 
 /** Whether this version's stack file knows the services. */
-export const hasServices = "clients" in machine.shape && "simpleServer" in machine.shape;
+export const hasServices = "clients" in machine.shape;
 const serviceDiff = hasServices ? {} : { inWords: true as const };
 
 const utilizationOf = ({ settings }: Stack) => settings.inferenceServers.b?.gpuMemoryUtilization ?? 0;
@@ -232,6 +234,38 @@ export const cases: readonly MatrixCase[] = [
     more: { dockerProblem: "docker ps failed: permission denied" },
   },
   {
+    ...own("container-not-running", "containers: open-webui", { change: "apply it" }),
+    files: {},
+    more: { containers: [container({ name: "open-webui" })], allContainers: true },
+  },
+  {
+    ...own("container-not-running", "exited, exit code 143", {}),
+    name: "container-not-running, stopped by hand",
+    files: {},
+    more: { containers: [container({ status: "exited", exitCode: 143 })], allContainers: true },
+  },
+  {
+    name: "containers that were given and are not all there are",
+    files: {},
+    ids: [],
+    evidence: "",
+    more: { containers: [container({ name: "open-webui" })] },
+  },
+  {
+    ...own("stale-file", "50-local-serving.conf: missing", { change: "commands that the plan prints" }),
+    name: "stale-file, root's",
+    files: {},
+    more: {
+      files: [
+        {
+          role: "simple-server-dropin",
+          path: "/etc/systemd/system/ollama.service.d/50-local-serving.conf",
+          state: "missing",
+        },
+      ],
+    },
+  },
+  {
     ...own("stale-file", "/home/me/.local-serving/clients/client.env: different", {}),
     files: {},
     more: {
@@ -340,6 +374,30 @@ export const cases: readonly MatrixCase[] = [
     edits: [["simpleServer.listen", "0.0.0.0"]],
     inWords: true,
   }),
+  {
+    ...own("ollama-on-loopback", "192.168.1.50:11434", { edits: [["simpleServer.listen", "0.0.0.0"]] }),
+    name: "ollama-on-loopback, declared so",
+    text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
+    after: ({ plan }) =>
+      expect(plan.files.find(({ role }) => role === "simple-server-dropin")?.text).toContain(
+        "OLLAMA_HOST=0.0.0.0:11434",
+      ),
+  },
+  {
+    ...own("ollama-on-loopback", "127.0.0.1:11434 is all that listens", { change: "drop-in" }),
+    name: "ollama-on-loopback, by its socket and against the declaration",
+    files: {},
+    text: withMachine(["simpleServer", { mode: "host", listen: "0.0.0.0" }]),
+    more: { sockets: [{ address: "127.0.0.1", port: 11434 }] },
+  },
+  {
+    name: "an Ollama on loopback, by choice",
+    files: {},
+    ids: [],
+    evidence: "",
+    text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
+    more: { sockets: [{ address: "127.0.0.1", port: 11434 }] },
+  },
   own("port-taken", "11434", {}),
   {
     ...own("port-taken", "127.0.0.1:8001", {}),
@@ -374,6 +432,55 @@ export const cases: readonly MatrixCase[] = [
   },
   ...(hasServices
     ? [
+        {
+          ...own("system-role-refused", "must be at the beginning", {
+            edits: [
+              ["bridge.messagesPath", "translate"],
+              ["clients.claudeCode.via", "bridge"],
+            ],
+          }),
+          name: "system-role-refused, with a bridge that passes through",
+          text: withMachine(
+            ["bridge", { image: BRIDGE_IMAGE, messagesPath: "passThrough" }],
+            ["clients", { claudeCode: { via: "native" } }],
+          ),
+        },
+        {
+          ...own("native-path-fails", "end_turn", { edits: [["clients.claudeCode.via", "bridge"]] }),
+          name: "native-path-fails, with a bridge",
+          text: withMachine(
+            ["bridge", { image: BRIDGE_IMAGE }],
+            ["clients", { claudeCode: { via: "native" } }],
+          ),
+        },
+        {
+          ...own("bridge-compromised", "1.82.7", { change: "v1.103.0" }),
+          name: "bridge-compromised, ours",
+          text: withMachine(["bridge", { image: BRIDGE_IMAGE }]),
+          edits: [["bridge.image", expect.stringContaining("litellm:v1.103.0@sha256:")]] as const,
+        },
+        {
+          ...own("unpinned-tier", "claude-haiku-5-5", {
+            edits: [["clients.claudeCode.environment.ANTHROPIC_DEFAULT_HAIKU_MODEL", undefined]],
+          }),
+          name: "unpinned-tier, pinned to something else",
+          text: withMachine([
+            "clients",
+            {
+              claudeCode: {
+                via: "native",
+                environment: { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-5-5" },
+              },
+            },
+          ]),
+        },
+        {
+          ...own("window-exceeded", "262144 tokens", {
+            edits: [["clients.claudeCode.maxOutputTokens", 22144]],
+          }),
+          name: "window-exceeded by a client that is bounded",
+          text: withMachine(["clients", { claudeCode: { via: "native" } }]),
+        },
         {
           ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),
           files: {},
