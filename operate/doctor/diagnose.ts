@@ -30,11 +30,14 @@ export interface DiagnosisReport {
 export function diagnose(evidence: Evidence): DiagnosisReport[] {
   const found = diagnoses.flatMap((diagnosis) => {
     const finding = diagnosis.judge(evidence);
-    return finding === undefined ? [] : [report(evidence, diagnosis, finding)];
+    return finding === undefined ? [] : [{ diagnosis, finding }];
   });
-  if (found.length > 0) return found;
-  const unknown = unknownTrouble(evidence);
-  return unknown === undefined ? [] : [report(evidence, unknown.about, unknown.finding)];
+  const explained = found.some(({ diagnosis }) => diagnosis.aside !== true);
+  const unknown = explained ? undefined : unknownTrouble(evidence);
+  return [
+    ...(unknown === undefined ? [] : [report(evidence, unknown.about, unknown.finding)]),
+    ...found.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding)),
+  ];
 }
 
 function report(

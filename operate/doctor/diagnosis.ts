@@ -10,6 +10,8 @@ export interface Diagnosis {
   readonly source: string;
   /** What says it before anything starts: a policy, a warning of the plan, the preflight of `up`; `false` for nothing. */
   readonly caughtBy: string | false;
+  /** Worth saying, but no explanation of a server that fails: unknown trouble beside it is still said. */
+  readonly aside?: true;
   /** What has to be looked for in logs. */
   readonly signs: readonly Sign[];
   /** Pure: the same evidence gives the same finding. `undefined` where this is not the trouble. */

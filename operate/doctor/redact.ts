@@ -21,7 +21,7 @@ const AUTHORIZATION = /\b(bearer|basic)\s+(?!auth)([A-Za-z0-9+/=_.~-]{4,})/gi;
 const USER_IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s/@]+@/gi;
 
 /** `NAME=value`, `"name": "value"`, `--name value`. */
-const ASSIGNMENT = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*["']?)([^\s"',;&|<>{}()[\]]+)/g;
+const ASSIGNMENT = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*\[?["']?)([^\s"',;&|<>{}()[\]]+)/g;
 const OPTION = /(--[A-Za-z][\w-]*)(\s+["']?)([^\s"',-][^\s"',]*)/g;
 
 /** Everything that a terminal would take as a command, and whatever else is no text. */

@@ -1,6 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 import { redact } from "./redact";
 import {
+  escaped,
   RAISED,
   READY,
   type Sign,
@@ -72,31 +73,61 @@ export async function scanLog(
       break;
     }
   }
-  scanner.end();
   return {
     ...about,
-    hits: scanner.hits,
+    hits: scanner.end(),
     lines: scanner.lines,
     ...(cutShort === undefined ? {} : { cutShort }),
   };
 }
 
+interface Match {
+  readonly match: RegExpExecArray;
+  readonly lineNumber: number;
+  readonly count: number;
+}
+
 class Scanner {
-  readonly hits = new Map<Sign, Hit>();
   lines = 0;
+  private readonly matches = new Map<Sign, Match>();
   private rest = "";
   /** Inside a line that was already longer than what is looked at. */
   private skipping = false;
 
-  constructor(private readonly signs: readonly Sign[]) {}
+  /** Every literal at once: one pass over a piece, instead of one for each of them. */
+  private readonly anyLiteral: RegExp;
+  /** Signs that a literal may belong to. */
+  private readonly signsOf = new Map<string, readonly Sign[]>();
+
+  constructor(signs: readonly Sign[]) {
+    const literals = [...new Set(signs.flatMap((each) => each.literals))].sort((x, y) => y.length - x.length);
+    this.anyLiteral = new RegExp(literals.map(escaped).join("|"), "g");
+    for (const literal of literals) {
+      // A shorter literal inside of this one is not found on its own.
+      const own = signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
+      this.signsOf.set(literal, own);
+    }
+  }
 
   take(text: string): void {
     for (let start = 0; start < text.length; start += PIECE) this.takePiece(text.slice(start, start + PIECE));
   }
 
-  end(): void {
+  /** What was found; only here, for the one line that each sign keeps, is a line made fit to be shown. */
+  end(): ReadonlyMap<Sign, Hit> {
     if (this.rest !== "" && !this.skipping) this.search(this.rest);
     this.rest = "";
+    return new Map(
+      [...this.matches].map(([sign, { match, lineNumber, count }]) => [
+        sign,
+        {
+          line: excerpt(match.input, match.index),
+          groups: match.slice(1).map((group: string | undefined) => group ?? ""),
+          lineNumber,
+          count,
+        },
+      ]),
+    );
   }
 
   private takePiece(piece: string): void {
@@ -117,42 +148,57 @@ class Scanner {
     }
   }
 
-  /** Looks at whole lines; only where a literal stands in the piece are its lines looked at one by one. */
+  /** Looks at whole lines, but only at those in which a literal stands. */
   private search(piece: string): void {
-    const near = this.signs.filter((each) => each.literals.some((literal) => piece.includes(literal)));
-    if (near.length === 0) {
-      this.lines += countLines(piece);
-      return;
-    }
-    for (const line of piece.split("\n")) {
-      this.lines++;
-      for (const each of near) {
-        if (each.literals.some((literal) => line.includes(literal))) this.match(each, line);
+    const tried = new Set<Sign>();
+    let counted = 0;
+    let lineEnd = -1;
+    let line = "";
+    this.lines++;
+    this.anyLiteral.lastIndex = 0;
+    for (let found = this.anyLiteral.exec(piece); found !== null; found = this.anyLiteral.exec(piece)) {
+      if (found.index > lineEnd) {
+        const start = piece.lastIndexOf("\n", found.index) + 1;
+        this.lines += newlines(piece, counted, start);
+        counted = start;
+        lineEnd = endOfLine(piece, found.index);
+        line = piece.slice(start, Math.min(lineEnd, start + LINE_LIMIT));
+        tried.clear();
       }
+      for (const sign of this.signsOf.get(found[0]) ?? []) {
+        if (!tried.has(sign)) this.match(sign, line);
+        tried.add(sign);
+      }
+      // Literals may overlap.
+      this.anyLiteral.lastIndex = found.index + 1;
     }
+    this.lines += newlines(piece, counted, piece.length);
   }
 
-  private match(sign: Sign, whole: string): void {
-    const line = whole.length > LINE_LIMIT ? whole.slice(0, LINE_LIMIT) : whole;
+  private match(sign: Sign, line: string): void {
     // A prompt may say anything; vLLM prints prompts only when it is told to.
     if (line.includes("Received request ") && line.includes("prompt")) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
-    const earlier = this.hits.get(sign);
-    const groups = match.slice(1).map((group: string | undefined) => group ?? "");
+    const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
-    if (earlier !== undefined && sign.keep === "largest" && Number(groups[0]) < Number(earlier.groups[0])) {
-      this.hits.set(sign, { ...earlier, count });
-      return;
-    }
-    this.hits.set(sign, { line: excerpt(line, match.index), groups, lineNumber: this.lines, count });
+    const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
+    this.matches.set(
+      sign,
+      earlier !== undefined && smaller ? { ...earlier, count } : { match, lineNumber: this.lines, count },
+    );
   }
 }
 
-function countLines(piece: string): number {
-  let count = 1;
-  for (let at = piece.indexOf("\n"); at !== -1; at = piece.indexOf("\n", at + 1)) count++;
+function newlines(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", from); at !== -1 && at < to; at = text.indexOf("\n", at + 1)) count++;
   return count;
+}
+
+function endOfLine(text: string, from: number): number {
+  const newline = text.indexOf("\n", from);
+  return newline === -1 ? text.length : newline;
 }
 
 /** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */

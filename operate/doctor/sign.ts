@@ -58,6 +58,7 @@ export const RAISED = sign(
   /\b[A-Z]\w*(?:Error|Exception): (?!Engine core initialization failed)\S|panic: /,
 );
 
-function escaped(text: string): string {
+/** Text as a pattern that matches just that text. */
+export function escaped(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

@@ -259,6 +259,7 @@ const staleFile: Diagnosis = {
   id: "stale-file",
   source: "a client's file or env file that is older than the stack file",
   caughtBy: "`serving verify` and a preview, which show the drift",
+  aside: true,
   signs: [],
   judge(evidence) {
     const off = (evidence.files ?? []).filter(({ state }) => state === "different" || state === "missing");

@@ -9,6 +9,7 @@ const impossiblePair: Diagnosis = {
   id: "aggregate-above-limit",
   source: "specification, Limits: aggregate --gpu-memory-utilization at or under 0.90",
   caughtBy: "the policy `aggregate-utilization`",
+  aside: true,
   signs: [],
   judge({ stack }) {
     const ledger = stack?.plan.ledger;
@@ -36,6 +37,7 @@ const refusedPlan: Diagnosis = {
   id: "plan-refused",
   source: "the policies of this project",
   caughtBy: "the policies",
+  aside: true,
   signs: [],
   judge({ stack }) {
     const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
@@ -53,6 +55,7 @@ const wrongTotal: Diagnosis = {
   id: "total-memory-differs",
   source: "facts of the machine: MemTotal of /proc/meminfo",
   caughtBy: "the preflight of `up`",
+  aside: true,
   signs: [],
   judge(evidence) {
     const { meminfo, stack } = evidence;
