@@ -1,6 +1,6 @@
 import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
-import { readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
+import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
 import { crossFaults } from "./crossFaults";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
 
@@ -9,7 +9,16 @@ const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsal
 
 /** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
 export function loadStackFile(file: string): StackSettings {
-  const document = readYamlFile(file);
+  return settingsOf(readYamlFile(file));
+}
+
+/** Parses the text of a stack file; `file` is its name in faults. Throws as `loadStackFile` does. */
+export function parseStackFile(file: string, text: string): StackSettings {
+  return settingsOf(parseYaml(file, text));
+}
+
+function settingsOf(document: SourceDocument): StackSettings {
+  const { file } = document;
   const root = document.value;
   if (!isMap(root) || !isMap(root.config)) {
     throw new FaultyInput(file, [

@@ -52,6 +52,13 @@ export const machine = z
     chatUi: chatUi.optional(),
     clients,
     simpleServer,
+    venvs: z
+      .array(hostPath())
+      .default([])
+      .describe(
+        "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",
+      )
+      .meta({ examples: [["~/vllm-venv"]] }),
     elevate: z
       .union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])
       .default("none")

@@ -1,7 +1,9 @@
 import type { Command } from "commander";
 import { appCommand } from "./app";
 import { configCommand } from "./config";
+import { doctorCommand } from "./doctor";
 import { gateCommand } from "./gate";
+import { inventoryCommand } from "./inventory";
 import { kvCommand } from "./kv";
 import { pinCommand } from "./pin";
 import { planCommand } from "./plan";
@@ -15,7 +17,9 @@ export function commands(): Command[] {
     kvCommand(),
     waitCommand(),
     verifyCommand(),
+    doctorCommand(),
     pinCommand(),
+    inventoryCommand(),
     configCommand(),
     appCommand(),
     gateCommand(),

@@ -17,7 +17,7 @@ export interface ImageReading {
 const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python"];
 
 /** Reads package metadata only: nothing is imported, so no GPU is needed. */
-const READ_VERSIONS = `
+export const READ_VERSIONS = `
 import importlib.metadata, json
 found = {}
 for name in ${JSON.stringify(PACKAGES)}:
@@ -86,13 +86,26 @@ async function digestOfPlatform(repository: string, digest: string): Promise<str
   return ours.digest;
 }
 
-async function versionsInside(pinned: string): Promise<Record<string, string>> {
+/** Package versions inside an image that is already here, read in one short-lived container without network. */
+export async function versionsInside(image: string, dockerHost?: string): Promise<Record<string, string>> {
   const printed = await docker(
-    ["run", "--rm", "--network", "none", "--entrypoint", "python3", pinned, "-c", READ_VERSIONS],
+    ["run", "--rm", "--network", "none", "--entrypoint", "python3", image, "-c", READ_VERSIONS],
     READ_TIMEOUT_SECONDS,
+    dockerHost,
   );
-  const found: unknown = JSON.parse(printed);
-  if (typeof found !== "object" || found === null)
-    throw new Failed(`${pinned}: the versions inside could not be read.`);
+  const versions = parseVersions(printed);
+  if (versions === undefined) throw new Failed(`${image}: the versions inside could not be read.`);
+  return versions;
+}
+
+/** What `READ_VERSIONS` printed; `undefined` when it is something else. */
+export function parseVersions(printed: string): Record<string, string> | undefined {
+  let found: unknown;
+  try {
+    found = JSON.parse(printed);
+  } catch {
+    return undefined;
+  }
+  if (typeof found !== "object" || found === null || Array.isArray(found)) return undefined;
   return Object.fromEntries(Object.entries(found).map(([name, version]) => [name, String(version)]));
 }

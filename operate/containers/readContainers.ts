@@ -1,0 +1,102 @@
+import { docker } from "../pin/docker";
+
+/** A container as the engine knows it, running or not. */
+export interface ContainerState {
+  readonly id: string;
+  readonly name: string;
+  /** Image as it was asked for. */
+  readonly image: string;
+  /** Id of the image itself. */
+  readonly imageId: string;
+  /** `running`, `restarting`, `exited`, `created`, `paused` or `dead`. */
+  readonly status: string;
+  readonly exitCode: number;
+  readonly oomKilled: boolean;
+  readonly restartCount: number;
+  /** What the engine says when it can't start the container. */
+  readonly error: string;
+  /** `healthy`, `unhealthy` or `starting`, where there is a health check. */
+  readonly health?: string;
+  readonly ports: readonly { readonly ip: string; readonly host: number; readonly container: string }[];
+  readonly mounts: readonly { readonly type: string; readonly source: string; readonly target: string }[];
+  readonly labels: Readonly<Record<string, string>>;
+  /** Values of the variables that bound how many compilers run at once; no other variable is read. */
+  readonly compileJobs: Readonly<Record<string, string>>;
+}
+
+/** A machine that serves models has a handful; more would not fit the bound on docker's answer. */
+const MOST_CONTAINERS = 100;
+
+const JOB_VARIABLES = ["MAX_JOBS", "NINJA_JOBS"];
+const ANSWER_WITHIN_SECONDS = 15;
+
+/** Every container of an engine, running or not. Reads only. Throws `Failed` with docker's own words. */
+export async function readContainers(dockerHost: string): Promise<ContainerState[]> {
+  const listed = await docker(["ps", "--all", "--quiet", "--no-trunc"], ANSWER_WITHIN_SECONDS, dockerHost);
+  const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
+  if (ids.length === 0) return [];
+  return containersOf(JSON.parse(await docker(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost)));
+}
+
+/** The containers in an answer of `docker inspect`; whatever else stands there is left out. */
+export function containersOf(inspected: unknown): ContainerState[] {
+  return Array.isArray(inspected) ? inspected.filter(isRecord).flatMap(containerOf) : [];
+}
+
+function containerOf(found: Record<string, unknown>): ContainerState[] {
+  const { State: state, Config: config } = found;
+  if (!isRecord(state) || !isRecord(config)) return [];
+  const health = isRecord(state.Health) ? state.Health.Status : undefined;
+  return [
+    {
+      id: String(found.Id ?? ""),
+      name: String(found.Name ?? "").replace(/^\//, ""),
+      image: String(config.Image ?? ""),
+      imageId: String(found.Image ?? ""),
+      status: String(state.Status ?? ""),
+      exitCode: Number(state.ExitCode ?? 0),
+      oomKilled: state.OOMKilled === true,
+      restartCount: Number(found.RestartCount ?? 0),
+      error: String(state.Error ?? ""),
+      ...(typeof health === "string" ? { health } : {}),
+      ports: portsOf(found),
+      mounts: listOf(found.Mounts).map((mount) => ({
+        type: String(mount.Type ?? ""),
+        source: String(mount.Name ?? mount.Source ?? ""),
+        target: String(mount.Destination ?? ""),
+      })),
+      labels: isRecord(config.Labels)
+        ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
+        : {},
+      compileJobs: jobsOf(config.Env),
+    },
+  ];
+}
+
+function portsOf(found: Record<string, unknown>): ContainerState["ports"] {
+  const settings = isRecord(found.HostConfig) ? found.HostConfig.PortBindings : undefined;
+  if (!isRecord(settings)) return [];
+  return Object.entries(settings).flatMap(([container, bindings]) =>
+    listOf(bindings).map((binding) => ({
+      ip: String(binding.HostIp ?? "") || "0.0.0.0",
+      host: Number(binding.HostPort ?? 0),
+      container,
+    })),
+  );
+}
+
+function jobsOf(env: unknown): Record<string, string> {
+  const entries = (Array.isArray(env) ? env.map(String) : []).map((entry) => {
+    const at = entry.indexOf("=");
+    return [entry.slice(0, at), entry.slice(at + 1)] as const;
+  });
+  return Object.fromEntries(entries.filter(([name]) => JOB_VARIABLES.includes(name)));
+}
+
+function listOf(value: unknown): Record<string, unknown>[] {
+  return Array.isArray(value) ? value.filter(isRecord) : [];
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

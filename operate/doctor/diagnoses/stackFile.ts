@@ -1,0 +1,74 @@
+import { AGGREGATE_LIMIT } from "../../../components/plan/ledger/utilization";
+import { APPLY, type Diagnosis } from "../diagnosis";
+import { machineEdit } from "../evidence";
+
+/** Declared and real memory may differ by this share; firmware keeps a little. */
+const TOTAL_TOLERANCE = 0.02;
+
+const impossiblePair: Diagnosis = {
+  id: "aggregate-above-limit",
+  source: "specification, Limits: aggregate --gpu-memory-utilization at or under 0.90",
+  caughtBy: "the policy `aggregate-utilization`",
+  aside: true,
+  signs: [],
+  judge({ stack }) {
+    const ledger = stack?.plan.ledger;
+    if (stack === undefined || ledger === undefined || ledger.aggregateUtilization <= AGGREGATE_LIMIT)
+      return undefined;
+    const [key, ...others] = Object.keys(stack.settings.inferenceServers);
+    const container = stack.plan.inferenceServers.find((each) => each.key === key)?.container.name;
+    const largest = container === undefined ? undefined : ledger.largestUtilizationThatFits[container];
+    return {
+      cause: `The servers together are to take ${ledger.aggregateUtilization.toFixed(2)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
+      evidence: `ledger: aggregate utilization ${ledger.aggregateUtilization}, ${ledger.sumGiB} of ${ledger.totalGiB} GiB`,
+      ...(key === undefined || others.length > 0 || largest === undefined || largest <= 0
+        ? { advice: "Lower one server's `gpuMemoryUtilization`, or instance A where it is started." }
+        : {
+            edits: [
+              machineEdit({ logs: [], stack }, ["inferenceServers", key, "gpuMemoryUtilization"], largest),
+            ],
+          }),
+      command: APPLY,
+    };
+  },
+};
+
+const refusedPlan: Diagnosis = {
+  id: "plan-refused",
+  source: "the policies of this project",
+  caughtBy: "the policies",
+  aside: true,
+  signs: [],
+  judge({ stack }) {
+    const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
+    if (refusal === undefined) return undefined;
+    return {
+      cause: `The policy ${refusal.name} refuses the stack file, so \`up\` changes nothing.`,
+      evidence: refusal.message,
+      advice: "The policy's own words say what to change.",
+      command: "serving plan",
+    };
+  },
+};
+
+const wrongTotal: Diagnosis = {
+  id: "total-memory-differs",
+  source: "facts of the machine: MemTotal of /proc/meminfo",
+  caughtBy: "the preflight of `up`",
+  aside: true,
+  signs: [],
+  judge(evidence) {
+    const { meminfo, stack } = evidence;
+    if (meminfo === undefined || stack === undefined) return undefined;
+    const declared = stack.settings.totalGiB;
+    if (Math.abs(meminfo.totalGiB - declared) <= TOTAL_TOLERANCE * declared) return undefined;
+    return {
+      cause: `The stack file counts on ${declared} GiB, and the machine has ${meminfo.totalGiB.toFixed(2)}: every figure of the plan is off.`,
+      evidence: `MemTotal: ${Math.round(meminfo.totalGiB * 1024 ** 2)} kB`,
+      edits: [machineEdit(evidence, ["totalGiB"], Math.floor(meminfo.totalGiB * 100) / 100)],
+      command: APPLY,
+    };
+  },
+};
+
+export const stackFile: readonly Diagnosis[] = [impossiblePair, refusedPlan, wrongTotal];

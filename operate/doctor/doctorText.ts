@@ -1,0 +1,31 @@
+import type { DiagnosisReport } from "./diagnose";
+
+/** Diagnoses for people: what it is, how it is known, what to change, what to run. */
+export function doctorText(reports: readonly DiagnosisReport[], looked: readonly string[]): string {
+  const at = looked.length === 0 ? "" : `Looked at: ${looked.join(", ")}.\n`;
+  if (reports.length === 0) return `${at}No trouble found.`;
+  const count = reports.length === 1 ? "1 diagnosis" : `${reports.length} diagnoses`;
+  return [`${at}${count}.`, ...reports.map(section)].join("\n\n");
+}
+
+function section(report: DiagnosisReport): string {
+  const lines = [
+    `${report.id}: ${report.cause}`,
+    `  evidence   ${indented(report.evidence)}`,
+    `  change     ${indented(report.change)}`,
+    ...(report.advice === "" || report.advice === report.change
+      ? []
+      : [`  note       ${indented(report.advice)}`]),
+    `  next       ${report.command}`,
+    `  caught by  ${report.caughtBy}`,
+    `  source     ${report.source}`,
+  ];
+  return lines.join("\n");
+}
+
+/** A diff keeps its own lines; its first stands on a line of its own, so that it can be copied. */
+function indented(text: string): string {
+  return text.startsWith("--- ")
+    ? `(apply with \`git apply\` or \`patch -p1\`)\n${text.trimEnd()}`
+    : text.replaceAll("\n", "\n             ");
+}

@@ -1,0 +1,171 @@
+import type { Meminfo } from "../../components/plan/evidence";
+import type { MachinePlan } from "../../components/plan/types";
+import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
+import type { MachineSettings } from "../../components/settings/machine";
+import { valueAt } from "../../faults/schemaFaults";
+import type { ContainerState } from "../containers/readContainers";
+import type { Edit, EditValue } from "../stackEdit/applyEdits";
+import type { Hit, LogReading } from "./scanLog";
+import { READY, type Sign, STARTED_WITH_PORT } from "./sign";
+
+/** Everything that the diagnoses judge. What was not read is absent, and never taken for "nothing there". */
+export interface Evidence {
+  readonly logs: readonly LogReading[];
+  readonly meminfo?: Meminfo;
+  /** Every container of the engine, running or not. */
+  readonly containers?: readonly ContainerState[];
+  /** Whether those are all that the engine has, so that one which is not among them does not exist. */
+  readonly allContainers?: boolean;
+  /** Why the engine could not be asked. */
+  readonly dockerProblem?: string;
+  readonly sockets?: readonly Socket[];
+  /** IPv4 addresses of the machine. */
+  readonly addresses?: readonly string[];
+  /** Files of the plan that were looked for on the machine. */
+  readonly files?: readonly FileState[];
+  /** Results of `serving verify`. */
+  readonly probes?: readonly Probe[];
+  /** The stack file of the machine, where one was given. */
+  readonly stack?: Stack;
+  /** Key of the server that a log without a name belongs to, where the user said so. */
+  readonly serverKey?: string;
+}
+
+export interface Stack {
+  readonly file: string;
+  readonly text: string;
+  /** Key of the machine. */
+  readonly machine: string;
+  readonly settings: MachineSettings;
+  readonly plan: MachinePlan;
+  /** What the policies refuse of the plan. */
+  readonly refusals: readonly { readonly name: string; readonly message: string }[];
+}
+
+/** A listening TCP socket. */
+export interface Socket {
+  readonly address: string;
+  readonly port: number;
+}
+
+export interface FileState {
+  readonly role: string;
+  readonly path: string;
+  readonly state: "same" | "different" | "missing" | "unreadable";
+}
+
+export interface Probe {
+  readonly name: string;
+  readonly status: "pass" | "fail" | "skip";
+  readonly detail: string;
+  readonly fix: string;
+}
+
+/** A sign that was seen, and the log that it was seen in. */
+export interface Sighting extends Hit {
+  readonly log: LogReading;
+}
+
+/** Where a sign was seen; of a failed start nothing is left once a later start in the same log came through. */
+export function seen(evidence: Evidence, sign: Sign): Sighting | undefined {
+  for (const log of evidence.logs) {
+    const hit = log.hits.get(sign);
+    if (hit === undefined) continue;
+    const ready = log.hits.get(READY);
+    if (sign.when === "start" && ready !== undefined && ready.lineNumber > hit.lineNumber) continue;
+    return { ...hit, log };
+  }
+  return undefined;
+}
+
+/** The first of several signs that was seen. */
+export function seenAny(evidence: Evidence, ...signs: readonly Sign[]): Sighting | undefined {
+  for (const sign of signs) {
+    const found = seen(evidence, sign);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** A number that a group caught; thousands commas are taken out. */
+export function numberOf(hit: Hit, group: number): number {
+  return Number((hit.groups[group] ?? "").replaceAll(",", ""));
+}
+
+/** The inference server that a sighting is about. */
+export interface Server {
+  /** Key in the stack file; a name in angle brackets where it isn't known. */
+  readonly key: string;
+  readonly container: string;
+  readonly settings?: InferenceServerSettings;
+  /** An edit of one of its settings, such as `("tools", "parser")`. */
+  set(path: readonly string[], value: EditValue | undefined): Edit;
+}
+
+/** The server that a log belongs to: by its container, by what the user said, by its port, or because there is but one. */
+export function serverOf(evidence: Evidence, log?: LogReading): Server {
+  const { stack } = evidence;
+  const planned = stack?.plan.inferenceServers ?? [];
+  const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
+  const found =
+    planned.find((each) => each.container.name === log?.container) ??
+    planned.find((each) => each.key === evidence.serverKey) ??
+    planned.find((each) => each.container.ports.some((published) => String(published.container) === port)) ??
+    (planned.length === 1 ? planned[0] : undefined);
+  const key = found?.key ?? "<server>";
+  const settings = stack?.settings.inferenceServers[key];
+  return {
+    key,
+    container: found?.container.name ?? log?.container ?? "<container>",
+    ...(settings === undefined ? {} : { settings }),
+    set: (path, value) => machineEdit(evidence, ["inferenceServers", key, ...path], value),
+  };
+}
+
+/**
+ * A number that a server runs with: as its log says it was started, else as the stack file has it. A change is worked out
+ * from what ran, so that asking twice gives the same answer.
+ */
+export function ranWith(
+  log: LogReading | undefined,
+  sign: Sign,
+  setting: number | undefined,
+): number | undefined {
+  const said = log?.hits.get(sign)?.groups[0];
+  return said === undefined ? setting : Number(said);
+}
+
+/** An edit of a setting of the machine. */
+export function machineEdit(
+  { stack }: Evidence,
+  path: readonly string[],
+  value: EditValue | undefined,
+): Edit {
+  return { path: ["machines", stack?.machine ?? "<machine>", ...path], value };
+}
+
+/** A setting of the machine by its path, `undefined` where there is no stack file or no such setting. */
+export function setting({ stack }: Evidence, ...path: string[]): unknown {
+  return stack === undefined ? undefined : valueAt(stack.settings, path);
+}
+
+/** A setting that is text. */
+export function textSetting(evidence: Evidence, ...path: string[]): string | undefined {
+  const found = setting(evidence, ...path);
+  return typeof found === "string" ? found : undefined;
+}
+
+/** The state of the container that a server of the plan runs in. */
+export function stateOf({ containers }: Evidence, name: string): ContainerState | undefined {
+  return containers?.find((each) => each.name === name);
+}
+
+/** Containers of the plan with their state, where it was read. */
+export function plannedStates(evidence: Evidence): ContainerState[] {
+  return (evidence.stack?.plan.containers ?? []).flatMap((each) => stateOf(evidence, each.name) ?? []);
+}
+
+/** `true` for an address that nothing but the machine itself reaches. */
+export function isLoopback(address: string): boolean {
+  return /^127\.|^::1$|^\[::1\]$|^localhost$/.test(address);
+}

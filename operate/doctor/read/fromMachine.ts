@@ -1,0 +1,159 @@
+import { spawn } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import { parseMeminfo } from "../../../components/plan/evidence";
+import type { MachinePlan, PlannedFile } from "../../../components/plan/types";
+import { type ContainerState, readContainers } from "../../containers/readContainers";
+import { Failed } from "../../exit";
+import type { Evidence, FileState } from "../evidence";
+import { type LogReading, scanLog } from "../scanLog";
+import { SIGNS } from "./fromFiles";
+import { readSockets } from "./sockets";
+
+/** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
+const LOG_LINES = 50_000;
+const KERNEL_LINES = 5_000;
+
+/** A boot prints hundreds of lines; fewer than these are journalctl's words for "none that you may read". */
+const FEWEST_KERNEL_LINES = 5;
+
+/** Seconds that one program's output is listened to. */
+const LISTEN_SECONDS = 20;
+
+/** Files that others may edit; the applied plan is a record and no setting. */
+const RECORDS = ["applied-plan"];
+
+/** What was read, and what could not be. */
+export interface MachineReading {
+  readonly evidence: Omit<Evidence, "stack" | "serverKey">;
+  readonly notes: readonly string[];
+}
+
+/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files. It only ever reads. */
+export async function fromMachine(machine: MachinePlan): Promise<MachineReading> {
+  const notes: string[] = [];
+  const here = !machine.dockerHost.startsWith("ssh://");
+  const asked = await readContainers(machine.dockerHost).then(
+    (containers) => ({ containers }),
+    (error: unknown) => {
+      if (error instanceof Failed) return { problem: error.message };
+      throw error;
+    },
+  );
+  const containers = "containers" in asked ? asked.containers : [];
+  const logs = await containerLogs(machine, containers);
+  if (!here) {
+    notes.push(`The machine is reached over ssh: its memory, kernel log, sockets and files were not read.`);
+  } else {
+    const kernel = await kernelLog();
+    if (kernel === undefined)
+      notes.push("The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`).");
+    else logs.push(kernel);
+    const service = await serviceLog(machine);
+    if (service !== undefined) logs.push(service);
+  }
+  const meminfo = here ? parseMeminfo(await readFile("/proc/meminfo", "utf8").catch(() => "")) : undefined;
+  for (const log of logs) if (log.cutShort !== undefined) notes.push(`${log.name}: ${log.cutShort}.`);
+  return {
+    notes,
+    evidence: {
+      logs,
+      ...("containers" in asked ? { containers, allContainers: true } : {}),
+      ...("problem" in asked && machine.containers.length > 0 ? { dockerProblem: asked.problem } : {}),
+      ...(meminfo === undefined ? {} : { meminfo }),
+      ...(here
+        ? {
+            sockets: await readSockets(),
+            addresses: ownAddresses(),
+            files: await Promise.all(
+              machine.files.filter(({ role }) => !RECORDS.includes(role)).map(fileState),
+            ),
+          }
+        : {}),
+    },
+  };
+}
+
+async function containerLogs(
+  machine: MachinePlan,
+  containers: readonly ContainerState[],
+): Promise<LogReading[]> {
+  const ours = containers.filter(({ name }) => machine.containers.some((each) => each.name === name));
+  const logs: LogReading[] = [];
+  for (const { name } of ours) {
+    const log = await scanProgram(
+      { name: `docker logs ${name}`, kind: "container", container: name },
+      ["docker", "logs", "--tail", String(LOG_LINES), name],
+      { DOCKER_HOST: machine.dockerHost },
+    );
+    if (log !== undefined) logs.push(log);
+  }
+  return logs;
+}
+
+async function kernelLog(): Promise<LogReading | undefined> {
+  const about = { name: "the kernel's log", kind: "kernel" } as const;
+  const lines = String(KERNEL_LINES);
+  const journal = await scanProgram(about, ["journalctl", "--dmesg", "--no-pager", "--lines", lines]);
+  if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
+  return scanProgram(about, ["dmesg"]);
+}
+
+/** Ollama's journal, where the stack file has Ollama on the host. */
+async function serviceLog(machine: MachinePlan): Promise<LogReading | undefined> {
+  if (!machine.files.some(({ role }) => role === "simple-server-dropin")) return undefined;
+  return scanProgram({ name: "journal of ollama", kind: "service" }, [
+    "journalctl",
+    "--unit",
+    "ollama",
+    "--no-pager",
+    "--lines",
+    String(KERNEL_LINES),
+  ]);
+}
+
+/** Both outputs of a program as one, in the order in which it wrote them. */
+const BOTH_OUTPUTS = 'exec "$@" 2>&1';
+
+/** Reads what a program prints; `undefined` where it fails or isn't there. */
+export async function scanProgram(
+  about: Pick<LogReading, "name" | "kind" | "container">,
+  command: readonly string[],
+  environment: Readonly<Record<string, string>> = {},
+): Promise<LogReading | undefined> {
+  const child = spawn("sh", ["-c", BOTH_OUTPUTS, "sh", ...command], {
+    stdio: ["ignore", "pipe", "ignore"],
+    env: { ...process.env, ...environment },
+  });
+  const code = new Promise<number | null>((resolve) => {
+    child.on("error", () => resolve(1));
+    child.on("close", resolve);
+  });
+  const stop = setTimeout(() => child.kill("SIGKILL"), LISTEN_SECONDS * 1000);
+  try {
+    const log = await scanLog(about, child.stdout, SIGNS, { seconds: LISTEN_SECONDS });
+    child.kill("SIGKILL");
+    const ended = await code;
+    if (ended === 0) return log;
+    if (ended === null && log.lines > 1)
+      return { ...log, cutShort: log.cutShort ?? "it did not end in time" };
+    return undefined;
+  } finally {
+    clearTimeout(stop);
+  }
+}
+
+function ownAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((each) =>
+    (each ?? []).filter(({ family }) => family === "IPv4").map(({ address }) => address),
+  );
+}
+
+async function fileState({ role, path, text }: PlannedFile): Promise<FileState> {
+  try {
+    return { role, path, state: (await readFile(path, "utf8")) === text ? "same" : "different" };
+  } catch (error) {
+    const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+    return { role, path, state: missing ? "missing" : "unreadable" };
+  }
+}

@@ -1,0 +1,213 @@
+import { StringDecoder } from "node:string_decoder";
+import { redact } from "./redact";
+import {
+  escaped,
+  RAISED,
+  READY,
+  type Sign,
+  STARTED_WITH_BATCH,
+  STARTED_WITH_PORT,
+  STARTED_WITH_UTILIZATION,
+  TROUBLE,
+} from "./sign";
+
+/** Signs that every reading needs, whatever the diagnoses look for. */
+const ALWAYS = [READY, TROUBLE, RAISED, STARTED_WITH_PORT, STARTED_WITH_UTILIZATION, STARTED_WITH_BATCH];
+
+/** What a line showed. */
+export interface Hit {
+  /** The line, without secrets, cut to what is worth reading. */
+  readonly line: string;
+  /** What the pattern's groups caught; "" where a group took no part. */
+  readonly groups: readonly string[];
+  readonly lineNumber: number;
+  /** How many lines showed it. */
+  readonly count: number;
+}
+
+/** A log after it was read: the signs in it and nothing else, so that its size doesn't matter. */
+export interface LogReading {
+  readonly name: string;
+  readonly kind: "container" | "kernel" | "service" | "file" | "probes";
+  /** Container that wrote it, where that is known. */
+  readonly container?: string;
+  readonly hits: ReadonlyMap<Sign, Hit>;
+  readonly lines: number;
+  /** Why its end was not read. */
+  readonly cutShort?: string;
+}
+
+/** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
+const LINE_LIMIT = 64 * 1024;
+
+/** Longest piece that is searched at once, in characters. */
+const PIECE = 256 * 1024;
+
+/** Characters of a line that are shown, and how many of them stand before the sign. */
+const SHOWN = 400;
+const SHOWN_BEFORE = 120;
+
+export interface ScanLimits {
+  /** Seconds after which reading stops. */
+  readonly seconds?: number;
+}
+
+/** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
+const SCAN_SECONDS = 30;
+
+/** Reads a log to its end, or for as long as the limits allow, keeping only what the signs ask for. */
+export async function scanLog(
+  about: Pick<LogReading, "name" | "kind" | "container">,
+  chunks: AsyncIterable<Buffer | string> | Iterable<Buffer | string>,
+  signs: readonly Sign[],
+  limits: ScanLimits = {},
+): Promise<LogReading> {
+  const scanner = new Scanner([...new Set([...ALWAYS, ...signs])]);
+  const decoder = new StringDecoder("utf8");
+  const deadline = Date.now() + (limits.seconds ?? SCAN_SECONDS) * 1000;
+  let cutShort: string | undefined;
+  for await (const chunk of chunks) {
+    scanner.take(typeof chunk === "string" ? chunk : decoder.write(chunk));
+    if (Date.now() > deadline) {
+      cutShort = `stopped after ${limits.seconds ?? SCAN_SECONDS} s, at line ${scanner.lines}`;
+      break;
+    }
+  }
+  return {
+    ...about,
+    hits: scanner.end(),
+    lines: scanner.lines,
+    ...(cutShort === undefined ? {} : { cutShort }),
+  };
+}
+
+interface Match {
+  readonly match: RegExpExecArray;
+  readonly lineNumber: number;
+  readonly count: number;
+}
+
+class Scanner {
+  lines = 0;
+  private readonly matches = new Map<Sign, Match>();
+  private rest = "";
+  /** Inside a line that was already longer than what is looked at. */
+  private skipping = false;
+
+  /** Every literal at once: one pass over a piece, instead of one for each of them. */
+  private readonly anyLiteral: RegExp;
+  /** Signs that a literal may belong to. */
+  private readonly signsOf = new Map<string, readonly Sign[]>();
+
+  constructor(signs: readonly Sign[]) {
+    const literals = [...new Set(signs.flatMap((each) => each.literals))].sort((x, y) => y.length - x.length);
+    this.anyLiteral = new RegExp(literals.map(escaped).join("|"), "g");
+    for (const literal of literals) {
+      // A shorter literal inside of this one is not found on its own.
+      const own = signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
+      this.signsOf.set(literal, own);
+    }
+  }
+
+  take(text: string): void {
+    for (let start = 0; start < text.length; start += PIECE) this.takePiece(text.slice(start, start + PIECE));
+  }
+
+  /** What was found; only here, for the one line that each sign keeps, is a line made fit to be shown. */
+  end(): ReadonlyMap<Sign, Hit> {
+    if (this.rest !== "" && !this.skipping) this.search(this.rest);
+    this.rest = "";
+    return new Map(
+      [...this.matches].map(([sign, { match, lineNumber, count }]) => [
+        sign,
+        {
+          line: excerpt(match.input, match.index),
+          groups: match.slice(1).map((group: string | undefined) => group ?? ""),
+          lineNumber,
+          count,
+        },
+      ]),
+    );
+  }
+
+  private takePiece(piece: string): void {
+    let text = this.rest + piece;
+    if (this.skipping) {
+      const newline = text.indexOf("\n");
+      if (newline === -1) return;
+      text = text.slice(newline + 1);
+      this.skipping = false;
+    }
+    const end = text.lastIndexOf("\n");
+    this.rest = text.slice(end + 1);
+    if (end !== -1) this.search(text.slice(0, end));
+    if (this.rest.length > LINE_LIMIT) {
+      this.search(this.rest.slice(0, LINE_LIMIT));
+      this.rest = "";
+      this.skipping = true;
+    }
+  }
+
+  /** Looks at whole lines, but only at those in which a literal stands. */
+  private search(piece: string): void {
+    const tried = new Set<Sign>();
+    let counted = 0;
+    let lineEnd = -1;
+    let line = "";
+    this.lines++;
+    this.anyLiteral.lastIndex = 0;
+    for (let found = this.anyLiteral.exec(piece); found !== null; found = this.anyLiteral.exec(piece)) {
+      if (found.index > lineEnd) {
+        const start = piece.lastIndexOf("\n", found.index) + 1;
+        this.lines += newlines(piece, counted, start);
+        counted = start;
+        lineEnd = endOfLine(piece, found.index);
+        line = piece.slice(start, Math.min(lineEnd, start + LINE_LIMIT));
+        tried.clear();
+      }
+      for (const sign of this.signsOf.get(found[0]) ?? []) {
+        if (!tried.has(sign)) this.match(sign, line);
+        tried.add(sign);
+      }
+      // Literals may overlap.
+      this.anyLiteral.lastIndex = found.index + 1;
+    }
+    this.lines += newlines(piece, counted, piece.length);
+  }
+
+  private match(sign: Sign, line: string): void {
+    // A prompt may say anything; vLLM prints prompts only when it is told to.
+    if (line.includes("Received request ") && line.includes("prompt")) return;
+    const match = sign.pattern.exec(line);
+    if (match === null) return;
+    const earlier = this.matches.get(sign);
+    const count = (earlier?.count ?? 0) + 1;
+    const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
+    this.matches.set(
+      sign,
+      earlier !== undefined && smaller ? { ...earlier, count } : { match, lineNumber: this.lines, count },
+    );
+  }
+}
+
+function newlines(text: string, from: number, to: number): number {
+  let count = 0;
+  for (let at = text.indexOf("\n", from); at !== -1 && at < to; at = text.indexOf("\n", at + 1)) count++;
+  return count;
+}
+
+function endOfLine(text: string, from: number): number {
+  const newline = text.indexOf("\n", from);
+  return newline === -1 ? text.length : newline;
+}
+
+/** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */
+function excerpt(line: string, index: number): string {
+  const from = Math.max(0, index - 4 * SHOWN);
+  // Half a secret could not be told from other text, so the word that the window cuts is left out.
+  const window = line.slice(from, index + 8 * SHOWN).replace(from > 0 ? /^\S*/ : "", "");
+  const safe = redact(window).trim();
+  if (safe.length <= SHOWN) return safe;
+  const start = Math.max(0, Math.min(index - from - SHOWN_BEFORE, safe.length - SHOWN));
+  return `${start > 0 ? "... " : ""}${safe.slice(start, start + SHOWN)}${start + SHOWN < safe.length ? " ..." : ""}`;
+}

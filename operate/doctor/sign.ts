@@ -1,0 +1,64 @@
+/** A text in a log that means something to a diagnosis. */
+export interface Sign {
+  /** At least one of these stands in every line that matches. Looking for them first keeps a log of 100 MB quick. */
+  readonly literals: readonly string[];
+  readonly pattern: RegExp;
+  /**
+   * `start`: a failure of a start, so it is past once the same log says that a later start came through. `any`: it counts
+   * wherever it stands.
+   */
+  readonly when: "start" | "any";
+  /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
+  readonly keep: "newest" | "largest";
+}
+
+interface Options {
+  readonly when?: Sign["when"];
+  readonly keep?: Sign["keep"];
+}
+
+/** A sign that counts wherever it stands. Without a pattern the literals themselves are the sign. */
+export function sign(literals: string | readonly string[], pattern?: RegExp, options: Options = {}): Sign {
+  const list = typeof literals === "string" ? [literals] : literals;
+  return {
+    literals: list,
+    pattern: pattern ?? new RegExp(list.map(escaped).join("|")),
+    when: options.when ?? "any",
+    keep: options.keep ?? "newest",
+  };
+}
+
+/** A sign of a start that failed. */
+export function startSign(literals: string | readonly string[], pattern?: RegExp): Sign {
+  return sign(literals, pattern, { when: "start" });
+}
+
+/** uvicorn's word that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
+export const READY = sign("Application startup complete");
+
+/** How vLLM was started: its port tells which server of the stack file a log belongs to. */
+export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
+
+/** What vLLM was started with, from the same line: the stack file may have changed since. */
+export const STARTED_WITH_UTILIZATION = sign(
+  "'gpu_memory_utilization':",
+  /'gpu_memory_utilization': ([\d.]+)/,
+);
+export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
+
+/** Anything that reads like a fault; it makes trouble that no diagnosis explains known as unknown. */
+export const TROUBLE = sign(
+  ["ERROR", "Error", "error:", "FATAL", "CRITICAL", "Traceback", "panic:", "Exception"],
+  /\b(?:ERROR|FATAL|CRITICAL)\b|Traceback \(most recent call last\)|\bpanic:|\b[A-Z]\w*(?:Error|Exception)\b: (?!Engine core initialization failed)|^\S*\s?error: /,
+);
+
+/** The end of an uncaught failure: better evidence than the first line that has ERROR in it. */
+export const RAISED = sign(
+  ["Error:", "Exception:", "panic:"],
+  /\b[A-Z]\w*(?:Error|Exception): (?!Engine core initialization failed)\S|panic: /,
+);
+
+/** Text as a pattern that matches just that text. */
+export function escaped(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}

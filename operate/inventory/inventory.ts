@@ -1,0 +1,147 @@
+import { MACHINE_LABEL } from "../../components/host/labels";
+import { type Evidence, onMachine } from "../../components/plan/evidence";
+import type { MachinePlan } from "../../components/plan/types";
+import type { MachineSettings } from "../../components/settings/machine";
+import { type ContainerState, readContainers } from "../containers/readContainers";
+import { Failed } from "../exit";
+import { docker } from "../pin/docker";
+import { versionsInside } from "../pin/readImage";
+import type { Edit } from "../stackEdit/applyEdits";
+import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";
+
+export interface ContainerEntry {
+  readonly name: string;
+  /** Image as it was asked for. */
+  readonly image: string;
+  /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
+  readonly digest: string;
+  readonly status: string;
+  readonly ports: ContainerState["ports"];
+  /** Whether this stack declares it. */
+  readonly ours: boolean;
+  /** Read inside the image of our inference servers; `null` where nothing was looked for. */
+  readonly versions: RecordedVersions | null;
+}
+
+export interface Inventory {
+  readonly machine: string;
+  readonly containers: readonly ContainerEntry[];
+  readonly venvs: readonly VenvReading[];
+  /** What the stack file should hold of the versions that were read, where it holds something else. */
+  readonly record: readonly Edit[];
+  /** What could not be read. */
+  readonly problems: readonly string[];
+}
+
+const ANSWER_WITHIN_SECONDS = 15;
+
+/** Reads which versions run where. Nothing is changed; an image is looked into by a short-lived container of its own. */
+export async function inventory(
+  machine: MachinePlan,
+  settings: MachineSettings,
+  evidence: Evidence,
+): Promise<Inventory> {
+  const problems: string[] = [];
+  const containers = await allContainers(machine, problems);
+  const venvs: VenvReading[] = [];
+  if (machine.dockerHost.startsWith("ssh://")) {
+    if (settings.venvs.length > 0) problems.push("The machine is reached over ssh: its venvs were not read.");
+  } else {
+    for (const path of settings.venvs) venvs.push(await readVenv(onMachine(path, evidence)));
+  }
+  problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
+  return {
+    machine: machine.name,
+    containers,
+    venvs,
+    record: recordEdits(machine, settings, containers),
+    problems,
+  };
+}
+
+async function allContainers(machine: MachinePlan, problems: string[]): Promise<ContainerEntry[]> {
+  const { dockerHost } = machine;
+  try {
+    const states = await readContainers(dockerHost);
+    const digests = await digestsOf(states, dockerHost);
+    const entries: ContainerEntry[] = [];
+    for (const state of states) {
+      const ours = state.labels[MACHINE_LABEL] === machine.name;
+      const server = machine.inferenceServers.some(({ container }) => container.name === state.name);
+      entries.push({
+        name: state.name,
+        image: state.image,
+        digest: digests.get(state.imageId) ?? "",
+        status: state.status,
+        ports: state.ports,
+        ours,
+        versions: server ? await versionsOf(state, dockerHost, problems) : null,
+      });
+    }
+    return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    problems.push(error.message);
+    return [];
+  }
+}
+
+/** The image's own id is started, so nothing is pulled and no tag can have moved. */
+async function versionsOf(
+  { name, imageId }: ContainerState,
+  dockerHost: string,
+  problems: string[],
+): Promise<RecordedVersions> {
+  try {
+    return recorded(await versionsInside(imageId, dockerHost));
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    problems.push(`${name}: ${error.message}`);
+    return recorded({});
+  }
+}
+
+/** Registry digests by image id. */
+async function digestsOf(
+  states: readonly ContainerState[],
+  dockerHost: string,
+): Promise<ReadonlyMap<string, string>> {
+  const ids = [...new Set(states.map(({ imageId }) => imageId))];
+  if (ids.length === 0) return new Map();
+  const lines = await docker(
+    ["image", "inspect", "--format", "{{.Id}} {{json .RepoDigests}}", ...ids],
+    ANSWER_WITHIN_SECONDS,
+    dockerHost,
+  );
+  const entries = lines.split("\n").flatMap((line): [string, string][] => {
+    const [, id, digest] = /^(\S+) \["[^"@]*@(sha256:[0-9a-f]{64})"/.exec(line) ?? [];
+    return id === undefined || digest === undefined ? [] : [[id, digest]];
+  });
+  return new Map(entries);
+}
+
+/** The stack file keeps the versions of an image beside its digest, so only what was read of that digest is recorded. */
+function recordEdits(
+  machine: MachinePlan,
+  settings: MachineSettings,
+  containers: readonly ContainerEntry[],
+): Edit[] {
+  return machine.inferenceServers.flatMap(({ key, container, imageRecord }) => {
+    const found = containers.find(({ name }) => name === container.name);
+    const { versions } = found ?? {};
+    if (found === undefined || versions === undefined || versions === null) return [];
+    if (found.digest !== imageRecord.digest || versions.vllm === MISSING) return [];
+    const held = settings.inferenceServers[key]?.versions;
+    const same =
+      held?.evidence === "read" && held.vllm === versions.vllm && held.transformers === versions.transformers;
+    if (same) return [];
+    const read = {
+      vllm: versions.vllm,
+      ...(versions.transformers === MISSING ? {} : { transformers: versions.transformers }),
+      evidence: "read",
+      source: `serving inventory, ${found.digest.slice(0, "sha256:".length + 12)}`,
+    };
+    const path = ["machines", machine.name, "inferenceServers", key, "versions"];
+    return Object.entries(read).map(([name, value]): Edit => ({ path: [...path, name], value }));
+  });
+}

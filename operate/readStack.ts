@@ -1,0 +1,40 @@
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { basename } from "node:path";
+import { plan } from "../components/plan/plan";
+import type { MachinePlan, Plan } from "../components/plan/types";
+import { parseStackFile } from "../components/settings/load";
+import type { MachineSettings } from "../components/settings/machine";
+import { UnreadableInput } from "../faults/fault";
+import { readFailure } from "../faults/yamlDocument";
+import { WrongUse } from "./exit";
+
+/** One machine of a stack file, with the text that a change is made to. */
+export interface OneMachine {
+  readonly file: string;
+  readonly text: string;
+  readonly name: string;
+  readonly settings: MachineSettings;
+  readonly machine: MachinePlan;
+  /** The plan of all machines. */
+  readonly plan: Plan;
+}
+
+/** Reads a stack file and plans it. Throws `UnreadableInput`, `FaultyInput`, or `WrongUse` for a machine it lacks. */
+export function readOneMachine(file: string, wanted?: string): OneMachine {
+  let text: string;
+  try {
+    text = readFileSync(file, "utf8");
+  } catch (error) {
+    throw new UnreadableInput(file, readFailure(error));
+  }
+  const settings = parseStackFile(file, text);
+  const planned = plan(settings, { home: homedir() });
+  const names = Object.keys(settings.machines);
+  const name = wanted ?? names[0] ?? "";
+  const own = settings.machines[name];
+  const machine = planned.machines.find((each) => each.name === name);
+  if (own === undefined || machine === undefined)
+    throw new WrongUse(`--machine ${name}: ${basename(file)} has ${names.join(", ")}.`);
+  return { file, text, name, settings: own, machine, plan: planned };
+}

@@ -1,0 +1,132 @@
+import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
+import { NAMESPACE } from "../../components/settings/stackSettings";
+
+/** One change of a stack file. */
+export interface Edit {
+  /** Path below our namespace: `["machines", "dgx", "totalGiB"]`. */
+  readonly path: readonly string[];
+  /** What the key is to hold; `undefined` takes the key away. */
+  readonly value: EditValue | undefined;
+}
+
+export type EditValue =
+  | string
+  | number
+  | boolean
+  | readonly EditValue[]
+  | { readonly [key: string]: EditValue };
+
+/** The text of a stack file after the edits. Only the lines concerned change: comments and order stay. */
+export function applyEdits(text: string, edits: readonly Edit[]): string {
+  return edits.reduce(applyEdit, text);
+}
+
+function applyEdit(text: string, edit: Edit): string {
+  const path = placeInFile(edit.path);
+  const document = parseDocument(text);
+  const { map, depth, pair } = walk(document.contents, path);
+  if (edit.value === undefined) {
+    if (pair === undefined) return text;
+    const shorter = map === undefined ? undefined : withoutPair(text, map, pair);
+    if (shorter !== undefined && !parseDocument(shorter).hasIn(path)) return shorter;
+    document.deleteIn(path);
+    return document.toString({ lineWidth: 0 });
+  }
+  // Keys that are missing on the way become part of the value.
+  const [key = "", ...missing] = path.slice(depth);
+  const value = missing.reduceRight<EditValue>((inner, step) => ({ [step]: inner }), edit.value);
+  const changed = pair === undefined ? withPair(text, map, key, value) : withValue(text, pair, value);
+  if (changed !== undefined && holds(changed, path, edit.value)) return changed;
+  document.setIn(path, document.createNode(edit.value));
+  return document.toString({ lineWidth: 0 });
+}
+
+function placeInFile([first = "", ...rest]: readonly string[]): string[] {
+  return ["config", `${NAMESPACE}:${first}`, ...rest];
+}
+
+interface Walk {
+  /** Innermost map on the path. */
+  readonly map: YAMLMap | undefined;
+  /** How many steps lead to that map. */
+  readonly depth: number;
+  /** The pair of the last step, where the whole path is there. */
+  readonly pair: Pair | undefined;
+}
+
+function walk(root: unknown, path: readonly string[]): Walk {
+  let map = isMap(root) ? root : undefined;
+  for (let depth = 0; map !== undefined; depth++) {
+    const step = path[depth];
+    const pair: Pair | undefined = map.items.find((item) => isNode(item.key) && String(item.key) === step);
+    if (depth === path.length - 1 || pair === undefined || !isMap(pair.value)) {
+      return { map, depth, pair: depth === path.length - 1 ? pair : undefined };
+    }
+    map = pair.value;
+  }
+  return { map: undefined, depth: 0, pair: undefined };
+}
+
+/** Replaces a plain value where it stands. */
+function withValue(text: string, pair: Pair, value: EditValue): string | undefined {
+  const { value: node } = pair;
+  if (!isScalar(node) || isBlock(node.type) || !node.range || typeof value === "object") return undefined;
+  return `${text.slice(0, node.range[0])}${scalar(value)}${text.slice(node.range[1])}`;
+}
+
+/** Adds a key behind the last one-line key of a map, with that key's indentation. */
+function withPair(text: string, map: YAMLMap | undefined, key: string, value: EditValue): string | undefined {
+  const neighbour = map?.flow ? undefined : map?.items.filter(isOneLine).at(-1);
+  const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
+  if (at === undefined) return undefined;
+  const indentation = /^ */.exec(text.slice(at.start))?.[0] ?? "";
+  const added = stringify({ [key]: value }, { lineWidth: 0 })
+    .trimEnd()
+    .split("\n")
+    .map((line) => `${indentation}${line}\n`)
+    .join("");
+  const before = text.slice(0, at.end);
+  return `${before}${before.endsWith("\n") ? "" : "\n"}${added}${text.slice(at.end)}`;
+}
+
+/** Takes a one-line key away, line and all. */
+function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
+  const at = map.flow || map.items.length === 1 || !isOneLine(pair) ? undefined : lineOf(text, pair);
+  return at === undefined ? undefined : `${text.slice(0, at.start)}${text.slice(at.end)}`;
+}
+
+function isOneLine({ value }: Pair): boolean {
+  return isScalar(value) && !isBlock(value.type) && !String(value.source ?? "").includes("\n");
+}
+
+function isBlock(type: string | undefined): boolean {
+  return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
+}
+
+/** The line of a one-line pair, its newline included; `undefined` where something else stands before the key. */
+function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {
+  const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
+  const value = isNode(pair.value) ? pair.value.range?.[1] : undefined;
+  if (key === undefined || value === undefined) return undefined;
+  const start = text.lastIndexOf("\n", key - 1) + 1;
+  const newline = text.indexOf("\n", value);
+  if (text.slice(start, key).trim() !== "") return undefined;
+  return { start, end: newline === -1 ? text.length : newline + 1 };
+}
+
+function holds(text: string, path: readonly string[], value: EditValue): boolean {
+  const document = parseDocument(text);
+  if (document.errors.length > 0) return false;
+  const found: unknown = document.toJS();
+  let at = found;
+  for (const step of path) at = isRecord(at) ? at[step] : undefined;
+  return JSON.stringify(at) === JSON.stringify(value);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function scalar(value: string | number | boolean): string {
+  return stringify(value, { lineWidth: 0 }).trimEnd();
+}

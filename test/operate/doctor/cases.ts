@@ -1,0 +1,498 @@
+import { expect } from "vitest";
+import { machine } from "../../../components/settings/machine";
+import type { ContainerState } from "../../../operate/containers/readContainers";
+import type { Evidence, Stack } from "../../../operate/doctor/evidence";
+import { withMachine, withServer } from "./stack";
+
+/** One trouble as it is found, and what has to be said of it. */
+export interface MatrixCase {
+  readonly name: string;
+  readonly files: { readonly log?: string; readonly dmesg?: string; readonly meminfo?: string };
+  /** Every diagnosis that fires, its own first; empty where none may. */
+  readonly ids: readonly string[];
+  /** Changes below the machine. */
+  readonly edits?: readonly (readonly [string, unknown])[];
+  /** What a second look still asks for, where one change is not the end of it. */
+  readonly editsAgain?: readonly unknown[];
+  readonly evidence: string;
+  /** Words of the change. */
+  readonly change?: string;
+  /** The change can't be a diff of this stack file. */
+  readonly inWords?: true;
+  /** Without a stack file it can't be told. */
+  readonly needsStack?: true;
+  readonly text?: string;
+  readonly more?: Partial<Evidence>;
+  /** What holds of the plan once the change is applied. */
+  readonly after?: (stack: Stack) => void;
+}
+
+const B = "inferenceServers.b";
+
+const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}`;
+
+/** The server's container. */
+export const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
+
+/** A container of the plan; a case says what is wrong with it. */
+export function container(overlay: Partial<ContainerState> = {}): ContainerState {
+  return {
+    id: "0".repeat(64),
+    name: CONTAINER,
+    image: "vllm/vllm-openai:v0.30.0",
+    imageId: "sha256:1",
+    status: "running",
+    exitCode: 0,
+    oomKilled: false,
+    restartCount: 0,
+    error: "",
+    ports: [],
+    mounts: [],
+    labels: {},
+    compileJobs: {},
+    ...overlay,
+  };
+}
+
+/** Whether this version's stack file knows the services. */
+export const hasServices = "clients" in machine.shape;
+const serviceDiff = hasServices ? {} : { inWords: true as const };
+
+const utilizationOf = ({ settings }: Stack) => settings.inferenceServers.b?.gpuMemoryUtilization ?? 0;
+
+/** A case whose log bears its diagnosis' name. */
+function own(id: string, evidence: string, more: Partial<MatrixCase> = {}): MatrixCase {
+  return { name: id, files: { log: `${id}.log` }, ids: [id], evidence, ...more };
+}
+
+export const cases: readonly MatrixCase[] = [
+  { name: "a healthy log", files: { log: "healthy.log" }, ids: [], evidence: "" },
+  {
+    name: "a refusal that a later start made good",
+    files: { log: "past-refusal.log" },
+    ids: [],
+    evidence: "",
+  },
+  own("admission-refused", "(50.10/121.63 GiB)", {
+    edits: [[`${B}.gpuMemoryUtilization`, 0.41]],
+    change: "+          gpuMemoryUtilization: 0.41",
+    // vLLM's own rule: what is asked for is there.
+    after: (stack) => expect(utilizationOf(stack) * 121.63).toBeLessThanOrEqual(50.1),
+  }),
+  {
+    ...own("admission-refused", "(2.6/121.63 GiB)", { change: "Free the memory" }),
+    name: "admission-refused, nothing fits",
+    files: { log: "admission-hopeless.log" },
+  },
+  {
+    ...own("memory-released-late", "(50.10/121.63 GiB)", { change: "Start it again" }),
+    files: { log: "admission-refused.log", meminfo: "meminfo-free" },
+  },
+  own("no-kv-room", "-1.75 GiB", {
+    needsStack: true,
+    edits: [[`${B}.gpuMemoryUtilization`, 0.5]],
+    // The cache gets what was missing and some room.
+    after: (stack) => expect((utilizationOf(stack) - 0.45) * 121.63).toBeGreaterThanOrEqual(1.75 + 4),
+  }),
+  {
+    ...own("no-kv-room", "-1.75 GiB", { change: "Lower instance A" }),
+    name: "no-kv-room, where the neighbours leave nothing",
+    text: withMachine(["instanceA.gpuMemoryUtilization", 0.45]),
+  },
+  own("window-too-long", "is 201216.", {
+    edits: [[`${B}.maxModelLen`, 201216]],
+    change: "+          maxModelLen: 201216",
+    after: ({ settings }) => expect(settings.inferenceServers.b?.maxModelLen).toBe(201216),
+  }),
+  {
+    ...own("window-too-long", "is 114688.", { edits: [[`${B}.maxModelLen`, 114688]] }),
+    name: "window-too-long in an older layout",
+    files: { log: "window-too-long-old.log" },
+  },
+  own("too-many-sequences", "(9)", { edits: [[`${B}.maxNumSeqs`, 9]], change: "+          maxNumSeqs: 9" }),
+  own("window-reduced", "to 180,224", { edits: [[`${B}.maxModelLen`, 180224]] }),
+  own("profiling-race", "current free memory 71.90 GiB", { change: "one server at a time" }),
+  own("out-of-memory-loading", "CUDA out of memory", { change: "smaller" }),
+  own("out-of-memory-serving", "2.25 GiB", {
+    edits: [[`${B}.maxNumBatchedTokens`, 4096]],
+    after: ({ settings }) => expect(settings.inferenceServers.b?.maxNumBatchedTokens).toBe(4096),
+  }),
+  own("pinned-kv-cache", "2.25 GiB", {
+    text: withServer(["kvCacheMemoryBytes", 21474836480]),
+    edits: [[`${B}.kvCacheMemoryBytes`, undefined]],
+    after: ({ settings }) => expect(settings.inferenceServers.b?.kvCacheMemoryBytes).toBeUndefined(),
+  }),
+  {
+    ...own("nv-err-no-memory", "NV_ERR_NO_MEMORY", {
+      edits: [[`${B}.gpuMemoryUtilization`, 0.4]],
+      needsStack: true,
+    }),
+    files: { dmesg: "nv-err-no-memory.dmesg" },
+    editsAgain: [expect.objectContaining({ value: 0.35 })],
+  },
+  {
+    name: "nv-err-no-memory beside a server that is well",
+    files: { dmesg: "nv-err-no-memory.dmesg", log: "healthy.log" },
+    ids: [],
+    evidence: "",
+  },
+  {
+    ...own("killed-for-memory", "VLLM::EngineCor", {
+      edits: [[`${B}.gpuMemoryUtilization`, 0.4]],
+      needsStack: true,
+    }),
+    files: { dmesg: "killed-for-memory.dmesg" },
+    editsAgain: [expect.objectContaining({ value: 0.35 })],
+  },
+  own("killed", "exited with code 137", { change: "--dmesg" }),
+  {
+    ...own("killed", "exit code 137, OOMKilled", {}),
+    name: "killed, by the container's state",
+    files: {},
+    more: { containers: [container({ status: "exited", exitCode: 137, oomKilled: true })] },
+  },
+  {
+    ...own("memory-exhausted", "1048576 kB", { edits: [[`${B}.gpuMemoryUtilization`, 0.4]] }),
+    needsStack: true,
+    files: { meminfo: "meminfo-exhausted" },
+    editsAgain: [expect.objectContaining({ value: 0.35 })],
+  },
+  own("jit-killed", "code=137", {
+    edits: [[`${B}.compileJobs`, 1]],
+    needsStack: true,
+    after: ({ plan }) => {
+      expect(plan.containers[0]?.env.MAX_JOBS).toBe("1");
+      expect(plan.containers[0]?.env.NINJA_JOBS).toBe("1");
+    },
+  }),
+  {
+    ...own("jit-killed", "nvcc", { edits: [[`${B}.compileJobs`, 2]] }),
+    name: "jit-killed, the log ends and eight jobs were allowed",
+    files: { log: "jit-killed-silent.log" },
+    text: withServer(["compileJobs", 8]),
+    editsAgain: [expect.objectContaining({ value: 1 })],
+    after: ({ plan }) =>
+      expect(plan.ledger.lines.some(({ name }) => name.endsWith(": compiling"))).toBe(false),
+  },
+  {
+    ...own("jit-killed", "(cicc)", {
+      edits: [[`${B}.environment.MAX_JOBS`, undefined]],
+    }),
+    name: "jit-killed, by the kernel and with a bound of the operator's own",
+    files: { dmesg: "jit-killed.dmesg" },
+    text: withServer(["environment", { MAX_JOBS: "16" }]),
+    editsAgain: [expect.objectContaining({ value: 1 })],
+    after: ({ plan }) => expect(plan.containers[0]?.env.MAX_JOBS).toBe("2"),
+  },
+  own("first-boot", "nvcc", { change: "do not kill it" }),
+  own("engine-ready-timeout", "Waited 600s", {
+    text: withServer(["environment", { VLLM_ENGINE_READY_TIMEOUT_S: "600" }]),
+    edits: [[`${B}.environment.VLLM_ENGINE_READY_TIMEOUT_S`, undefined]],
+    after: ({ plan }) => expect(plan.containers[0]?.env.VLLM_ENGINE_READY_TIMEOUT_S).toBe("3600"),
+  }),
+  {
+    ...own("engine-ready-timeout", "Waited 600s", { change: "has it already" }),
+    name: "engine-ready-timeout of an older container",
+  },
+  own("externally-managed-environment", "externally", { change: "virtual environment" }),
+  own("numa-header-missing", "numa.h", {}),
+  own("sm121-arch-list", "sm_121", {
+    edits: [[`${B}.environment.TORCH_CUDA_ARCH_LIST`, "12.1a"]],
+    after: ({ plan }) => expect(plan.containers[0]?.env.TORCH_CUDA_ARCH_LIST).toBe("12.1a"),
+  }),
+  own("no-kernel-image", "no kernel image", {}),
+  own("source-build-unpinned", "0.25.2.dev0", {}),
+  own("unknown-vllm-variable", "VLLM_ATTENTION_BACKEND", {
+    text: withServer(["environment", { VLLM_ATTENTION_BACKEND: "FLASHINFER" }]),
+    edits: [
+      [`${B}.environment.VLLM_ATTENTION_BACKEND`, undefined],
+      [`${B}.attentionBackend`, "FLASHINFER"],
+    ],
+    after: ({ plan }) => {
+      expect(plan.containers[0]?.env.VLLM_ATTENTION_BACKEND).toBeUndefined();
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--attention-backend", "FLASHINFER"]),
+      );
+    },
+  }),
+  own("fp4-variable-without-backend", "VLLM_USE_FLASHINFER_MOE_FP4", {
+    text: withServer(["moeBackend", undefined]),
+    edits: [[`${B}.moeBackend`, "marlin"]],
+  }),
+  own("thinking-parameter-refused", "chat_template_kwargs", { change: "asks again" }),
+  own("gated-model", "gated repo", {
+    edits: [[`${B}.huggingFaceTokenVariable`, "HF_TOKEN"]],
+    ...serviceDiff,
+  }),
+  own("model-not-in-cache", "huggingface.co", {}),
+  own("transformers-too-old", "does not recognize", {}),
+  own("no-gpu-runtime", "select device driver", {}),
+  own("image-not-found", "manifest unknown", {}),
+  {
+    ...own("docker-unreachable", "permission denied", {}),
+    files: {},
+    more: { dockerProblem: "docker ps failed: permission denied" },
+  },
+  {
+    ...own("container-not-running", "containers: open-webui", { change: "apply it" }),
+    files: {},
+    more: { containers: [container({ name: "open-webui" })], allContainers: true },
+  },
+  {
+    ...own("container-not-running", "exited, exit code 143", {}),
+    name: "container-not-running, stopped by hand",
+    files: {},
+    more: { containers: [container({ status: "exited", exitCode: 143 })], allContainers: true },
+  },
+  {
+    name: "containers that were given and are not all there are",
+    files: {},
+    ids: [],
+    evidence: "",
+    more: { containers: [container({ name: "open-webui" })] },
+  },
+  {
+    ...own("stale-file", "50-local-serving.conf: missing", { change: "commands that the plan prints" }),
+    name: "stale-file, root's",
+    files: {},
+    more: {
+      files: [
+        {
+          role: "simple-server-dropin",
+          path: "/etc/systemd/system/ollama.service.d/50-local-serving.conf",
+          state: "missing",
+        },
+      ],
+    },
+  },
+  {
+    ...own("stale-file", "/home/me/.local-serving/clients/client.env: different", {}),
+    files: {},
+    more: {
+      files: [{ role: "client-env", path: "/home/me/.local-serving/clients/client.env", state: "different" }],
+    },
+  },
+  {
+    ...own("aggregate-above-limit", "0.92", { edits: [[`${B}.gpuMemoryUtilization`, 0.54]] }),
+    files: {},
+    text: withServer(["gpuMemoryUtilization", 0.56]),
+    after: ({ plan }) => expect(plan.ledger.aggregateUtilization).toBeLessThanOrEqual(0.9),
+  },
+  {
+    ...own("plan-refused", "slash", {}),
+    files: {},
+    text: withServer(["servedModelName", "org/model"]),
+  },
+  {
+    ...own("total-memory-differs", "MemTotal", { edits: [["totalGiB", 62.5]] }),
+    files: { meminfo: "meminfo-other-machine" },
+    needsStack: true,
+    after: ({ plan }) => expect(plan.ledger.totalGiB).toBe(62.5),
+  },
+  own("tool-parser-mismatch", "<function=get_weather>", {
+    edits: [[`${B}.tools.parser`, "qwen3_xml"]],
+    after: ({ plan }) =>
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--tool-call-parser", "qwen3_xml"]),
+      ),
+  }),
+  {
+    ...own("tool-parser-mismatch", "get_weather", { edits: [[`${B}.tools.parser`, "hermes"]] }),
+    name: "tool-parser-mismatch, the calls are JSON",
+    files: { log: "tool-parser-hermes.log" },
+  },
+  {
+    ...own("tool-parser-mismatch", "<function=get_weather>", { edits: [[`${B}.tools.autoChoice`, true]] }),
+    name: "tool-parser-mismatch, automatic choice is off",
+    text: withServer(["tools.autoChoice", false]),
+    editsAgain: [expect.objectContaining({ value: "qwen3_xml" })],
+  },
+  own("reasoning-parser-intercepts", "I will look it up", {
+    edits: [[`${B}.model.thinking`, false]],
+    after: ({ plan }) => expect(plan.containers[0]?.command).not.toContain("--reasoning-parser"),
+  }),
+  own("unknown-parser", "qwen4", {
+    text: withServer(["tools.parser", "qwen4"]),
+    edits: [[`${B}.tools.parser`, "auto"]],
+    after: ({ plan }) =>
+      expect(plan.containers[0]?.command).toEqual(
+        expect.arrayContaining(["--tool-call-parser", "qwen3_coder"]),
+      ),
+  }),
+  own("tool-choice-without-parser", "--tool-call-parser", {
+    text: withServer(["model.family", "qwen3-next-instruct"], ["tools.parser", "auto"]),
+    edits: [[`${B}.tools.parser`, "hermes"]],
+  }),
+  own("thinking-in-content", "</think>", {
+    text: withServer(["model.thinking", false]),
+    edits: [[`${B}.model.thinking`, true]],
+    after: ({ plan }) =>
+      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--reasoning-parser", "qwen3"])),
+  }),
+  own("system-role-refused", "must be at the beginning", {
+    edits: [["clients.claudeCode.via", "bridge"]],
+    inWords: true,
+  }),
+  {
+    ...own("system-role-refused", "'user' or 'assistant'", {
+      edits: [["clients.claudeCode.via", "bridge"]],
+      inWords: true,
+    }),
+    name: "system-role-refused by the schema",
+    files: { log: "system-role-refused-schema.log" },
+  },
+  own("native-path-fails", "end_turn", {
+    edits: [["clients.claudeCode.via", "bridge"]],
+    inWords: true,
+    change: "bridge",
+  }),
+  own("prefix-cache-cold", "Prefix cache hit rate: 0.2%", {
+    text: withServer(["prefixCaching", false]),
+    edits: [[`${B}.prefixCaching`, true]],
+    editsAgain: [expect.objectContaining({ value: "0" })],
+    after: ({ plan }) => expect(plan.containers[0]?.command).toContain("--enable-prefix-caching"),
+  }),
+  own("bridge-generic-prefix", "212 validation errors", { change: "file that the plan writes" }),
+  own("bridge-without-key", "refused to start", {}),
+  own("bridge-wrong-key", "No connected db", {}),
+  own("bridge-cooldown", "No deployments available", {}),
+  own("bridge-upstream-down", `${CONTAINER}:8001`, {}),
+  own("bridge-compromised", "1.82.7", {}),
+  own("unpinned-tier", "claude-haiku-5-5", {
+    edits: [["clients.claudeCode", { via: "native" }]],
+    ...serviceDiff,
+  }),
+  own("wrong-base-url", "/v1/v1/messages", {}),
+  own("window-exceeded", "262144 tokens", {
+    edits: [[`${B}.maxModelLen`, 272384]],
+    after: ({ settings }) => expect(settings.inferenceServers.b?.maxModelLen).toBeGreaterThanOrEqual(272000),
+  }),
+  own("client-key-unset", "LOCAL_SERVING_API_KEY", {}),
+  own("client-wire-api", "wire_api", {}),
+  own("tokenizer-truncation", "2048", { change: "tokenizer.json" }),
+  own("ollama-on-loopback", "192.168.1.50:11434", {
+    edits: [["simpleServer.listen", "0.0.0.0"]],
+    inWords: true,
+  }),
+  {
+    ...own("ollama-on-loopback", "192.168.1.50:11434", { edits: [["simpleServer.listen", "0.0.0.0"]] }),
+    name: "ollama-on-loopback, declared so",
+    text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
+    after: ({ plan }) =>
+      expect(plan.files.find(({ role }) => role === "simple-server-dropin")?.text).toContain(
+        "OLLAMA_HOST=0.0.0.0:11434",
+      ),
+  },
+  {
+    ...own("ollama-on-loopback", "127.0.0.1:11434 is all that listens", { change: "drop-in" }),
+    name: "ollama-on-loopback, by its socket and against the declaration",
+    files: {},
+    text: withMachine(["simpleServer", { mode: "host", listen: "0.0.0.0" }]),
+    more: { sockets: [{ address: "127.0.0.1", port: 11434 }] },
+  },
+  {
+    name: "an Ollama on loopback, by choice",
+    files: {},
+    ids: [],
+    evidence: "",
+    text: withMachine(["simpleServer", { mode: "host", listen: "127.0.0.1" }]),
+    more: { sockets: [{ address: "127.0.0.1", port: 11434 }] },
+  },
+  own("port-taken", "11434", {}),
+  {
+    ...own("port-taken", "127.0.0.1:8001", {}),
+    name: "port-taken of a container",
+    files: { log: "port-taken-docker.log" },
+  },
+  own("ollama-models-in-volume", "/root/.ollama/models", {}),
+  {
+    ...own("ollama-models-in-volume", "open-webui-ollama at /root/.ollama", {}),
+    name: "ollama-models-in-volume, by a container that runs",
+    files: {},
+    more: {
+      containers: [
+        container(),
+        container({
+          name: "open-webui",
+          image: "ghcr.io/open-webui/open-webui:ollama",
+          mounts: [{ type: "volume", source: "open-webui-ollama", target: "/root/.ollama" }],
+        }),
+      ],
+    },
+  },
+  own("ollama-on-cpu", "library=cpu", {}),
+  own("ollama-models-unreachable", "/data/models", {}),
+  own("address-changed", "192.168.1.50", { edits: [["clients.host", "dgx.local"]], ...serviceDiff }),
+  {
+    ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", { edits: [["listen", "0.0.0.0"]] }),
+    name: "address-changed, by the machine's own addresses",
+    files: {},
+    text: withMachine(["listen", "192.168.1.50"]),
+    more: { addresses: ["127.0.0.1", "192.168.1.77"] },
+  },
+  ...(hasServices
+    ? [
+        {
+          ...own("system-role-refused", "must be at the beginning", {
+            edits: [
+              ["bridge.messagesPath", "translate"],
+              ["clients.claudeCode.via", "bridge"],
+            ],
+          }),
+          name: "system-role-refused, with a bridge that passes through",
+          text: withMachine(
+            ["bridge", { image: BRIDGE_IMAGE, messagesPath: "passThrough" }],
+            ["clients", { claudeCode: { via: "native" } }],
+          ),
+        },
+        {
+          ...own("native-path-fails", "end_turn", { edits: [["clients.claudeCode.via", "bridge"]] }),
+          name: "native-path-fails, with a bridge",
+          text: withMachine(
+            ["bridge", { image: BRIDGE_IMAGE }],
+            ["clients", { claudeCode: { via: "native" } }],
+          ),
+        },
+        {
+          ...own("bridge-compromised", "1.82.7", { change: "v1.103.0" }),
+          name: "bridge-compromised, ours",
+          text: withMachine(["bridge", { image: BRIDGE_IMAGE }]),
+          edits: [["bridge.image", expect.stringContaining("litellm:v1.103.0@sha256:")]] as const,
+        },
+        {
+          ...own("unpinned-tier", "claude-haiku-5-5", {
+            edits: [["clients.claudeCode.environment.ANTHROPIC_DEFAULT_HAIKU_MODEL", undefined]],
+          }),
+          name: "unpinned-tier, pinned to something else",
+          text: withMachine([
+            "clients",
+            {
+              claudeCode: {
+                via: "native",
+                environment: { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-5-5" },
+              },
+            },
+          ]),
+        },
+        {
+          ...own("window-exceeded", "262144 tokens", {
+            edits: [["clients.claudeCode.maxOutputTokens", 22144]],
+          }),
+          name: "window-exceeded by a client that is bounded",
+          text: withMachine(["clients", { claudeCode: { via: "native" } }]),
+        },
+        {
+          ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),
+          files: {},
+          text: withMachine(["clients.host", "172.17.0.1"]),
+        },
+      ]
+    : []),
+  own("unknown", "flux capacitor", { change: "docker inspect" }),
+  {
+    ...own("unknown", "exit code 3", { change: "docker inspect" }),
+    name: "unknown, by the container's state alone",
+    files: {},
+    more: { containers: [container({ status: "restarting", exitCode: 3, restartCount: 12 })] },
+  },
+];

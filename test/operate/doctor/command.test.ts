@@ -1,0 +1,238 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { FakeDocker, inspected } from "../fakeDocker";
+import { runServing } from "../runServing";
+import { CONTAINER } from "./cases";
+import { STACK_TEXT, withServer } from "./stack";
+
+const folder = mkdtempSync(join(tmpdir(), "serving-doctor-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+function file(name: string, text: string): string {
+  const path = join(folder, name);
+  writeFileSync(path, text);
+  return path;
+}
+
+const fixture = (name: string) => join(__dirname, "fixtures", name);
+const STACK = file("Pulumi.dgx.yaml", STACK_TEXT);
+const json = ["--format", "json"];
+
+describe("serving doctor, from afar", () => {
+  it("prints the contract's keys, one document on stdout, and ends with 1", async () => {
+    const { code, out, err } = await runServing([
+      ...["doctor", "--file", STACK, "--log", fixture("window-too-long.log")],
+      ...json,
+    ]);
+    expect([code, err]).toEqual([1, ""]);
+    const { diagnoses } = JSON.parse(out);
+    expect(diagnoses).toHaveLength(1);
+    expect(diagnoses[0]).toEqual({
+      id: "window-too-long",
+      cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, and 2.05 GiB are there.",
+      evidence: expect.stringContaining("the estimated maximum model length is 201216."),
+      change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 201216\n"),
+      edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 201216 }],
+      advice: expect.any(String),
+      command: "serving plan && npm run up",
+      source: expect.stringContaining("Model loads but no KV room"),
+      caughtByPlan: true,
+      caughtBy: expect.stringContaining("KV plan"),
+    });
+  });
+
+  it("ends with 0 where nothing is wrong", async () => {
+    const { code, out } = await runServing(["doctor", "--file", STACK, "--log", fixture("healthy.log")]);
+    expect(code).toBe(0);
+    expect(out).toContain("No trouble found.");
+  });
+
+  it("reads several files, and says what it looked at", async () => {
+    const { out, code } = await runServing([
+      ...["doctor", "--file", STACK, "--log", fixture("admission-refused.log"), fixture("ollama-on-cpu.log")],
+      ...["--dmesg", fixture("jit-killed.dmesg"), "--meminfo", fixture("meminfo-free")],
+    ]);
+    expect(code).toBe(1);
+    for (const id of ["memory-released-late", "jit-killed", "ollama-on-cpu"])
+      expect(out).toContain(`\n${id}: `);
+    expect(out).toContain("jit-killed.dmesg (1 lines)");
+    expect(out).toContain("meminfo");
+  });
+
+  it("reads a container's state and listening sockets from files", async () => {
+    const state = { Status: "exited", ExitCode: 137, OOMKilled: true };
+    const inspect = file(
+      "inspect.json",
+      JSON.stringify([inspected({ name: CONTAINER, state, env: ["HF_TOKEN=hf_abcdefgh12345678"] })]),
+    );
+    const ss = file("ss", "LISTEN 0 4096 127.0.0.1:11434 0.0.0.0:*\n");
+    const { out } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--inspect",
+      inspect,
+      "--listeners",
+      ss,
+      ...json,
+    ]);
+    const { diagnoses } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["killed"]);
+    expect(diagnoses[0].evidence).toBe(
+      `container ${CONTAINER}: exited, exit code 137, OOMKilled, 6 restarts`,
+    );
+    expect(out).not.toContain("hf_");
+  });
+
+  it("takes what a failed probe says as evidence", async () => {
+    const probes = [
+      {
+        name: "models",
+        status: "pass",
+        detail: "tool_calls is empty, the call stands as XML in `content`",
+        fix: "",
+      },
+      {
+        name: "chat-tools",
+        status: "fail",
+        detail:
+          "tool_calls is empty, the call stands as XML in `content`: `<tool_call>\n<function=read_file>`",
+        fix: "tools.parser: qwen3_xml",
+      },
+    ];
+    const { out } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--verify",
+      file("verify.json", JSON.stringify({ probes })),
+      ...json,
+    ]);
+    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
+  });
+
+  it("says of a failed probe that it knows nothing more, and passes its fix on", async () => {
+    const probes = [
+      { name: "chat", status: "fail", detail: "the answer is empty", fix: "Raise max_tokens." },
+    ];
+    const { out } = await runServing([
+      "doctor",
+      "--file",
+      STACK,
+      "--verify",
+      file("v2.json", JSON.stringify({ probes })),
+      ...json,
+    ]);
+    const [only] = JSON.parse(out).diagnoses;
+    expect(only.id).toBe("unknown");
+    expect(only.evidence).toContain("probe chat: the answer is empty");
+    expect(only.change).toContain("Raise max_tokens.");
+  });
+
+  it("prints no secret, whether the log, the stack file or a probe holds it", async () => {
+    const secret = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
+    const log = `ERROR token=${secret} NVRM\nRuntimeError: request to https://u:${secret}@host failed, api_key=${secret}\n`;
+    const stack = file(
+      "secret.yaml",
+      withServer(["environment", { SOME_TOKEN: secret, VLLM_ENGINE_READY_TIMEOUT_S: "600" }]),
+    );
+    const timeout = readFileSync(fixture("engine-ready-timeout.log"), "utf8");
+    for (const text of [log, `${log}${timeout}`]) {
+      for (const format of [json, []]) {
+        const { out, err } = await runServing([
+          "doctor",
+          "--file",
+          stack,
+          "--log",
+          file("secret.log", text),
+          ...format,
+        ]);
+        expect(out + err).not.toContain(secret);
+        expect(out).toContain("<redacted>");
+      }
+    }
+  });
+
+  it("does no harm to binary files", async () => {
+    const binary = join(folder, "binary");
+    writeFileSync(binary, Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 256)));
+    const { code } = await runServing(["doctor", "--file", STACK, "--log", binary, "--dmesg", binary]);
+    expect(code).toBe(0);
+  });
+
+  it.each<[string, string[], string]>([
+    ["a log that isn't there", ["--log", "/nowhere.log"], "/nowhere.log: no such file"],
+    ["a folder for a log", ["--log", folder], "is a directory, not a file"],
+    ["a meminfo that is none", ["--meminfo", fixture("healthy.log")], "expected a copy of /proc/meminfo"],
+    ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
+    ["an inspect that is no JSON", ["--inspect", fixture("healthy.log")], "no valid JSON"],
+    ["a verify without probes", ["--verify", file("noprobes.json", "{}")], "has no list `probes`"],
+    [
+      "an unknown server",
+      ["--log", fixture("healthy.log"), "--server", "z"],
+      "--server z: Pulumi.dgx.yaml has b.",
+    ],
+    [
+      "an unknown machine",
+      ["--log", fixture("healthy.log"), "--machine", "z"],
+      "--machine z: Pulumi.dgx.yaml has dgx.",
+    ],
+    ["an unknown option", ["--nope"], "unknown option '--nope'"],
+  ])("refuses %s with 2", async (_name, args, message) => {
+    const { code, out, err } = await runServing(["doctor", "--file", STACK, ...args]);
+    expect([code, out]).toEqual([2, ""]);
+    expect(err).toContain(message);
+  });
+
+  it("needs no stack file, as long as none was asked for", async () => {
+    const log = ["--log", fixture("numa-header-missing.log")];
+    expect((await runServing(["doctor", "--stack", "nowhere", ...log])).code).toBe(2);
+    expect((await runServing(["doctor", ...log])).code).toBe(1);
+  });
+
+  it("has help with examples", async () => {
+    const { out, code } = await runServing(["doctor", "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain("serving doctor --file stack.yaml --log server.log");
+  });
+});
+
+describe("serving doctor, on the machine", () => {
+  const log = readFileSync(fixture("too-many-sequences.log"), "utf8");
+  const state = { Status: "restarting", ExitCode: 1 };
+
+  it("reads the containers of the plan and their logs, and only reads", async () => {
+    const docker = new FakeDocker({
+      "ps --all": { out: `${"f".repeat(64)}\n` },
+      "inspect ": { out: JSON.stringify([inspected({ name: CONTAINER, state })]) },
+      // Logs come over both outputs.
+      "logs --tail": { out: "first\n", err: log },
+    });
+    try {
+      const { out, code } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
+      expect(code).toBe(1);
+      const { diagnoses, looked } = JSON.parse(out);
+      expect(diagnoses.map(({ id }: { id: string }) => id)).toContain("too-many-sequences");
+      expect(diagnoses.map(({ id }: { id: string }) => id)).not.toContain("unknown");
+      expect(looked).toContain(`docker logs ${CONTAINER} (${log.split("\n").length} lines)`);
+      const asked = readFileSync(docker.asked, "utf8").trim().split("\n");
+      expect(asked.map((line) => line.split(" ")[1])).toEqual(["ps", "inspect", "logs"]);
+      expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
+    } finally {
+      docker.remove();
+    }
+  });
+
+  it("says so when no engine answers", async () => {
+    const docker = new FakeDocker({ "ps --all": { err: "Cannot connect to the Docker daemon\n", code: 1 } });
+    try {
+      const { out } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
+      const found = JSON.parse(out).diagnoses.find(({ id }: { id: string }) => id === "docker-unreachable");
+      expect(found.evidence).toBe("docker ps failed: Cannot connect to the Docker daemon");
+    } finally {
+      docker.remove();
+    }
+  });
+});

@@ -1,0 +1,88 @@
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../../operate/doctor/diagnose";
+import { diagnoses } from "../../../operate/doctor/diagnoses";
+import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
+import { cases, hasServices, type MatrixCase } from "./cases";
+import { STACK_TEXT, stackOf } from "./stack";
+
+const fixture = (name: string) => join(__dirname, "fixtures", name);
+
+async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
+  const given: GivenFiles = {
+    ...(files.log === undefined ? {} : { log: [fixture(files.log)] }),
+    ...(files.dmesg === undefined ? {} : { dmesg: fixture(files.dmesg) }),
+    ...(files.meminfo === undefined ? {} : { meminfo: fixture(files.meminfo) }),
+  };
+  const evidence = { ...(await fromFiles(given)), ...more, stack: stackOf(text) };
+  return { evidence, reports: diagnose(evidence) };
+}
+
+describe("each trouble in its own words", () => {
+  it.each(cases.map((each) => [each.name, each] as const))("%s", async (_name, each) => {
+    const { evidence, reports } = await diagnosed(each);
+    expect(reports.map(({ id }) => id)).toEqual(each.ids);
+    const [report] = reports;
+    if (report === undefined) return;
+    expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(each.edits ?? []);
+    expect(report.evidence).toContain(each.evidence);
+    for (const text of [report.cause, report.change, report.command, report.source])
+      expect(text).not.toBe("");
+    expect(report.cause.trimEnd()).toMatch(/\.$/);
+    if (each.change !== undefined) expect(report.change).toContain(each.change);
+    if (report.edits.length === 0) expect(report.change).not.toMatch(/^--- /);
+    else if (each.inWords !== true) {
+      const changed = patched(each.text ?? STACK_TEXT, report.change);
+      const after = stackOf(changed);
+      // The change is the whole of it: nothing is left to be changed, and the policies have nothing new against it.
+      const again = diagnose({ ...evidence, stack: after }).find(({ id }) => id === report.id);
+      expect(again?.edits ?? []).toEqual(each.editsAgain ?? []);
+      expect(after.refusals).toEqual([]);
+      each.after?.(after);
+    }
+  });
+
+  it("knows no diagnosis without a case, and no case without a diagnosis", () => {
+    const known = new Set(diagnoses.map(({ id }) => id));
+    const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
+    // A setting that this version's stack file doesn't have can't be wrong in it.
+    const untested = hasServices ? [] : ["bridge-interface-address"];
+    expect([...known].filter((id) => !tested.has(id))).toEqual(untested);
+    expect([...tested].filter((id) => !known.has(id) && id !== "unknown")).toEqual([]);
+    expect(known.size).toBe(diagnoses.length);
+  });
+
+  it.each(cases.filter(({ ids }) => ids.length > 0).map((each) => [each.name, each] as const))(
+    "without a stack file as well: %s",
+    async (_name, each) => {
+      if (each.more !== undefined || each.text !== undefined) return;
+      const { evidence } = await diagnosed(each);
+      const { stack: _stack, ...afar } = evidence;
+      const reports = diagnose(afar);
+      for (const report of reports) expect(report.change).not.toMatch(/^--- /);
+      if (each.needsStack !== true) expect(reports.map(({ id }) => id)).toEqual(each.ids);
+    },
+  );
+});
+
+/** The stack file after `git apply`. */
+function patched(text: string, diff: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "doctor-"));
+  try {
+    writeFileSync(join(folder, "Pulumi.dgx.yaml"), text);
+    execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+    return readFileSync(join(folder, "Pulumi.dgx.yaml"), "utf8");
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+describe("the fixtures", () => {
+  it("are all there", () => {
+    for (const { files } of cases)
+      for (const file of Object.values(files)) expect(existsSync(fixture(file))).toBe(true);
+  });
+});

@@ -1,0 +1,135 @@
+import { randomBytes } from "node:crypto";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { SIGNS } from "../../../operate/doctor/read/fromFiles";
+import { scanLog } from "../../../operate/doctor/scanLog";
+import { READY, sign, startSign } from "../../../operate/doctor/sign";
+
+const ABOUT = { name: "test", kind: "file" } as const;
+const MIB = 1024 ** 2;
+const FAULT = sign("the fault", /the fault number (\d+)/);
+
+const REFUSAL =
+  "ValueError: Free memory on device cuda:0 (50.10/121.63 GiB) on startup is less than desired GPU memory utilization (0.45, 54.73 GiB).\n";
+
+/** A server's ordinary line; every ten seconds one like it. */
+const ORDINARY =
+  "(APIServer pid=1) INFO 11-21 09:20:02 [loggers.py:248] Engine 000: Avg prompt throughput: 431.0 tokens/s, GPU KV cache usage: 1.2%, Prefix cache hit rate: 61.8%\n";
+
+describe("a log of any size", () => {
+  it("of 100 MB is read to its end in bounded time and memory", async () => {
+    const block = Buffer.from(ORDINARY.repeat(Math.ceil(MIB / ORDINARY.length)));
+    let peak = 0;
+    const before = process.memoryUsage().rss;
+    function* stream() {
+      for (let sent = 0; sent < 100 * MIB; sent += block.length) {
+        peak = Math.max(peak, process.memoryUsage().rss);
+        yield block;
+      }
+      yield Buffer.from(REFUSAL);
+    }
+    const started = performance.now();
+    const log = await scanLog(ABOUT, stream(), SIGNS);
+    const seconds = (performance.now() - started) / 1000;
+    const hit = [...log.hits.values()].find(({ groups }) => groups.length === 4 && groups[0] !== "");
+    expect(hit?.groups).toEqual(["50.10", "121.63", "0.45", "54.73"]);
+    expect(hit?.lineNumber).toBeGreaterThan(600_000);
+    expect(log.cutShort).toBeUndefined();
+    // Both bounds leave room for a busy machine; unbounded reading would break them by far.
+    expect(seconds).toBeLessThan(20);
+    expect(peak - before).toBeLessThan(200 * MIB);
+  });
+
+  it("in one line without an end is looked at from its front", async () => {
+    const endless = function* () {
+      yield "the fault number 1 ";
+      for (let sent = 0; sent < 20; sent++) yield "x".repeat(MIB);
+      yield "\nthe fault number 2\n";
+    };
+    const { hits, lines } = await scanLog(ABOUT, endless(), [FAULT]);
+    expect(hits.get(FAULT)).toMatchObject({ count: 2, groups: ["2"] });
+    expect(lines).toBeLessThan(5);
+  });
+
+  it("without an end at all is left after the given time, and said so", async () => {
+    async function* forever() {
+      for (;;) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+        yield ORDINARY;
+      }
+    }
+    const { cutShort } = await scanLog(ABOUT, forever(), SIGNS, { seconds: 0.2 });
+    expect(cutShort).toMatch(/^stopped after 0.2 s, at line \d+$/);
+  });
+
+  it("that is no text does no harm", async () => {
+    const garbage = [randomBytes(3 * MIB), Buffer.from("\nthe fault number 7\n"), randomBytes(MIB)];
+    const { hits } = await scanLog(ABOUT, garbage, [...SIGNS, FAULT]);
+    expect(hits.get(FAULT)?.line).toBe("the fault number 7");
+  });
+
+  it("is read the same however it is cut into pieces", async () => {
+    const text = `a\nthe fault number 3\nb ä ö ü the fault number 4 €\n${READY.literals[0]}\nthe fault number 5`;
+    const bytes = Buffer.from(text);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }),
+        async (cuts) => {
+          const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+          const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+          const { hits } = await scanLog(ABOUT, pieces, [FAULT]);
+          expect(hits.get(FAULT)).toMatchObject({ count: 3, groups: ["5"], line: "the fault number 5" });
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+});
+
+describe("a hit", () => {
+  it("keeps the newest line, or the one with the largest number where that is asked for", async () => {
+    const largest = sign("rate", /rate (\d+)/, { keep: "largest" });
+    const lines = ["rate 3\n", "rate 60\n", "rate 7\n"];
+    expect((await scanLog(ABOUT, lines, [largest])).hits.get(largest)).toMatchObject({
+      groups: ["60"],
+      count: 3,
+    });
+    const newest = startSign("rate", /rate (\d+)/);
+    expect((await scanLog(ABOUT, lines, [newest])).hits.get(newest)).toMatchObject({
+      groups: ["7"],
+      count: 3,
+    });
+  });
+
+  it("is not looked for in a prompt that the server logged", async () => {
+    const line =
+      "INFO [logger.py:43] Received request chatcmpl-1: prompt: 'why is the fault number 3 there?'\n";
+    expect((await scanLog(ABOUT, [line], [FAULT])).hits.has(FAULT)).toBe(false);
+  });
+
+  it("shows a window of a long line, around the sign", async () => {
+    const line = `${"a ".repeat(5000)}the fault number 3${" b".repeat(5000)}\n`;
+    const shown = (await scanLog(ABOUT, [line], [FAULT])).hits.get(FAULT)?.line ?? "";
+    expect(shown).toContain("the fault number 3");
+    expect(shown.length).toBeLessThan(420);
+  });
+});
+
+describe("patterns", () => {
+  it("take linear time on lines made to be hard", async () => {
+    const hard = [
+      `"content": "${"\\n".repeat(30_000)}<tool_call`,
+      `"reasoning": "${"<tool".repeat(12_000)}`,
+      `input_text ${"1 validation error ".repeat(3_000)}`,
+      `"stop_reason": "end_turn" ${"<tool_cal".repeat(6_000)}`,
+      `EHOSTUNREACH ${"1.2.3.".repeat(10_000)}`,
+      `thinking ${"400 unknown ".repeat(5_000)}`,
+      `address already in use ${":11".repeat(20_000)}`,
+      `nvcc ${"[1/2] ".repeat(10_000)} ninja exit code 13`,
+      `token=${"a=".repeat(30_000)} the fault number 1 error: ERROR`,
+    ].map((line) => `${line}\n`);
+    const started = performance.now();
+    await scanLog(ABOUT, hard, [...SIGNS, FAULT]);
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+});

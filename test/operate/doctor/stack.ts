@@ -1,0 +1,78 @@
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { parseStackFile } from "../../../components/settings/load";
+import type { Stack } from "../../../operate/doctor/evidence";
+import { applyEdits, type Edit } from "../../../operate/stackEdit/applyEdits";
+import { judge } from "../../../policies/judge";
+
+/** Home of the operator in tests. */
+const HOME = "/home/me";
+
+const DIGEST = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+
+/** A stack file as an operator writes one: comments, blank lines, a flow map. */
+export const STACK_TEXT = `# The machine as it should be.
+config:
+  local-serving:machines:
+    dgx:
+      # MemTotal of /proc/meminfo.
+      totalGiB: 121.63
+      instanceA:
+        port: 8000
+        gpuMemoryUtilization: 0.36 # lowered by hand
+
+      inferenceServers:
+        # Instance B.
+        b:
+          model:
+            id: nvidia/Qwen3.6-35B-A3B-NVFP4
+            family: qwen3
+            thinking: true
+            weightsGB: 22
+          servedModelName: qwen3.6-35b-a3b
+          image: vllm/vllm-openai:v0.30.0@${DIGEST}
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }
+          gpuMemoryUtilization: 0.45
+          maxModelLen: 262144
+          maxNumSeqs: 16
+          tools:
+            parser: qwen3_coder # the family's own
+          moeBackend: marlin
+`;
+
+/** Path of the server's settings. */
+export const SERVER = ["machines", "dgx", "inferenceServers", "b"] as const;
+
+/** The stack of a text, as the command makes it. */
+export function stackOf(text = STACK_TEXT): Stack {
+  const settings = parseStackFile("Pulumi.dgx.yaml", text);
+  const planned = plan(settings, { home: HOME });
+  const own = settings.machines.dgx;
+  const [machine] = planned.machines;
+  if (own === undefined || machine === undefined)
+    throw new Error("the stack of these tests has a machine dgx");
+  return {
+    file: "Pulumi.dgx.yaml",
+    text,
+    machine: "dgx",
+    settings: own,
+    plan: machine,
+    refusals: judge(declaredResources(planned)).filter(({ verdict }) => verdict === "refused"),
+  };
+}
+
+/** The stack file with some of the server's settings changed. */
+export function withServer(...changes: readonly [path: string, value: Edit["value"]][]): string {
+  return applyEdits(
+    STACK_TEXT,
+    changes.map(([path, value]) => ({ path: [...SERVER, ...path.split(".")], value })),
+  );
+}
+
+/** The stack file with some of the machine's settings changed. */
+export function withMachine(...changes: readonly [path: string, value: Edit["value"]][]): string {
+  return applyEdits(
+    STACK_TEXT,
+    changes.map(([path, value]) => ({ path: ["machines", "dgx", ...path.split(".")], value })),
+  );
+}

@@ -1,0 +1,194 @@
+import { execFileSync } from "node:child_process";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { parseStackFile } from "../../../components/settings/load";
+import { readVenv } from "../../../operate/inventory/readVenv";
+import { CONTAINER } from "../doctor/cases";
+import { withMachine } from "../doctor/stack";
+import { FakeDocker, inspected } from "../fakeDocker";
+import { runServing } from "../runServing";
+
+const folder = mkdtempSync(join(tmpdir(), "serving-inventory-"));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const DIGEST = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+const MISSING = { torch: "MISSING", vllm: "MISSING", transformers: "MISSING" };
+
+/** A venv whose interpreter is a script. */
+function venv(name: string, script: string): string {
+  const path = join(folder, name);
+  mkdirSync(join(path, "bin"), { recursive: true });
+  writeFileSync(join(path, "bin/python"), `#!/bin/sh\n${script}\n`);
+  chmodSync(join(path, "bin/python"), 0o755);
+  return path;
+}
+
+describe("a venv", () => {
+  it("gives its versions, MISSING where a package isn't installed", async () => {
+    const path = venv("good", `echo '{"torch": "2.13.0", "vllm": "0.28.0"}'`);
+    expect(await readVenv(path)).toEqual({
+      path,
+      versions: { torch: "2.13.0", vllm: "0.28.0", transformers: "MISSING" },
+    });
+  });
+
+  it("is read by its own interpreter, with nothing imported and without the shell's variables", async () => {
+    const path = join(folder, "real");
+    mkdirSync(join(path, "bin"), { recursive: true });
+    const python = execFileSync("sh", ["-c", "command -v python3"], { encoding: "utf8" }).trim();
+    writeFileSync(join(path, "bin/python"), `#!/bin/sh\nexec ${python} "$@"\n`);
+    chmodSync(join(path, "bin/python"), 0o755);
+    // Only metadata is looked at: a package that would fail when it is imported is found all the same.
+    const site = join(folder, "site");
+    mkdirSync(join(site, "vllm-9.9.9.dist-info"), { recursive: true });
+    writeFileSync(
+      join(site, "vllm-9.9.9.dist-info/METADATA"),
+      "Metadata-Version: 2.1\nName: vllm\nVersion: 9.9.9\n",
+    );
+    process.env.PYTHONPATH = site;
+    try {
+      expect((await readVenv(path)).versions.vllm).toBe("MISSING");
+    } finally {
+      delete process.env.PYTHONPATH;
+    }
+  });
+
+  it.each<[string, () => string, string]>([
+    ["that isn't there", () => join(folder, "nowhere"), "there is no"],
+    ["whose interpreter fails", () => venv("fails", "exit 3"), "/bin/python failed"],
+    [
+      "that prints something else",
+      () => venv("chatty", "echo hello"),
+      "printed something else than versions",
+    ],
+    ["that prints without an end", () => venv("endless", "yes"), "/bin/python failed"],
+  ])("%s is MISSING, with the reason", async (_name, path, problem) => {
+    const reading = await readVenv(path());
+    expect(reading.versions).toEqual(MISSING);
+    expect(reading.problem).toContain(problem);
+  });
+});
+
+describe("serving inventory", () => {
+  const good = venv("declared", `echo '{"torch": "2.13.0", "vllm": "0.28.0", "transformers": "5.11.0"}'`);
+  const labels = { "local-serving.machine": "dgx" };
+  const containers = [
+    inspected({
+      name: CONTAINER,
+      image: `vllm/vllm-openai:v0.30.0@${DIGEST}`,
+      labels,
+      env: ["HF_TOKEN=hf_abcdefgh12345678"],
+    }),
+    { ...inspected({ name: "somebody-elses", image: "redis:7" }), Image: `sha256:${"2".repeat(64)}` },
+  ];
+  const answers = {
+    "ps --all": { out: `${"f".repeat(64)}\n` },
+    "inspect ": { out: JSON.stringify(containers) },
+    "image inspect": {
+      out: `sha256:${"1".repeat(64)} ["vllm/vllm-openai@${DIGEST}"]\nsha256:${"2".repeat(64)} []\n`,
+    },
+    "run --rm --network none --entrypoint python3 sha256:1111": {
+      out: `{"torch": "2.13.0", "vllm": "0.30.0", "transformers": "5.12.1"}\n`,
+    },
+  };
+
+  async function inventory(venvs: string[], more = answers, args = ["--format", "json"]) {
+    const file = join(folder, "Pulumi.dgx.yaml");
+    const text = withMachine(["venvs", venvs]);
+    writeFileSync(file, text);
+    const docker = new FakeDocker(more);
+    try {
+      const run = await runServing(["inventory", "--file", file, ...args], docker.env);
+      return { ...run, text, asked: readFileSync(docker.asked, "utf8") };
+    } finally {
+      docker.remove();
+    }
+  }
+
+  it("lists containers with name, digest and ports, and the versions inside ours", async () => {
+    const { code, out, err, asked } = await inventory([good]);
+    expect([code, err]).toEqual([0, ""]);
+    const found = JSON.parse(out);
+    expect(found.containers).toEqual([
+      {
+        name: "somebody-elses",
+        image: "redis:7",
+        digest: "",
+        status: "running",
+        ports: [{ ip: "127.0.0.1", host: 8001, container: "8001/tcp" }],
+        ours: false,
+        versions: null,
+      },
+      {
+        name: CONTAINER,
+        image: `vllm/vllm-openai:v0.30.0@${DIGEST}`,
+        digest: DIGEST,
+        status: "running",
+        ports: [{ ip: "127.0.0.1", host: 8001, container: "8001/tcp" }],
+        ours: true,
+        versions: { torch: "2.13.0", vllm: "0.30.0", transformers: "5.12.1" },
+      },
+    ]);
+    expect(found.venvs).toEqual([
+      { path: good, versions: { torch: "2.13.0", vllm: "0.28.0", transformers: "5.11.0" } },
+    ]);
+    // Nobody else's image is started, and nothing is pulled.
+    expect(asked.match(/ run /g)).toHaveLength(1);
+    expect(asked).not.toContain("pull");
+    expect(out).not.toContain("hf_");
+  });
+
+  it("gives the record as a change of the stack file", async () => {
+    const { out } = await inventory([]);
+    const { record } = JSON.parse(out);
+    expect(
+      record.edits.map(({ path, value }: { path: string[]; value: string }) => [path.at(-1), value]),
+    ).toEqual([
+      ["vllm", "0.30.0"],
+      ["transformers", "5.12.1"],
+      ["evidence", "read"],
+      ["source", "serving inventory, sha256:8a69ffad015f"],
+    ]);
+    const folderOfPatch = mkdtempSync(join(tmpdir(), "inventory-patch-"));
+    const file = join(folderOfPatch, "Pulumi.dgx.yaml");
+    writeFileSync(file, withMachine(["venvs", []]));
+    execFileSync("git", ["apply", "-"], { cwd: folderOfPatch, input: record.diff });
+    const settings = parseStackFile(file, readFileSync(file, "utf8"));
+    rmSync(folderOfPatch, { recursive: true });
+    expect(settings.machines.dgx?.inferenceServers.b?.versions).toEqual({
+      vllm: "0.30.0",
+      transformers: "5.12.1",
+      evidence: "read",
+      source: "serving inventory, sha256:8a69ffad015f",
+    });
+  });
+
+  it("records nothing of an image with another digest", async () => {
+    const other = `sha256:${"1".repeat(64)} ["vllm/vllm-openai@sha256:${"c".repeat(64)}"]\n`;
+    const { out } = await inventory([], { ...answers, "image inspect": { out: other } });
+    expect(JSON.parse(out).record).toEqual({ edits: [], diff: "" });
+  });
+
+  it("prints tables for people", async () => {
+    const { out } = await inventory([good], answers, []);
+    expect(out).toContain(`${CONTAINER}  running  vllm/vllm-openai:v0.30.0  sha256:8a69ffad015f`);
+    expect(out).toContain(`${good}  torch 2.13.0, vllm 0.28.0, transformers 5.11.0`);
+  });
+
+  it("ends with 1 when something could not be read, and still prints the rest", async () => {
+    const { code, out } = await inventory([good, join(folder, "gone")], {
+      ...answers,
+      "ps --all": { out: "", err: "Cannot connect to the Docker daemon\n", code: 1 } as { out: string },
+    });
+    expect(code).toBe(1);
+    const found = JSON.parse(out);
+    expect(found.containers).toEqual([]);
+    expect(found.venvs[0].versions.vllm).toBe("0.28.0");
+    expect(found.problems).toEqual([
+      "docker ps failed: Cannot connect to the Docker daemon",
+      `there is no ${join(folder, "gone")}/bin/python`,
+    ]);
+  });
+});

@@ -1,0 +1,133 @@
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { parseStackFile } from "../../../components/settings/load";
+import { applyEdits } from "../../../operate/stackEdit/applyEdits";
+import { unifiedDiff } from "../../../operate/stackEdit/unifiedDiff";
+import { SERVER, STACK_TEXT } from "../doctor/stack";
+
+const at = (...path: string[]) => [...SERVER, ...path];
+
+/** Lines that are new, and lines that are gone. */
+function changedLines(before: string, after: string): string[] {
+  return unifiedDiff("f", before, after)
+    .split("\n")
+    .filter((line) => /^[+-](?![+-])/.test(line));
+}
+
+describe("an edit of a stack file", () => {
+  it.each<
+    [
+      string,
+      { path: string[]; value: string | number | boolean | { [key: string]: string } | undefined },
+      string[],
+    ]
+  >([
+    [
+      "replaces a value and keeps its comment",
+      { path: ["machines", "dgx", "instanceA", "gpuMemoryUtilization"], value: 0.3 },
+      [
+        "-        gpuMemoryUtilization: 0.36 # lowered by hand",
+        "+        gpuMemoryUtilization: 0.3 # lowered by hand",
+      ],
+    ],
+    [
+      "adds a key with its neighbours' indentation",
+      { path: at("compileJobs"), value: 1 },
+      ["+          compileJobs: 1"],
+    ],
+    [
+      "makes the maps that are missing on the way",
+      { path: at("environment", "TORCH_CUDA_ARCH_LIST"), value: "12.1a" },
+      ["+          environment:", "+            TORCH_CUDA_ARCH_LIST: 12.1a"],
+    ],
+    [
+      "quotes what YAML would take for something else",
+      { path: at("environment", "X"), value: "0" },
+      ["+          environment:", '+            X: "0"'],
+    ],
+    [
+      "takes a key away with its line",
+      { path: at("moeBackend"), value: undefined },
+      ["-          moeBackend: marlin"],
+    ],
+    ["leaves alone what is not there", { path: at("kvCacheMemoryBytes"), value: undefined }, []],
+    [
+      "adds a map",
+      { path: ["machines", "dgx", "clients", "claudeCode"], value: { via: "native" } },
+      ["+      clients:", "+        claudeCode:", "+          via: native"],
+    ],
+  ])("%s", (_name, edit, lines) => {
+    expect(changedLines(STACK_TEXT, applyEdits(STACK_TEXT, [edit])).sort()).toEqual([...lines].sort());
+  });
+
+  it("reaches into a flow map, where the text has to be written anew", () => {
+    const changed = applyEdits(STACK_TEXT, [{ path: at("versions", "transformers"), value: "5.12.1" }]);
+    expect(parseStackFile("f", changed).machines.dgx?.inferenceServers.b?.versions?.transformers).toBe(
+      "5.12.1",
+    );
+    expect(changed).toContain("# lowered by hand");
+  });
+
+  it("holds for any key, number and text, and what it does is undone by taking the key away", () => {
+    const key = fc
+      .stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/)
+      .filter((name) => !STACK_TEXT.includes(`${name}:`));
+    const value = fc.oneof(
+      fc.integer(),
+      fc.double({ noNaN: true, noDefaultInfinity: true }),
+      fc.boolean(),
+      fc.string(),
+    );
+    fc.assert(
+      fc.property(key, value, (name, given) => {
+        const changed = applyEdits(STACK_TEXT, [{ path: at(name), value: given }]);
+        const server = parse(changed).config["local-serving:machines"].dgx.inferenceServers.b;
+        // YAML has no negative zero that survives JSON.
+        expect(server[name]).toEqual(Object.is(given, -0) ? 0 : given);
+        expect(applyEdits(changed, [{ path: at(name), value: undefined }])).toBe(STACK_TEXT);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("keeps the file of this project as it is but for the one line", () => {
+    const text = readFileSync(join(__dirname, "../../../Pulumi.dgx.yaml"), "utf8");
+    const changed = applyEdits(text, [{ path: at("maxModelLen"), value: 131072 }]);
+    expect(changedLines(text, changed)).toEqual([
+      "-          maxModelLen: 262144",
+      "+          maxModelLen: 131072",
+    ]);
+  });
+});
+
+describe("a unified diff", () => {
+  it("is nothing for the same text", () => expect(unifiedDiff("f", "a\n", "a\n")).toBe(""));
+
+  it("is taken by git apply, whatever the texts", () => {
+    const folder = mkdtempSync(join(tmpdir(), "diff-"));
+    const line = fc.constantFrom("a", "b", "c", "", "- x", "+ y", "key: 1");
+    const text = fc
+      .tuple(fc.array(line, { minLength: 1, maxLength: 30 }), fc.boolean())
+      .map(([lines, ends]) => lines.join("\n") + (ends ? "\n" : ""))
+      .filter((each) => each !== "");
+    try {
+      fc.assert(
+        fc.property(text, text, (before, after) => {
+          const diff = unifiedDiff("f.yaml", before, after);
+          writeFileSync(join(folder, "f.yaml"), before);
+          if (before !== after)
+            execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+          expect(readFileSync(join(folder, "f.yaml"), "utf8")).toBe(after);
+        }),
+        { numRuns: 60 },
+      );
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
+});
