@@ -1,3 +1,4 @@
+import { plannedHarnessFiles } from "../harness-files/plannedHarnessFiles";
 import { plannedServer } from "../inference-server/plannedServer";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
@@ -43,6 +44,9 @@ function machinePlan(
   const simple = plannedSimpleServer(machine);
   const around = services(name, machine, evidence, inferenceServers, simple.simpleServer);
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
+  const reached = servers.flatMap(serverEndpoints);
+  const served = { servers, endpoints: reached, simpleServer: simple.simpleServer };
+  const harnessFiles = plannedHarnessFiles(machine, served, (path) => onMachine(path, evidence));
   const memory = ledger(machine.totalGiB, memoryShares(machine, servers), [
     ...around.memory,
     operatingSystem(machine, evidence),
@@ -58,18 +62,13 @@ function machinePlan(
     chatUi: around.chatUi,
     clients: around.clients,
     containers: [...servers.map((server) => server.container), ...around.containers],
-    files: [...simple.files, ...around.files],
+    files: [...simple.files, ...around.files, ...harnessFiles],
     secretFiles: [...servers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
     ledger: memory,
     kv: Object.fromEntries(servers.map((server) => [server.container.name, null])),
-    endpoints: [
-      ...hostEndpoints(machine),
-      ...servers.flatMap(serverEndpoints),
-      ...simple.endpoints,
-      ...around.endpoints,
-    ],
+    endpoints: [...hostEndpoints(machine), ...reached, ...simple.endpoints, ...around.endpoints],
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];

@@ -3,6 +3,7 @@ import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
 import { clients } from "./clients";
 import { gibibytes, hostPath, listenAddress, shortName } from "./fields";
+import { harness } from "./harness";
 import { hostInstance } from "./hostInstance";
 import { inferenceServer } from "./inferenceServer";
 import { simpleServer } from "./simpleServer";
@@ -49,6 +50,7 @@ export const machine = z
     chatUi: chatUi.optional(),
     clients,
     simpleServer,
+    harness: harness.optional(),
     elevate: z
       .union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])
       .default("none")
