@@ -20,7 +20,7 @@ export const harness = z
     analyticsHome: hostPath()
       .optional()
       .describe("Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`.")
-      .meta({ examples: ["~/.cct"] }),
+      .meta({ examples: ["~/.hx/analytics"] }),
     prefix: z
       .string()
       .regex(PREFIX_FORM, "Expected the start of a variable's name, such as HX_")
@@ -30,7 +30,7 @@ export const harness = z
       .union([z.literal("none"), variableName()])
       .optional()
       .describe(
-        "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness wants one: export any text where shells that are not interactive see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
+        "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where shells that are not interactive see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
       )
       .meta({ examples: ["HX_LOCAL_KEY"] }),
     maxTokens: z
@@ -38,15 +38,17 @@ export const harness = z
       .min(1)
       .default(8192)
       .describe(
-        "Longest answer of an inference server in tokens (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`.",
-      ),
+        "Longest answer of an inference server (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`.",
+      )
+      .meta({ unit: "tokens" }),
     timeoutSeconds: z
       .int()
       .min(1)
       .default(600)
       .describe(
-        "Longest time of one review in seconds (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up.",
-      ),
+        "Longest time of one review (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up.",
+      )
+      .meta({ unit: "seconds" }),
     disableThinking: z
       .boolean()
       .default(true)
