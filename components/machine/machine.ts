@@ -3,6 +3,7 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
 import { Client } from "../clients/client";
+import { HarnessFiles } from "../harness-files/harnessFiles";
 import { HostFile } from "../host/hostFile";
 import { HostInstance } from "../host/hostInstance";
 import { InferenceServer } from "../inference-server/inferenceServer";
@@ -56,6 +57,12 @@ export class Machine extends ComponentResource {
       things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
     for (const client of clients)
       things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
+    const harness = machine.files.filter((file) => file.role.startsWith("harness-"));
+    if (harness.length > 0) {
+      things.push(
+        new HarnessFiles(`${name}-harness-files`, { machine: name, files: harness }, { parent: this }),
+      );
+    }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");
     if (applied !== undefined) {

@@ -1,3 +1,4 @@
+import { plannedHarnessFiles } from "../harness-files/plannedHarnessFiles";
 import { plannedServer } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
@@ -54,6 +55,9 @@ function machinePlan(
   const simple = plannedSimpleServer(machine);
   const around = services(name, machine, evidence, inferenceServers, simple.simpleServer);
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
+  const reached = servers.flatMap(serverEndpoints);
+  const served = { servers, endpoints: reached, simpleServer: simple.simpleServer };
+  const harnessFiles = plannedHarnessFiles(machine, served, (path) => onMachine(path, evidence));
   const shares = memoryShares(machine, servers, evidence);
   const memory = ledger(machine.totalGiB, shares, [
     ...around.memory,
@@ -75,6 +79,7 @@ function machinePlan(
       ...(servers.length === 0 ? [] : [gateFile(machine, directories.gate)]),
       ...simple.files,
       ...around.files,
+      ...harnessFiles,
     ],
     secretFiles: [...servers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
@@ -82,12 +87,7 @@ function machinePlan(
     ledger: memory,
     kv: Object.fromEntries(Object.entries(kv).map(([container, result]) => [container, result.kv])),
     admission: admission(shares, evidence),
-    endpoints: [
-      ...hostEndpoints(machine),
-      ...servers.flatMap(serverEndpoints),
-      ...simple.endpoints,
-      ...around.endpoints,
-    ],
+    endpoints: [...hostEndpoints(machine), ...reached, ...simple.endpoints, ...around.endpoints],
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];

@@ -1,4 +1,5 @@
 import { gte, valid } from "@renovatebot/pep440";
+import { harnessWarnings } from "../harness-files/warnings";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
@@ -45,6 +46,7 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
     for (const [code, message] of serverWarnings(server)) warn(code, `${key}: ${message}`);
   }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
+  for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
 

@@ -1,5 +1,6 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import { harnessFaults } from "../harness-files/harnessFaults";
 import { extraArgumentFault } from "../inference-server/flags";
 import { referenceFaults } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
@@ -12,6 +13,8 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
   for (const [machineName, machine] of Object.entries(settings.machines)) {
     for (const { path, code, message } of referenceFaults(machine))
       fault(["machines", machineName, ...path], code, message);
+    for (const { path, message } of harnessFaults(machine))
+      fault(["machines", machineName, ...path], "impossible_value", message);
     for (const [name, server] of Object.entries(machine.inferenceServers)) {
       const at = ["machines", machineName, "inferenceServers", name];
       for (const [index, argument] of server.extraArgs.entries()) {

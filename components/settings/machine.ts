@@ -3,6 +3,7 @@ import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
 import { clients } from "./clients";
 import { gibibytes, hostPath, listenAddress, shortName } from "./fields";
+import { harness } from "./harness";
 import { hostInstance } from "./hostInstance";
 import { inferenceServer } from "./inferenceServer";
 import { simpleServer } from "./simpleServer";
@@ -59,6 +60,7 @@ export const machine = z
         "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",
       )
       .meta({ examples: [["~/vllm-venv"]] }),
+    harness: harness.optional(),
     elevate: z
       .union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])
       .default("none")

@@ -7,8 +7,11 @@ const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 /** A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a word, for anything else. */
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
+/** Name of a model at Ollama. */
+export const ollamaModelName = () => z.string().regex(MODEL_NAME, "Expected a model name such as qwen3:8b");
+
 const modelNames = z
-  .array(z.string().regex(MODEL_NAME, "Expected a model name such as qwen3:8b"))
+  .array(ollamaModelName())
   .default([])
   .describe("Models that must be there, by the names under which Ollama pulls them.")
   .meta({ examples: [["qwen3:8b"]] });

@@ -1,4 +1,4 @@
-import { docker } from "../pin/docker";
+import { docker } from "../docker";
 
 /** A container as the engine knows it, running or not. */
 export interface ContainerState {

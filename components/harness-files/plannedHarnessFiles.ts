@@ -1,0 +1,40 @@
+import { posix } from "node:path";
+import { HARNESS_FILES } from "../../harness/harness";
+import type { PlannedFile } from "../plan/types";
+import type { MachineSettings } from "../settings/machine";
+import { ourServers, type ServedHere } from "./ourServers";
+import { providersProfile } from "./providersProfile";
+import { reviewers } from "./reviewers";
+import { sessionAnalytics } from "./sessionAnalytics";
+
+/** Nobody but the operator needs to read what a harness runs. */
+const MODE = "0600";
+
+/**
+ * The harness's two files; none where `harness` is not in the stack file.
+ * @param onMachine makes a path of the stack file one of the machine.
+ */
+export function plannedHarnessFiles(
+  machine: MachineSettings,
+  served: ServedHere,
+  onMachine: (path: string) => string,
+): PlannedFile[] {
+  const { harness } = machine;
+  if (harness === undefined) return [];
+  const servers = ourServers(reviewers(machine, harness), served);
+  const file = (role: string, home: string, name: string, text: string): PlannedFile => ({
+    role,
+    path: posix.join(onMachine(home), name),
+    mode: MODE,
+    text,
+  });
+  return [
+    file("harness-providers", harness.home, HARNESS_FILES.providers, providersProfile(harness, servers)),
+    file(
+      "harness-analytics",
+      harness.analyticsHome ?? harness.home,
+      HARNESS_FILES.analytics,
+      sessionAnalytics(harness, servers, served.simpleServer),
+    ),
+  ];
+}

@@ -1,0 +1,49 @@
+import { analyticsSchema } from "../../harness/analytics/schema";
+import { renderDocument } from "../../harness/analytics/setKey";
+import type { SimpleServerPlan } from "../plan/types";
+import type { HarnessSettings } from "../settings/harness";
+import type { OurServer } from "./ourServers";
+
+/** The judge's backends, as the harness names them: `openai` is any server that speaks chat completions. */
+const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
+
+/**
+ * The harness's session-analytics file: judge and embedding on our servers, every other key left to its default. The
+ * defaults give some coding tools a judge of their own, which would go before ours: each of them gets ours too.
+ */
+export function sessionAnalytics(
+  harness: HarnessSettings,
+  servers: readonly OurServer[],
+  simpleServer: SimpleServerPlan,
+): string {
+  const judging = servers.find(({ name }) => name === harness.judge) ?? servers[0];
+  const ollamaUrl = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;
+  const judge = judging === undefined ? undefined : { backend: BACKENDS[judging.kind], model: judging.model };
+  const tools = Object.keys(analyticsSchema.parse({}).judge.by_copilot).sort();
+  return renderDocument({
+    _comment: [
+      "Made by local-serving from `harness` in the stack file: change it there.",
+      "A key that is not here has its default. The judge's key, where one is needed, comes from " +
+        `${harness.prefix}SA_JUDGE_API_KEY and never stands here.`,
+    ],
+    ...(judge === undefined
+      ? {}
+      : {
+          judge: {
+            default: judge,
+            by_copilot: Object.fromEntries(tools.map((tool) => [tool, judge])),
+            ...(judging?.kind === "inference-server" ? { base_url: judging.baseUrl } : {}),
+            ...(ollamaUrl === undefined ? {} : { ollama_url: ollamaUrl }),
+          },
+        }),
+    ...(ollamaUrl === undefined
+      ? {}
+      : {
+          embedding: {
+            backend: "ollama",
+            ...(harness.embeddingModel === undefined ? {} : { model: harness.embeddingModel }),
+            ollama_url: ollamaUrl,
+          },
+        }),
+  });
+}

@@ -1,0 +1,111 @@
+import { z } from "zod";
+import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
+import { hostPath, shortName, variableName } from "./fields";
+import { ollamaModelName } from "./simpleServer";
+
+/** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */
+export const PLAIN_TEXT = /^[^"\\\p{Cc}]*$/u;
+
+/** A provider of the profile that we make: `local-<key>` of an inference server, or `ollama`. */
+const providerName = () => shortName().meta({ examples: ["local-b", "ollama"] });
+
+/** The automation harness that uses our servers as reviewers and judges. Its files are made only when this is given. */
+export const harness = z
+  .strictObject({
+    home: hostPath()
+      .default(DEFAULT_HARNESS.home)
+      .describe(
+        "The harness's per-user folder. `providers.toml` is written there; what was there before is put back by `down`.",
+      ),
+    analyticsHome: hostPath()
+      .optional()
+      .describe("Folder of `session-analytics.json`, for a harness that keeps it apart. Default: `home`.")
+      .meta({ examples: ["~/.hx/analytics"] }),
+    prefix: z
+      .string()
+      .regex(PREFIX_FORM, "Expected the start of a variable's name, such as HX_")
+      .default(DEFAULT_HARNESS.prefix)
+      .describe("What the harness's environment variables begin with, the underscore included."),
+    apiKeyVariable: z
+      .union([z.literal("none"), variableName()])
+      .optional()
+      .describe(
+        "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where shells that are not interactive see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
+      )
+      .meta({ examples: ["HX_LOCAL_KEY"] }),
+    maxTokens: z
+      .int()
+      .min(1)
+      .default(8192)
+      .describe(
+        "Longest answer of an inference server (`max_tokens`). The harness's own 4096 is little for a review with many findings. Prompt and answer together must fit `maxModelLen`.",
+      )
+      .meta({ unit: "tokens" }),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .default(600)
+      .describe(
+        "Longest time of one review (`timeout_sec`). The harness's own 300 is short for a long prompt here: at 853 tokens/s, 48k tokens of prompt alone take a minute. Below the review loop's 900, or one review uses it up.",
+      )
+      .meta({ unit: "seconds" }),
+    disableThinking: z
+      .boolean()
+      .default(true)
+      .describe(
+        "`disable_thinking` for models with a thinking mode: else hidden reasoning eats up `maxTokens`. A model without one never gets the key.",
+      ),
+    subjects: z
+      .array(shortName())
+      .default(["claude", "codex", "pi"])
+      .describe("Subjects (whose work is reviewed) that get a peer and a fallback chain.")
+      .meta({ examples: [["claude", "codex"]] }),
+    peerFor: z
+      .record(shortName(), providerName().describe("Provider that reviews this subject."))
+      .default({})
+      .describe(
+        "`peer_for`, where it shall not be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
+      )
+      .meta({ placeholder: "subject", examples: [{ codex: "ollama" }] }),
+    fallbackChain: z
+      .record(
+        shortName(),
+        z
+          .array(providerName())
+          .refine(
+            (names) => new Set(names).size === names.length,
+            "A provider stands twice; it is tried once",
+          )
+          .describe("Providers in the order in which they are tried."),
+      )
+      .default({})
+      .describe("`fallback_chain`, where it shall not be every other provider in their order.")
+      .meta({ placeholder: "subject", examples: [{ codex: ["local-b"] }] }),
+    judge: providerName()
+      .optional()
+      .describe("Provider whose model judges sessions. Default: the first.")
+      .meta({ examples: ["local-b"] }),
+    ollamaModel: ollamaModelName()
+      .optional()
+      .describe(
+        "Model that Ollama reviews or judges with. Default: the first of `simpleServer.models` that is not the `embeddingModel`.",
+      )
+      .meta({ examples: ["qwen3:8b"] }),
+    embeddingModel: ollamaModelName()
+      .optional()
+      .describe(
+        "Model of Ollama that turns sessions into vectors. Default: the harness's own. List it in `simpleServer.models` to have it pulled.",
+      )
+      .meta({ examples: ["nomic-embed-text"] }),
+    company: z
+      .string()
+      .regex(PLAIN_TEXT, "Expected text without double quotes, backslashes and line breaks")
+      .default("")
+      .describe("Company name that the harness stamps into generated sources (`[copyright]`)."),
+  })
+  .describe(
+    "The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default.",
+  );
+
+/** The settings of the harness's files, parsed. */
+export type HarnessSettings = z.output<typeof harness>;
