@@ -1,12 +1,10 @@
 import type { Mount, PlannedFile } from "../plan/types";
+import { HOST_FROM_CONTAINER, isLoopback } from "../plan/upstreams";
 import type { MachineSettings } from "../settings/machine";
 
 /** Where the gate finds what is declared of instance A, inside the container: a folder, so that a new file is seen. */
 const FOLDER_INSIDE = "/run/local-serving";
 const FILE = "instance-a";
-
-/** Name by which a container reaches the machine that it runs on. */
-const HOST_FROM_CONTAINER = "host.docker.internal";
 
 const SECONDS_PER_MINUTE = 60;
 
@@ -111,6 +109,6 @@ export function instanceAFromContainer(instanceA: {
   readonly port: number;
 }): string | undefined {
   const { listen, port } = instanceA;
-  if (listen.startsWith("127.")) return undefined;
+  if (isLoopback(listen)) return undefined;
   return `http://${listen === "0.0.0.0" ? HOST_FROM_CONTAINER : listen}:${port}`;
 }

@@ -36,7 +36,7 @@ describe("the memory in a plan's text", () => {
 
   it("names both largest utilizations", () => {
     expect(text()).toContain(
-      `largest utilization that fits for ${CONTAINER}: 0.45 (0.50 by the sum, 0.45 by the limit)`,
+      `largest utilization that fits for ${CONTAINER}: 0.45 (0.48 by the sum, 0.45 by the limit)`,
     );
   });
 

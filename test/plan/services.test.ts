@@ -47,6 +47,7 @@ describe("the services of the default stack", () => {
 
   it("write these files and no others", () => {
     expect(machine?.files.map(({ role, path, mode }) => `${mode} ${role} ${path}`)).toEqual([
+      "0644 start-gate /home/me/.local/share/local-serving/dgx/start-gate/instance-a",
       "0644 simple-server-dropin /etc/systemd/system/ollama.service.d/50-local-serving.conf",
       "0644 bridge-config /home/me/.local/share/local-serving/dgx/bridge/config.yaml",
       "0644 claude-code-settings /home/me/.local/share/local-serving/clients/claude-code.settings.json",
