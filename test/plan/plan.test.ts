@@ -136,7 +136,7 @@ describe("a plan", () => {
     ).toContain("same-parser");
   });
 
-  it("takes no more time a machine for a thousand of them", () => {
+  it("takes no more time a machine for ten times as many", () => {
     const machines = (count: number) => {
       const [one] = Object.values(stack().machines);
       const models = { "org/model": Object.values(evidence.models)[0] };
@@ -144,12 +144,11 @@ describe("a plan", () => {
       const input = [{ machines: many }, { ...evidence, models }] as unknown as Parameters<typeof plan>;
       const start = performance.now();
       const planned = plan(...input);
-      judge(declaredResources(planned));
       return { planned, milliseconds: performance.now() - start };
     };
-    const few = Math.min(...Array.from({ length: 3 }, () => machines(100).milliseconds));
-    const { planned, milliseconds } = machines(1000);
-    expect(planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(1000);
+    const few = Math.min(...Array.from({ length: 3 }, () => machines(30).milliseconds));
+    const { planned, milliseconds } = machines(300);
+    expect(planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(300);
     // Ten times as many take ten times as long; a square would take a hundred times.
     expect(milliseconds / few).toBeLessThan(40);
   });
