@@ -1,17 +1,18 @@
 import type { JsonObject } from "./json";
-import { GREETING, SHORT_ANSWER_TOKENS } from "./prompts";
+import { GREETING } from "./prompts";
 import { messagesTool, type OfferedTool } from "./tools";
 
 export const MESSAGES = "/v1/messages";
 
-/** Headers of the messages surface; servers ignore the key's value, clients send one. */
-export const MESSAGES_HEADERS = {
-  "anthropic-version": "2023-06-01",
-  "x-api-key": "local-serving-placeholder",
-};
+/** Date of the messages surface that clients name. */
+export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
 
-interface Shape {
+/** What a probe decides of a request. */
+export interface MessagesShape {
   readonly model: string;
+  readonly maxTokens: number;
+  /** Tells a thinking model not to, where the answer's text is all that counts. */
+  readonly withoutThinking?: boolean;
   readonly tools?: readonly OfferedTool[];
   readonly messages?: readonly JsonObject[];
 }
@@ -20,10 +21,16 @@ interface Shape {
  * A request as Claude Code shapes it: the system text as a list of blocks, one of them marked for the cache, metadata,
  * tools with input_schema. Without the billing header, which our settings switch off.
  */
-export function claudeCodeBody({ model, tools = [], messages }: Shape): JsonObject {
+export function claudeCodeBody({
+  model,
+  maxTokens,
+  withoutThinking,
+  tools = [],
+  messages,
+}: MessagesShape): JsonObject {
   return {
     model,
-    max_tokens: SHORT_ANSWER_TOKENS,
+    max_tokens: maxTokens,
     temperature: 0,
     system: [
       { type: "text", text: "You are a coding agent." },
@@ -34,6 +41,7 @@ export function claudeCodeBody({ model, tools = [], messages }: Shape): JsonObje
       },
     ],
     messages: messages ?? [userTurn(GREETING)],
+    ...(withoutThinking === true ? { chat_template_kwargs: { enable_thinking: false } } : {}),
     metadata: { user_id: "serving-verify" },
     ...(tools.length === 0 ? {} : { tools: tools.map(messagesTool) }),
   };

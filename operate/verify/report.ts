@@ -11,11 +11,18 @@ export interface Summary {
 
 export function summaryOf(results: readonly ProbeResult[]): Summary {
   const count = (status: string) => results.filter((result) => result.status === status).length;
-  const next = results
-    .filter((result) => result.fix !== "")
-    .sort((a, b) => Number(b.status === "fail") - Number(a.status === "fail"))
-    .map((result) => result.fix);
-  return { pass: count("pass"), fail: count("fail"), skip: count("skip"), next: [...new Set(next)] };
+  return { pass: count("pass"), fail: count("fail"), skip: count("skip"), next: nextSteps(results) };
+}
+
+/** Each thing to do with the probes that ask for it, faults first. */
+function nextSteps(results: readonly ProbeResult[]): string[] {
+  const askedBy = new Map<string, string[]>();
+  for (const status of ["fail", "pass"] as const) {
+    for (const { name, fix } of results.filter((each) => each.status === status && each.fix !== "")) {
+      askedBy.set(fix, [...(askedBy.get(fix) ?? []), name]);
+    }
+  }
+  return [...askedBy].map(([fix, names]) => `${names.join(", ")}: ${fix}`);
 }
 
 const MARKS = {
@@ -27,14 +34,19 @@ const MARKS = {
 /** Every verdict, grouped by what was probed, then what to do next. */
 export function verifyText(results: readonly ProbeResult[]): string {
   const targets = [...new Set(results.map((result) => result.target))];
-  const width = Math.max(0, ...results.map((result) => result.name.length));
+  const shown = results.filter((result) => result.status !== "skip");
+  const width = Math.max(0, ...shown.map((result) => result.name.length));
   const { pass, fail, skip, next } = summaryOf(results);
   return [
-    ...targets.flatMap((target) => [
-      styleText("bold", target),
-      ...results.filter((result) => result.target === target).flatMap((result) => lines(result, width)),
-      "",
-    ]),
+    ...targets.flatMap((target) => {
+      const here = results.filter((result) => result.target === target);
+      return [
+        styleText("bold", target),
+        ...here.filter((result) => result.status !== "skip").flatMap((result) => lines(result, width)),
+        ...skipLines(here),
+        "",
+      ];
+    }),
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
@@ -44,5 +56,16 @@ export function verifyText(results: readonly ProbeResult[]): string {
 
 function lines({ name, status, detail, fix }: ProbeResult, width: number): string[] {
   const line = `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`;
-  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", "fix:")} ${fix}`];
+  // A probe that passed may still have something to propose.
+  const label = status === "fail" ? "fix:" : "better:";
+  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", label)} ${fix}`];
+}
+
+/** What was not run, each reason once. */
+function skipLines(results: readonly ProbeResult[]): string[] {
+  const byReason = new Map<string, string[]>();
+  for (const { name, detail } of results.filter((result) => result.status === "skip")) {
+    byReason.set(detail, [...(byReason.get(detail) ?? []), name]);
+  }
+  return [...byReason].map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names.join(", ")}`);
 }

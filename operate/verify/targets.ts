@@ -8,6 +8,7 @@ import type {
 import { PLACEHOLDER_KEY } from "../../components/plan/upstreams";
 import { readServerArguments } from "../../policies/lib/serverArguments";
 import { Api } from "./api";
+import { MESSAGES_VERSION } from "./claudeCodeBody";
 import type { Host } from "./host";
 import { isLocal, originOf } from "./reach";
 
@@ -87,6 +88,9 @@ export type Target =
   | InstanceATarget
   | MachineTarget;
 
+/** What clients send to a server that ignores the key's value: one goes with each request, as theirs do. */
+const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
+
 export interface TargetOptions {
   /** Seconds that one answer of a model may take. */
   readonly timeoutSeconds: number;
@@ -117,7 +121,7 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { options: flags } = readServerArguments(server.container.command);
     const words = (name: string) => (flags.get(name) ?? []).filter((word) => typeof word === "string");
-    const place = whereIs(machine, server.container, options);
+    const place = whereIs(machine, server.container, options, SERVER_HEADERS);
     return {
       kind: "inference-server",
       name: server.container.name,
@@ -138,7 +142,7 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
   const meant = all.find((each) => String(each.server.container.ports[0]?.host) === port) ?? all[0];
   if (meant === undefined) return [];
   const { unreachable: _, ...rest } = meant;
-  return [{ ...rest, api: new Api(options.baseUrl, options.timeoutSeconds), alone: true }];
+  return [{ ...rest, api: new Api(options.baseUrl, options.timeoutSeconds, SERVER_HEADERS), alone: true }];
 }
 
 /** The messages-style client of this machine, where one is declared. */
@@ -158,7 +162,7 @@ function bridges(
   const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
   const key = bridgeKey(bridge, host);
   const headers = {
-    "anthropic-version": "2023-06-01",
+    ...MESSAGES_VERSION,
     ...("value" in key ? { authorization: `Bearer ${key.value}` } : {}),
   };
   return [

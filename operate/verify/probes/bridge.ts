@@ -1,11 +1,11 @@
 import { refusalText } from "../api";
-import { claudeCodeBody, MESSAGES, userTurn } from "../claudeCodeBody";
+import { claudeCodeBody, MESSAGES, type MessagesShape, userTurn } from "../claudeCodeBody";
 import type { Answer } from "../http";
 import { type JsonObject, parseJson } from "../json";
 import { messagesAnswer, messagesAnswerOf } from "../messagesAnswer";
 import { type Metrics, readMetrics } from "../metrics";
 import { fail, type Probe, pass } from "../probe";
-import { freshCode } from "../prompts";
+import { answerTokens, freshCode } from "../prompts";
 import { quote } from "../quote";
 import type { BridgeTarget } from "../targets";
 import { READ_FILE, RUN_COMMAND, TOOL_REQUEST } from "../tools";
@@ -18,6 +18,18 @@ const PREFIX_FIX =
 
 const upstreamFix = ({ server }: BridgeTarget) =>
   `See whether ${server?.name ?? "the server behind it"} answers (probe chat), then docker logs of the bridge.`;
+
+/** Window to reckon with where the server behind the bridge is none of ours. */
+const UNKNOWN_WINDOW = 32_768;
+
+/** A request as a client sends it through the bridge, with room for a model that thinks first. */
+function bodyFor({ model, server }: BridgeTarget, more: Partial<MessagesShape> = {}): JsonObject {
+  return claudeCodeBody({
+    model,
+    maxTokens: answerTokens(server?.maxModelLen ?? UNKNOWN_WINDOW, true),
+    ...more,
+  });
+}
 
 const bridgeHealth: BridgeProbe = {
   name: "bridge-health",
@@ -40,7 +52,7 @@ const bridgeMessages: BridgeProbe = {
   about: "/v1/messages through the bridge answers with text",
   fix: upstreamFix,
   run: async (target) => {
-    const answer = messagesAnswer(await target.api.json(MESSAGES, claudeCodeBody(target)));
+    const answer = messagesAnswer(await target.api.json(MESSAGES, bodyFor(target)));
     return answer.text.trim() === ""
       ? fail(`no text (stop_reason ${quote(answer.stopReason)})`, upstreamFix(target))
       : pass(`\`${quote(answer.text)}\``);
@@ -71,7 +83,7 @@ const bridgeRouting: BridgeProbe = {
     const before = await responsesRequests(target);
     const answer = await target.api.post(
       MESSAGES,
-      claudeCodeBody({ ...target, tools: [READ_FILE, RUN_COMMAND], messages: SECOND_TURN }),
+      bodyFor(target, { tools: [READ_FILE, RUN_COMMAND], messages: SECOND_TURN }),
     );
     if (answer.status !== 200) {
       return fail(
@@ -131,7 +143,7 @@ const bridgeToolsStream: BridgeProbe = {
 };
 
 const toolBody = (target: BridgeTarget) =>
-  claudeCodeBody({ ...target, tools: [READ_FILE, RUN_COMMAND], messages: [userTurn(TOOL_REQUEST)] });
+  bodyFor(target, { tools: [READ_FILE, RUN_COMMAND], messages: [userTurn(TOOL_REQUEST)] });
 
 const settings = ({ server }: BridgeTarget) => ({
   setting: server?.setting ?? ((key: string) => `inferenceServers.*.${key}`),
@@ -144,8 +156,7 @@ const bridgeSystem: BridgeProbe = {
     `The adapter of this LiteLLM drops it: pin another version for ${name} (\`bridge.image\`; 1.106 and 1.109 keep it).`,
   run: async (target) => {
     const code = freshCode();
-    const body = claudeCodeBody({
-      ...target,
+    const body = bodyFor(target, {
       messages: [
         userTurn("Which code were you given? Answer with the code."),
         { role: "system", content: `The code is ${code}.` },
@@ -163,7 +174,7 @@ const bridgeUnknownTier: BridgeProbe = {
   about: "a model that nobody declared is refused with a message",
   fix: () => "See model_list of bridge-config: one of its patterns takes any name.",
   run: async (target) => {
-    const answer = await target.api.post(MESSAGES, claudeCodeBody({ model: "no-such-model" }));
+    const answer = await target.api.post(MESSAGES, bodyFor(target, { model: "no-such-model" }));
     const said = refusalText(answer);
     // LiteLLM answers 400 where vLLM answers 404.
     return [400, 404].includes(answer.status) && said.includes("no-such-model")
@@ -183,7 +194,7 @@ const bridgeTiers: BridgeProbe = {
   run: async (target) => {
     const refused: string[] = [];
     for (const model of target.tiers) {
-      const answer = await target.api.post(MESSAGES, { ...claudeCodeBody({ model }), max_tokens: 16 });
+      const answer = await target.api.post(MESSAGES, bodyFor(target, { model, maxTokens: 16 }));
       if (answer.status !== 200)
         refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
     }

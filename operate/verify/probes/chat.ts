@@ -1,7 +1,7 @@
 import { type ChatAnswer, chatAnswer, chatAnswerOf } from "../chatAnswer";
 import type { JsonObject } from "../json";
 import { fail, pass, type ServerProbe, type Verdict } from "../probe";
-import { GREETING, SHORT_ANSWER_TOKENS } from "../prompts";
+import { answerTokens, GREETING } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import { chatTool, READ_FILE } from "../tools";
@@ -15,7 +15,7 @@ export async function chatBody(target: ServerTarget, messages: readonly JsonObje
   return {
     model: await modelName(target),
     messages,
-    max_tokens: SHORT_ANSWER_TOKENS,
+    max_tokens: answerTokens(target.maxModelLen, false),
     temperature: 0,
     ...(target.server.model.thinking ? { chat_template_kwargs: { enable_thinking: false } } : {}),
     ...more,

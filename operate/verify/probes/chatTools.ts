@@ -1,6 +1,7 @@
 import { type ChatAnswer, chatAnswer, chatAnswerOf } from "../chatAnswer";
 import type { JsonObject } from "../json";
 import { fail, pass, type ServerProbe, type Verdict } from "../probe";
+import { answerTokens } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import {
@@ -73,7 +74,10 @@ const chatToolsThinking: ServerProbe = {
     chatOnly(target) ?? (target.server.model.thinking ? undefined : "its model has no thinking mode"),
   fix,
   run: async (target) => {
-    const body = await request(target, [READ_FILE], { chat_template_kwargs: { enable_thinking: true } });
+    const body = await request(target, [READ_FILE], {
+      max_tokens: answerTokens(target.maxModelLen, true),
+      chat_template_kwargs: { enable_thinking: true },
+    });
     return judge(chatAnswer(await target.api.json(CHAT, body)), [READ_FILE], target);
   },
 };

@@ -3,6 +3,7 @@ import { claudeCodeBody, MESSAGES, userTurn } from "../claudeCodeBody";
 import { isJsonObject, type JsonObject, objectOr, parseJson, textOr } from "../json";
 import { type MessagesAnswer, messagesAnswer, messagesAnswerOf } from "../messagesAnswer";
 import { fail, pass, type ServerProbe, type Verdict } from "../probe";
+import { answerTokens } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import { callFault, holdsCallAsText, READ_FILE, RUN_COMMAND, TOOL_REQUEST } from "../tools";
@@ -14,9 +15,25 @@ const TOOLS = [READ_FILE, RUN_COMMAND];
 const fix = ({ setting }: ServerTarget) =>
   `The messages surface needs a vLLM of 0.26 or later (${setting("image")}); until it works keep clients.claudeCode.via: bridge.`;
 
-const plain = async (target: ServerTarget) => claudeCodeBody({ model: await modelName(target) });
-const withTools = async (target: ServerTarget) =>
-  claudeCodeBody({ model: await modelName(target), tools: TOOLS, messages: [userTurn(TOOL_REQUEST)] });
+/** A greeting; what comes back is all that counts, so a thinking model is told not to. */
+async function plain(target: ServerTarget, model?: string) {
+  const { maxModelLen, server } = target;
+  return claudeCodeBody({
+    model: model ?? (await modelName(target)),
+    maxTokens: answerTokens(maxModelLen, false),
+    withoutThinking: server.model.thinking,
+  });
+}
+
+/** As an agent asks: it thinks first where it can. */
+async function withTools(target: ServerTarget) {
+  return claudeCodeBody({
+    model: await modelName(target),
+    maxTokens: answerTokens(target.maxModelLen, target.server.model.thinking),
+    tools: TOOLS,
+    messages: [userTurn(TOOL_REQUEST)],
+  });
+}
 
 const messages: ServerProbe = {
   name: "messages",
@@ -79,7 +96,7 @@ const alias: ServerProbe = {
   run: async (target) => {
     const [asked = ""] = target.aliases;
     const canonical = textOr((await servedModels(target.api))[0]?.id);
-    const answer = messagesAnswer(await target.api.json(MESSAGES, claudeCodeBody({ model: asked })));
+    const answer = messagesAnswer(await target.api.json(MESSAGES, await plain(target, asked)));
     if (answer.model === canonical && canonical !== "")
       return pass(`asked for \`${asked}\`, it answers as \`${quote(answer.model)}\``);
     return fail(
@@ -98,7 +115,7 @@ const unknownTier: ServerProbe = {
   skip: chatOnly,
   fix: () => "Clients must learn of a wrong name: what answers here is not vLLM alone.",
   run: async (target) => {
-    const answer = await target.api.post(MESSAGES, claudeCodeBody({ model: UNKNOWN_TIER }));
+    const answer = await target.api.post(MESSAGES, await plain(target, UNKNOWN_TIER));
     const body = parseJson(answer.text);
     const message = textOr(objectOr(isJsonObject(body) ? body.error : undefined).message);
     if (answer.status === 404 && message.includes(UNKNOWN_TIER)) return pass(`404: ${quote(message)}`);

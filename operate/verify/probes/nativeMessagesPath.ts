@@ -3,6 +3,7 @@ import { claudeCodeBody, MESSAGES, userTurn } from "../claudeCodeBody";
 import { isJsonObject, type JsonObject, parseJson } from "../json";
 import { messagesAnswer } from "../messagesAnswer";
 import { BadAnswer, fail, pass, type ServerProbe, type Verdict } from "../probe";
+import { answerTokens } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import { READ_FILE, RUN_COMMAND, TOOL_REQUEST } from "../tools";
@@ -45,6 +46,7 @@ interface Outcome {
 async function attempt(target: ServerTarget, model: string, temperature: JsonObject): Promise<Outcome> {
   const { temperature: _, ...body } = claudeCodeBody({
     model,
+    maxTokens: answerTokens(target.maxModelLen, target.server.model.thinking),
     tools: [READ_FILE, RUN_COMMAND],
     messages: [
       userTurn(TOOL_REQUEST),

@@ -1,7 +1,7 @@
 import type { ServerEvent } from "../events";
 import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, fail, pass, type ServerProbe, type Verdict } from "../probe";
-import { GREETING, SHORT_ANSWER_TOKENS } from "../prompts";
+import { answerTokens, GREETING } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import { callFault, holdsCallAsText, READ_FILE, responsesTool, TOOL_REQUEST } from "../tools";
@@ -14,8 +14,10 @@ async function request(target: ServerTarget, input: unknown, more: JsonObject = 
   return {
     model: await modelName(target),
     input,
-    max_output_tokens: SHORT_ANSWER_TOKENS,
+    max_output_tokens: answerTokens(target.maxModelLen, false),
     temperature: 0,
+    // What comes back is all that counts, so a thinking model is told not to.
+    ...(target.server.model.thinking ? { chat_template_kwargs: { enable_thinking: false } } : {}),
     ...more,
   };
 }
@@ -26,12 +28,14 @@ const turn = (role: string, text: string) => ({
   content: [{ type: "input_text", text }],
 });
 
-/** What a Responses-style agent sends: a developer turn, a user turn, a function tool, nothing stored. */
+/** What a Responses-style agent sends: a developer turn, a user turn, a function tool, nothing stored; thinking as it is. */
 const agentRequest = (target: ServerTarget) =>
   request(target, [turn("developer", "You are a coding agent."), turn("user", TOOL_REQUEST)], {
     tools: [responsesTool(READ_FILE)],
     tool_choice: "auto",
     store: false,
+    max_output_tokens: answerTokens(target.maxModelLen, target.server.model.thinking),
+    chat_template_kwargs: {},
   });
 
 const fix = () =>

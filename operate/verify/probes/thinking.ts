@@ -1,5 +1,6 @@
 import { chatAnswer } from "../chatAnswer";
 import { fail, pass, type ServerProbe } from "../probe";
+import { answerTokens } from "../prompts";
 import { quote } from "../quote";
 import type { ServerTarget } from "../targets";
 import { CHAT, chatBody } from "./chat";
@@ -15,7 +16,7 @@ const answerWith = async (target: ServerTarget, thinking: boolean) =>
         target,
         [{ role: "user", content: "Which is larger, 9.9 or 9.11? Answer with the number." }],
         {
-          max_tokens: 4096,
+          max_tokens: answerTokens(target.maxModelLen, true),
           chat_template_kwargs: { enable_thinking: thinking },
         },
       ),

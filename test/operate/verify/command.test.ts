@@ -51,7 +51,7 @@ describe("serving verify", () => {
     expect(out).toMatch(/FAIL chat-tools +tool_calls is empty, the call stands as XML in `content`/);
     expect(out).toContain("1 passed, 1 failed, 0 skipped");
     expect(out).toMatch(
-      /What to do next\n {2}- machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,
+      /What to do next\n {2}- chat-tools: machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,
     );
     expect(out).not.toContain("chat-several-tools");
   });
