@@ -21,24 +21,13 @@ export function schemaFaults(
 function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {
   const at = (path: readonly PropertyKey[], part?: "key" | "value") => document?.locate(path, part) ?? {};
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => {
-      const path = [...issue.path, key];
-      const known = knownKeys(schema, issue.path);
-      const near = nearestKey(key, known);
-      const hint =
-        near !== undefined
-          ? `Did you mean \`${near}\`?`
-          : known.length > 0
-            ? `Known keys here: ${known.join(", ")}.`
-            : "No keys are allowed here.";
-      return {
-        path: dotted(path),
-        code: "unknown_key",
-        message: `Unknown key \`${key}\`. ${hint}`,
-        severity: "error",
-        ...at(path, "key"),
-      };
-    });
+    return issue.keys.map((key) => ({
+      path: dotted([...issue.path, key]),
+      code: "unknown_key",
+      message: unknownKeyText(schema, issue.path, key),
+      severity: "error",
+      ...at([...issue.path, key], "key"),
+    }));
   }
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
     // The option that failed deepest is the one the writer meant: its faults say more than "no option matches".
@@ -59,6 +48,35 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
       ...at(issue.path),
     },
   ];
+}
+
+function unknownKeyText(schema: z.ZodType, path: readonly PropertyKey[], key: string): string {
+  const known = knownKeys(schema, path);
+  if (known.includes(key)) {
+    const form = formWith(schema, path, key);
+    return form === undefined
+      ? `\`${key}\` does not go with the other keys here: remove it.`
+      : `\`${key}\` goes with \`${form}\` only: remove it here, or set \`${form}\`.`;
+  }
+  const near = nearestKey(key, known);
+  if (near !== undefined) return `Unknown key \`${key}\`. Did you mean \`${near}\`?`;
+  const hint = known.length > 0 ? `Known keys here: ${known.join(", ")}.` : "No keys are allowed here.";
+  return `Unknown key \`${key}\`. ${hint}`;
+}
+
+/** In a block of several forms, what chooses the form that has a key: `mode: host`. */
+function formWith(schema: z.ZodType, path: readonly PropertyKey[], key: string): string | undefined {
+  for (const union of schemasAt(schema, path).flatMap(bare)) {
+    if (!(union instanceof z.ZodDiscriminatedUnion)) continue;
+    const { discriminator } = union.def;
+    for (const option of union.options) {
+      if (!(option instanceof z.ZodObject) || !(key in option.shape)) continue;
+      const chooser: unknown = (option.shape as Record<string, unknown>)[discriminator];
+      if (chooser instanceof z.ZodLiteral)
+        return `${discriminator}: ${[...chooser.values].map(String).join(" or ")}`;
+    }
+  }
+  return undefined;
 }
 
 function depth(issues: readonly Issue[]): number {
@@ -89,6 +107,16 @@ function codeOf(issue: Issue, value: unknown): string {
 
 function issueText(root: unknown, issue: Issue): string {
   const value = valueAt(root, issue.path);
+  if (issue.code === "invalid_union") {
+    const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
+    return value === undefined
+      ? `This key is required (${forms}).`
+      : `Expected ${forms}, got ${kindOf(value)}.`;
+  }
+  if (issue.code === "invalid_key") {
+    const [first] = issue.issues;
+    if (first !== undefined) return `This name can't be used. ${first.message}.`;
+  }
   if (value === undefined && (issue.code === "invalid_type" || issue.code === "invalid_value")) {
     const wanted = issue.code === "invalid_type" ? issue.expected : issue.values.map(String).join(" or ");
     return `This key is required (${wanted}).`;
@@ -102,6 +130,14 @@ function issueText(root: unknown, issue: Issue): string {
     return `Expected ${issue.values.map((option) => `\`${String(option)}\``).join(" or ")}, got ${kindOf(value)}.${hint}`;
   }
   return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
+}
+
+/** One form that a value may have, by the fault that another form found in it. */
+function formText(fault: Issue | undefined): string {
+  if (fault?.code === "invalid_value")
+    return fault.values.map((option) => `\`${String(option)}\``).join(" or ");
+  if (fault?.code === "invalid_type") return fault.expected === "object" ? "a map" : `a ${fault.expected}`;
+  return fault?.message ?? "another value";
 }
 
 /** What a value is, for a message; text is not shown, since it may be a secret pasted in the wrong place. */
@@ -154,15 +190,18 @@ export function schemasAt(schema: z.ZodType, path: readonly PropertyKey[]): z.Zo
   return found;
 }
 
-function unwrap(schema: z.ZodType): z.ZodType[] {
-  if (
-    schema instanceof z.ZodOptional ||
+/** The schema below `optional`, `default` and the like. */
+function bare(schema: z.ZodType): z.ZodType {
+  return schema instanceof z.ZodOptional ||
     schema instanceof z.ZodNullable ||
     schema instanceof z.ZodDefault ||
     schema instanceof z.ZodPrefault
-  ) {
-    return unwrap(schema.unwrap() as z.ZodType);
-  }
+    ? bare(schema.unwrap() as z.ZodType)
+    : schema;
+}
+
+function unwrap(wrapped: z.ZodType): z.ZodType[] {
+  const schema = bare(wrapped);
   if (schema instanceof z.ZodUnion) return schema.options.flatMap((option) => unwrap(option as z.ZodType));
   if (schema instanceof z.ZodPipe) return unwrap(schema.in as z.ZodType);
   return [schema];

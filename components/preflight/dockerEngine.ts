@@ -13,15 +13,20 @@ const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
 
 /**
  * Asks the engine whether it answers, whether it can serve GPUs, and which of our containers run for this machine.
- * They are found by our label: a renamed server still holds its old name's memory and port. Reads only.
+ * They are found by our label in our network: a renamed server still holds its old name's memory and port, and another
+ * stack's server of the same machine name is not ours to count. Reads only.
  */
-export async function readDocker(host: string, machine: string): Promise<DockerFacts> {
+export async function readDocker(host: string, machine: string, network: string): Promise<DockerFacts> {
   const address = addressOf(host);
   if (address === undefined)
     return { reachable: false, reason: `${host} is reached over ssh, which this check does not do` };
   try {
     const info = await get(address, "/info");
-    const filters = JSON.stringify({ label: [`${MACHINE_LABEL}=${machine}`], status: ["running"] });
+    const filters = JSON.stringify({
+      label: [`${MACHINE_LABEL}=${machine}`],
+      network: [network],
+      status: ["running"],
+    });
     const running = await get(address, `/containers/json?filters=${encodeURIComponent(filters)}`);
     const ids = Array.isArray(running) ? running.filter(isRecord).map((each) => String(each.Id)) : [];
     return {

@@ -12,7 +12,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
-    readDocker(machine.dockerHost, machine.name),
+    readDocker(machine.dockerHost, machine.name, machine.network),
     readFile("/proc/meminfo", "utf8").catch(() => ""),
     readListeners([...hostPort, ...ports]),
     Promise.all([...new Set(machine.inferenceServers.map((server) => server.modelCache))].map(readDirectory)),

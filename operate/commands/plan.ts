@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
 import { readModels } from "../../components/evidence/readModels";
@@ -9,6 +8,7 @@ import { plan } from "../../components/plan/plan";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { UnreadableInput } from "../../faults/fault";
+import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { EXIT } from "../exit";
@@ -36,7 +36,7 @@ export function planCommand(): Command {
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nExit code 1 when a policy refuses the plan; the whole plan is printed all the same.\n\nExample:\n  serving plan --stack dgx --format json | jq '.machines[0].ledger'",
+      "\nExit code 0 when nothing is refused, 1 when the stack file has faults or a policy refuses the plan (the whole plan is printed all the same), 2 for wrong use or a file that can't be read.\n\nExample:\n  serving plan --stack dgx --format json | jq '.machines[0].ledger'",
     )
     .action((options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
@@ -59,13 +59,7 @@ function evidence(options: PlanOptions, settings: StackSettings): Evidence {
 }
 
 function readMeminfo(file: string): Meminfo {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UnreadableInput(file, error instanceof Error ? error.message : String(error));
-  }
-  const meminfo = parseMeminfo(text);
+  const meminfo = parseMeminfo(readTextFile(file));
   if (meminfo === undefined) {
     throw new UnreadableInput(
       file,

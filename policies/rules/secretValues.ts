@@ -1,7 +1,7 @@
+import { isPlaceholder, isSecretName } from "../../components/settings/secretValue";
 import { displayName } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import { isPlaceholder, isSecretName } from "../lib/secrets";
 import { list, UNKNOWN } from "../lib/unknown";
 import { type Finding, type Rule, violation } from "./rule";
 

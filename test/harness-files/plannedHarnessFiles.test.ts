@@ -4,11 +4,13 @@ import { OLLAMA, planned } from "./planned";
 describe("the harness's files in the plan", () => {
   it("are there only when the stack file has `harness`", () => {
     expect(planned(undefined, OLLAMA).machine.files.map(({ role }) => role)).toEqual([
+      "start-gate",
       "simple-server-dropin",
       "applied-plan",
     ]);
     expect(planned(undefined, OLLAMA).warnings).toEqual([]);
     expect(planned({}, OLLAMA).machine.files.map(({ role }) => role)).toEqual([
+      "start-gate",
       "simple-server-dropin",
       "harness-providers",
       "harness-analytics",

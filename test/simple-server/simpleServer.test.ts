@@ -174,7 +174,7 @@ describe("the plan of a simple server", () => {
   ])("has no drop-in, no endpoint and no command in the mode %j", (settings, expected) => {
     const { machine, warnings } = planned(settings);
     expect(machine.simpleServer).toEqual(expected);
-    expect(machine.files.map((file) => file.role)).toEqual(["applied-plan"]);
+    expect(machine.files.map((file) => file.role)).toEqual(["start-gate", "applied-plan"]);
     expect(machine.endpoints.map((endpoint) => endpoint.name).join()).not.toContain("Ollama");
     expect([machine.commands, warnings]).toEqual([[], []]);
   });

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { largestThatFits, shareText, tenThousandths } from "../../../components/plan/ledger/utilization";
+import { isPlaceholder, isSecretName } from "../../../components/settings/secretValue";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
-import { isPlaceholder, isSecretName } from "../../../policies/lib/secrets";
 import { plainProps, UNKNOWN } from "../../../policies/lib/unknown";
 import { shareFrom } from "../../../policies/lib/utilization";
 import { atLeast, isVersion, series } from "../../../policies/lib/versions";
