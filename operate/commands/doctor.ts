@@ -1,16 +1,14 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { Command, Option } from "commander";
-import { declaredResources } from "../../components/machine/declaredResources";
-import { judge } from "../../policies/judge";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { fromMachine, type MachineReading } from "../doctor/read/fromMachine";
+import { readStack } from "../doctor/read/stack";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
-import { readOneMachine } from "../readStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
@@ -58,7 +56,7 @@ export function doctorCommand(): Command {
         files.verify,
       ].some((each) => each !== undefined);
       const said = command.getOptionValueSource("stack") === "cli" || options.file !== undefined;
-      const stack = readStack(options, fromAfar && !said);
+      const stack = stackOf(options, fromAfar && !said);
       const reading = fromAfar ? { evidence: await fromFiles(files), notes: [] } : await readMachine(stack);
       for (const note of reading.notes) say(note);
       const evidence: Evidence = {
@@ -76,15 +74,14 @@ export function doctorCommand(): Command {
 }
 
 /** The stack file and its plan; from afar it may be absent, as long as nobody asked for it. */
-function readStack(options: DoctorOptions, mayBeAbsent: boolean): Stack | undefined {
+function stackOf(options: DoctorOptions, mayBeAbsent: boolean): Stack | undefined {
   const file = stackFile(options);
   if (mayBeAbsent && !existsSync(file)) return undefined;
-  const { text, name, settings, machine, plan } = readOneMachine(file, options.machine);
-  const servers = Object.keys(settings.inferenceServers);
+  const stack = readStack(file, options.machine);
+  const servers = Object.keys(stack.settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
-  const refusals = judge(declaredResources(plan)).filter(({ verdict }) => verdict === "refused");
-  return { file, text, machine: name, settings, plan: machine, refusals };
+  return stack;
 }
 
 async function readMachine(stack: Stack | undefined): Promise<MachineReading> {

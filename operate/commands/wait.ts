@@ -1,10 +1,11 @@
 import { Command } from "commander";
 import type { InferenceServerPlan, MachinePlan } from "../../components/plan/types";
+import type { DiagnosisReport } from "../doctor/diagnose";
 import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
-import { type Format, formatOption, printResult } from "../output";
+import { type Format, formatOption, printResult, say } from "../output";
 import { plannedStack } from "../plannedStack";
-import { type StackFileOptions, withStackFile } from "../stackFile";
+import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
@@ -48,9 +49,35 @@ export function waitCommand(): Command {
         results.push(result);
         if (result.outcome !== "ready") break;
       }
-      printResult(options.format, { servers: results }, () => results.map(text).join("\n"));
+      const diagnoses = await diagnosesOf(options, servers, results);
+      const { doctorText } = await import("../doctor/doctorText");
+      printResult(options.format, { servers: results, diagnoses }, () =>
+        [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join("\n"),
+      );
       if (results.some(({ outcome }) => outcome !== "ready")) process.exitCode = EXIT.faults;
     });
+}
+
+interface Waited {
+  readonly machine: MachinePlan;
+  readonly server: InferenceServerPlan;
+}
+
+/** What the doctor says of the machine whose container died; nothing where none did. */
+async function diagnosesOf(
+  options: StackFileOptions,
+  servers: readonly Waited[],
+  results: readonly WaitResult[],
+): Promise<DiagnosisReport[]> {
+  const dead = results.find(({ outcome }) => outcome === "died");
+  const machine = servers.find(({ server }) => server.container.name === dead?.container)?.machine;
+  if (machine === undefined) return [];
+  const { diagnose } = await import("../doctor/diagnose");
+  const { fromMachine } = await import("../doctor/read/fromMachine");
+  const { readStack } = await import("../doctor/read/stack");
+  const { evidence, notes } = await fromMachine(machine);
+  for (const note of notes) say(note);
+  return diagnose({ ...evidence, stack: readStack(stackFile(options), machine.name) });
 }
 
 async function waitFor(
@@ -97,8 +124,10 @@ function text({ container, outcome, seconds, reason, lastLines }: WaitResult): s
   return [
     `${container}: ${reason}`,
     ...(lastLines.length === 0 ? [] : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
-    outcome === "died"
-      ? "Next: serving doctor"
-      : "Next: docker logs it; a first start may take longer than this wait (--timeout), and is best left alone.",
+    ...(outcome === "died"
+      ? []
+      : [
+          "Next: see its log. A first start may take longer than this wait (--timeout) and is best left alone.",
+        ]),
   ].join("\n");
 }

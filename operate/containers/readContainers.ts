@@ -10,6 +10,8 @@ export interface ContainerState {
   readonly imageId: string;
   /** `running`, `restarting`, `exited`, `created`, `paused` or `dead`. */
   readonly status: string;
+  /** When it was last started, as the engine writes times; "" where it never was. */
+  readonly startedAt: string;
   readonly exitCode: number;
   readonly oomKilled: boolean;
   readonly restartCount: number;
@@ -54,6 +56,7 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
       image: String(config.Image ?? ""),
       imageId: String(found.Image ?? ""),
       status: String(state.Status ?? ""),
+      startedAt: String(state.StartedAt ?? ""),
       exitCode: Number(state.ExitCode ?? 0),
       oomKilled: state.OOMKilled === true,
       restartCount: Number(found.RestartCount ?? 0),

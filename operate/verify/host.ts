@@ -45,7 +45,7 @@ const DOCKER_SECONDS = 20;
 export function thisHost(dockerHost: string): Host {
   return {
     env: process.env,
-    docker: (args) => docker(["--host", dockerHost, ...args], DOCKER_SECONDS),
+    docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
     file: readFileOnDisk,
     meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
     listener: async (port) => {

@@ -33,8 +33,6 @@ export interface ServerTarget extends Common {
   readonly maxModelLen: number;
   /** A setting of this server as it stands in the stack file. */
   readonly setting: (key: string) => string;
-  /** KV plan of this server, where one was made. */
-  readonly kv: unknown;
   /** Which way the messages-style client goes by the stack file; `undefined` where it has none. */
   readonly messagesVia: "bridge" | "native" | undefined;
   /** `true` when it was named by its URL, so that nothing else of the plan is in sight. */
@@ -132,7 +130,6 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
       aliases: words("served-model-name").filter((name) => name !== server.servedModelName),
       maxModelLen: Number(words("max-model-len")[0]),
       setting: (key) => `machines.${machine.name}.inferenceServers.${server.key}.${key}`,
-      kv: machine.kv[server.container.name] ?? undefined,
       messagesVia: via,
       alone: false,
     };

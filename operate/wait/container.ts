@@ -1,19 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
-import { isJsonObject, objectOr, parseJson, textOr } from "../verify/json";
-
-/** A container's state as Docker has it. */
-export interface ContainerState {
-  /** `running`, `restarting`, `exited`, ... */
-  readonly status: string;
-  readonly startedAt: string;
-  readonly exitCode: number;
-  readonly outOfMemory: boolean;
-  /** How often Docker has started it again after it ended. */
-  readonly restarts: number;
-  /** `healthy`, `starting`, ...; "" without a health check. */
-  readonly health: string;
-}
 
 /** What `wait` needs of Docker. It only reads. */
 export interface ContainerReader {
@@ -30,47 +17,22 @@ const LONGEST_LINE = 8192;
 const INSPECT_SECONDS = 20;
 
 export function dockerReader(dockerHost: string): ContainerReader {
-  const at = ["--host", dockerHost];
   return {
-    state: async (name) => {
-      // `ps` first: it fails only when Docker does, and not when the container is missing.
-      const there = await docker(
-        [...at, "ps", "--all", "--quiet", "--filter", `name=^/${name}$`],
-        INSPECT_SECONDS,
-      );
-      if (there.trim() === "") return undefined;
-      const text = await docker([...at, "inspect", "--type", "container", name], INSPECT_SECONDS).catch(
-        () => "",
-      );
-      const [found] = (parseJson(text) ?? []) as unknown[];
-      return isJsonObject(found) ? stateOf(found) : undefined;
-    },
+    state: async (name) => (await readContainers(dockerHost)).find((each) => each.name === name),
     imageIsThere: (image) =>
-      docker([...at, "image", "inspect", "--format", "{{.Id}}", image], INSPECT_SECONDS).then(
+      docker(["image", "inspect", "--format", "{{.Id}}", image], INSPECT_SECONDS, dockerHost).then(
         () => true,
         () => false,
       ),
     follow: (name, since, line) => {
-      const child = spawn("docker", [...at, "logs", "--follow", "--since", since, name], {
+      const child = spawn("docker", ["logs", "--follow", "--since", since, name], {
         stdio: ["ignore", "pipe", "pipe"],
+        env: { ...process.env, DOCKER_HOST: dockerHost },
       });
       child.on("error", () => {}); // The state says that Docker is gone.
       for (const stream of [child.stdout, child.stderr]) eachLine(stream, line);
       return () => end(child);
     },
-  };
-}
-
-function stateOf(found: Readonly<Record<string, unknown>>): ContainerState {
-  const state = objectOr(found.State);
-  const number = (value: unknown) => (typeof value === "number" ? value : 0);
-  return {
-    status: textOr(state.Status),
-    startedAt: textOr(state.StartedAt),
-    exitCode: number(state.ExitCode),
-    outOfMemory: state.OOMKilled === true,
-    restarts: number(found.RestartCount),
-    health: textOr(objectOr(state.Health).Status),
   };
 }
 

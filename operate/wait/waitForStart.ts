@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ContainerReader, ContainerState } from "./container";
+import type { ContainerState } from "../containers/readContainers";
+import type { ContainerReader } from "./container";
 import { afterLine, type Phase, START, type StartProgress } from "./phases";
 
 /** How a wait ended. */
@@ -92,9 +93,9 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
 /** Docker starts a container again by its restart policy: a count that grows is a death too. */
 function deathOf(state: ContainerState, first: ContainerState): string | undefined {
   const ended = state.status === "exited" || state.status === "dead" || state.status === "restarting";
-  if (!ended && state.restarts <= first.restarts) return undefined;
-  const memory = state.outOfMemory ? ", killed for memory" : "";
-  const again = state.restarts > 0 ? `; Docker has started it again ${state.restarts} times` : "";
+  if (!ended && state.restartCount <= first.restartCount) return undefined;
+  const memory = state.oomKilled ? ", killed for memory" : "";
+  const again = state.restartCount > 0 ? `; Docker has started it again ${state.restartCount} times` : "";
   return `it ended with exit code ${state.exitCode}${memory}${again}`;
 }
 

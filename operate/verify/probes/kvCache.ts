@@ -1,5 +1,4 @@
-import { kvLines } from "../../engine-log/kvLines";
-import { objectOr } from "../json";
+import { readEngineLog } from "../../../components/plan/kv/engineLog";
 import { readMetrics } from "../metrics";
 import { fail, pass, type ServerProbe } from "../probe";
 import type { ServerTarget } from "../targets";
@@ -29,13 +28,15 @@ export const kvCache: ServerProbe = {
     if (concurrency < 1) {
       return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`, room);
     }
-    const planned = plannedConcurrency(target.kv);
-    if (planned === undefined) return pass(`${seen}; the plan has no figure to compare`);
-    const { low, high, basis } = planned;
+    const planned = target.machine.kv[target.server.container.name] ?? null;
+    if (planned === null || planned.maxConcurrency <= 0)
+      return pass(`${seen}; the plan has no figure to compare`);
+    const { maxConcurrency: low, room: plannedRoom } = planned;
+    const high = planned.atBest.maxConcurrency;
     const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
     const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
     const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
-    if (off < -(basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
+    if (off < -(plannedRoom.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
       return fail(
         against,
         `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${room}`,
@@ -47,15 +48,6 @@ export const kvCache: ServerProbe = {
     );
   },
 };
-
-/** Requests of full length in the plan: with the least and with the most room, and what the room rests on. */
-function plannedConcurrency(kv: unknown): { low: number; high: number; basis: unknown } | undefined {
-  const plan = objectOr(kv);
-  const low = plan.maxConcurrency;
-  if (typeof low !== "number" || low <= 0) return undefined;
-  const best = objectOr(plan.atBest).maxConcurrency;
-  return { low, high: typeof best === "number" ? best : low, basis: objectOr(plan.room).basis };
-}
 
 interface Measured {
   readonly tokens: number;
@@ -76,6 +68,8 @@ async function fromMetrics({ api }: ServerTarget): Promise<Measured | undefined>
 async function fromLog({ host, name, alone }: ServerTarget): Promise<Measured | undefined> {
   if (alone) return undefined;
   const log = await host.docker(["logs", name]).catch(() => "");
-  const lines = kvLines(log);
-  return lines === undefined ? undefined : { ...lines, source: "log" };
+  const { kvTokens, maxConcurrency } = readEngineLog(log);
+  return kvTokens === undefined || maxConcurrency === undefined
+    ? undefined
+    : { tokens: kvTokens, concurrency: maxConcurrency, source: "log" };
 }

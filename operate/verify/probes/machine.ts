@@ -1,5 +1,6 @@
 import { parseMeminfo } from "../../../components/plan/evidence";
-import { isJsonObject, objectOr, parseJson, textOr } from "../json";
+import { containersOf } from "../../containers/readContainers";
+import { parseJson } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";
 import { quote } from "../quote";
 import type { MachineTarget } from "../targets";
@@ -19,17 +20,14 @@ const containers: MachineProbe = {
     const faults: string[] = [];
     for (const { name, image } of machine.containers) {
       const text = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
-      const [found] = (parseJson(text) ?? []) as unknown[];
-      if (!isJsonObject(found)) {
+      const [found] = containersOf(parseJson(text));
+      if (found === undefined) {
         faults.push(`${name} is not there`);
         continue;
       }
-      const state = objectOr(found.State);
-      const runs = textOr(objectOr(found.Config).Image);
-      const health = textOr(objectOr(state.Health).Status);
-      if (state.Status !== "running") faults.push(`${name} is ${quote(textOr(state.Status))}`);
-      else if (health === "unhealthy") faults.push(`${name} is unhealthy`);
-      if (runs !== image) faults.push(`${name} runs from ${quote(runs)}, planned is ${image}`);
+      if (found.status !== "running") faults.push(`${name} is ${quote(found.status)}`);
+      else if (found.health === "unhealthy") faults.push(`${name} is unhealthy`);
+      if (found.image !== image) faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
     }
     return faults.length === 0
       ? pass(machine.containers.map(({ name }) => name).join(", "))

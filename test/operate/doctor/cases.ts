@@ -43,6 +43,7 @@ export function container(overlay: Partial<ContainerState> = {}): ContainerState
     imageId: "sha256:1",
     status: "running",
     exitCode: 0,
+    startedAt: "2026-11-21T13:00:00Z",
     oomKilled: false,
     restartCount: 0,
     error: "",

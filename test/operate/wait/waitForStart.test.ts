@@ -1,14 +1,24 @@
 import { describe, expect, it } from "vitest";
-import type { ContainerReader, ContainerState } from "../../../operate/wait/container";
+import type { ContainerState } from "../../../operate/containers/readContainers";
+import type { ContainerReader } from "../../../operate/wait/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 
 const RUNNING: ContainerState = {
+  id: "4711",
+  name: "vllm-model-8001",
+  image: "image",
+  imageId: "sha256:1",
   status: "running",
   startedAt: "2026-11-21T13:00:00Z",
   exitCode: 0,
-  outOfMemory: false,
-  restarts: 0,
+  oomKilled: false,
+  restartCount: 0,
+  error: "",
   health: "starting",
+  ports: [],
+  mounts: [],
+  labels: {},
+  compileJobs: {},
 };
 
 /** A container that goes through these states, one for each look; the last one stays. */
@@ -81,7 +91,7 @@ describe("a start that is followed", () => {
   it("died: the reason and the end of the log, at once", async () => {
     const log = Array.from({ length: 50 }, (_, index) => `line ${index}`);
     const { reader } = scripted(
-      [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, outOfMemory: true }],
+      [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }],
       log,
     );
     const result = await wait(reader);
@@ -95,7 +105,7 @@ describe("a start that is followed", () => {
   });
 
   it("died and was started again by Docker: that is a death too", async () => {
-    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restarts: 1, exitCode: 1 };
+    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restartCount: 1, exitCode: 1 };
     const { reader, followed, stops } = scripted([RUNNING, again]);
     const result = await wait(reader);
     expect(result).toMatchObject({
@@ -107,12 +117,12 @@ describe("a start that is followed", () => {
   });
 
   it("a container in Docker's pause between two starts is dead", async () => {
-    const { reader } = scripted([{ ...RUNNING, status: "restarting", exitCode: 1, restarts: 6 }]);
+    const { reader } = scripted([{ ...RUNNING, status: "restarting", exitCode: 1, restartCount: 6 }]);
     expect((await wait(reader)).outcome).toBe("died");
   });
 
   it("restarts of an earlier day don't count against a start that goes well", async () => {
-    const { reader } = scripted([{ ...RUNNING, restarts: 3 }]);
+    const { reader } = scripted([{ ...RUNNING, restartCount: 3 }]);
     expect((await wait(reader, { healthy: healthyFrom(3) })).outcome).toBe("ready");
   });
 

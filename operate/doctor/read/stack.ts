@@ -1,0 +1,11 @@
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { judge } from "../../../policies/judge";
+import { readOneMachine } from "../../readStack";
+import type { Stack } from "../evidence";
+
+/** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
+export function readStack(file: string, wanted?: string): Stack {
+  const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
+  const refusals = judge(declaredResources(plan)).filter(({ verdict }) => verdict === "refused");
+  return { file, text, machine: name, settings, plan: machine, refusals };
+}
