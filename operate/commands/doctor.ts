@@ -1,8 +1,9 @@
 import { existsSync } from "node:fs";
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { Command, Option } from "commander";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { judge } from "../../policies/judge";
+import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
@@ -11,7 +12,7 @@ import { fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
 import { readOneMachine } from "../readStack";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
   readonly format: Format;
@@ -83,7 +84,9 @@ function readStack(options: DoctorOptions, mayBeAbsent: boolean): Stack | undefi
   const servers = Object.keys(settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
-  const refusals = judge(declaredResources(plan)).filter(({ verdict }) => verdict === "refused");
+  const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
+    ({ verdict }) => verdict === "refused",
+  );
   return { file, text, machine: name, settings, plan: machine, refusals };
 }
 
