@@ -1,5 +1,5 @@
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { seen, serverOf, setting } from "../evidence";
+import { seen, serverOf, setting, textSetting } from "../evidence";
 import { sign, startSign } from "../sign";
 import { stateLine } from "./memory";
 
@@ -106,7 +106,7 @@ const thinkingRefused: Diagnosis = {
       evidence: hit.line,
       advice:
         "Nothing in the stack file, and nothing to do: the harness asks again without it. With another client, leave that parameter out; in the bridge `drop_params: true` does so.",
-      command: "serving config check providers ~/.hx/providers.toml --probe",
+      command: `serving config check providers ${textSetting(evidence, "harness", "home") ?? "~/.hx"}/providers.toml --probe`,
     };
   },
 };
