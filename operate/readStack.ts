@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename } from "node:path";
+import { readModels } from "../components/evidence/readModels";
+import { operatorHome } from "../components/host/operatorHome";
 import { plan } from "../components/plan/plan";
 import type { MachinePlan, Plan } from "../components/plan/types";
 import { parseStackFile } from "../components/settings/load";
@@ -8,6 +9,7 @@ import type { MachineSettings } from "../components/settings/machine";
 import { UnreadableInput } from "../faults/fault";
 import { readFailure } from "../faults/yamlDocument";
 import { WrongUse } from "./exit";
+import { projectFolder } from "./stackFile";
 
 /** One machine of a stack file, with the text that a change is made to. */
 export interface OneMachine {
@@ -29,7 +31,8 @@ export function readOneMachine(file: string, wanted?: string): OneMachine {
     throw new UnreadableInput(file, readFailure(error));
   }
   const settings = parseStackFile(file, text);
-  const planned = plan(settings, { home: homedir() });
+  const home = operatorHome();
+  const planned = plan(settings, { home, models: readModels(settings, projectFolder(), home) });
   const names = Object.keys(settings.machines);
   const name = wanted ?? names[0] ?? "";
   const own = settings.machines[name];

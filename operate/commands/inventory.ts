@@ -1,6 +1,6 @@
-import { homedir } from "node:os";
 import { basename } from "node:path";
 import { Command } from "commander";
+import { operatorHome } from "../../components/host/operatorHome";
 import { EXIT } from "../exit";
 import { inventory } from "../inventory/inventory";
 import { inventoryText } from "../inventory/inventoryText";
@@ -38,7 +38,7 @@ export function inventoryCommand(): Command {
     )
     .action(async (options: InventoryOptions) => {
       const stack = readOneMachine(stackFile(options), options.machine);
-      const found = await inventory(stack.machine, stack.settings, { home: homedir() });
+      const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
       const diff = unifiedDiff(basename(stack.file), stack.text, applyEdits(stack.text, found.record));
       printResult(options.format, { ...found, record: { edits: found.record, diff } }, () =>
         inventoryText(found, diff),

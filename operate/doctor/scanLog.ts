@@ -21,6 +21,8 @@ export interface Hit {
   /** What the pattern's groups caught; "" where a group took no part. */
   readonly groups: readonly string[];
   readonly lineNumber: number;
+  /** Where it was seen first. */
+  readonly firstLineNumber: number;
   /** How many lines showed it. */
   readonly count: number;
 }
@@ -58,20 +60,30 @@ const SCAN_SECONDS = 30;
 /** Reads a log to its end, or for as long as the limits allow, keeping only what the signs ask for. */
 export async function scanLog(
   about: Pick<LogReading, "name" | "kind" | "container">,
-  chunks: AsyncIterable<Buffer | string> | Iterable<Buffer | string>,
+  chunks: AsyncIterable<Chunk> | Iterable<Chunk>,
   signs: readonly Sign[],
   limits: ScanLimits = {},
 ): Promise<LogReading> {
   const scanner = new Scanner([...new Set([...ALWAYS, ...signs])]);
   const decoder = new StringDecoder("utf8");
-  const deadline = Date.now() + (limits.seconds ?? SCAN_SECONDS) * 1000;
+  const seconds = limits.seconds ?? SCAN_SECONDS;
+  const deadline = Date.now() + seconds * 1000;
+  const iterator = iteratorOf(chunks);
   let cutShort: string | undefined;
-  for await (const chunk of chunks) {
-    scanner.take(typeof chunk === "string" ? chunk : decoder.write(chunk));
-    if (Date.now() > deadline) {
-      cutShort = `stopped after ${limits.seconds ?? SCAN_SECONDS} s, at line ${scanner.lines}`;
-      break;
+  // A source that falls silent is left as well as one that never ends.
+  const silence = timer(seconds);
+  try {
+    for (;;) {
+      const next = await Promise.race([iterator.next(), silence.expired]);
+      if (next === undefined || Date.now() > deadline) {
+        cutShort = `stopped after ${seconds} s, at line ${scanner.lines}`;
+        break;
+      }
+      if (next.done === true) break;
+      scanner.take(typeof next.value === "string" ? next.value : decoder.write(next.value));
     }
+  } finally {
+    silence.stop();
   }
   return {
     ...about,
@@ -81,9 +93,25 @@ export async function scanLog(
   };
 }
 
+type Chunk = Buffer | string;
+
+function iteratorOf(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncIterator<Chunk> | Iterator<Chunk> {
+  return Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+}
+
+/** A promise that is fulfilled with nothing when the time is up. */
+function timer(seconds: number): { readonly expired: Promise<undefined>; stop(): void } {
+  let handle: NodeJS.Timeout | undefined;
+  const expired = new Promise<undefined>((resolve) => {
+    handle = setTimeout(() => resolve(undefined), seconds * 1000);
+  });
+  return { expired, stop: () => clearTimeout(handle) };
+}
+
 interface Match {
   readonly match: RegExpExecArray;
   readonly lineNumber: number;
+  readonly firstLineNumber: number;
   readonly count: number;
 }
 
@@ -118,12 +146,13 @@ class Scanner {
     if (this.rest !== "" && !this.skipping) this.search(this.rest);
     this.rest = "";
     return new Map(
-      [...this.matches].map(([sign, { match, lineNumber, count }]) => [
+      [...this.matches].map(([sign, { match, lineNumber, firstLineNumber, count }]) => [
         sign,
         {
           line: excerpt(match.input, match.index),
           groups: match.slice(1).map((group: string | undefined) => group ?? ""),
           lineNumber,
+          firstLineNumber,
           count,
         },
       ]),
@@ -182,11 +211,10 @@ class Scanner {
     if (match === null) return;
     const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
+    const firstLineNumber = earlier?.firstLineNumber ?? this.lines;
     const smaller = sign.keep === "largest" && Number(match[1]) < Number(earlier?.match[1]);
-    this.matches.set(
-      sign,
-      earlier !== undefined && smaller ? { ...earlier, count } : { match, lineNumber: this.lines, count },
-    );
+    const kept = earlier !== undefined && smaller ? earlier : { match, lineNumber: this.lines };
+    this.matches.set(sign, { ...kept, firstLineNumber, count });
   }
 }
 

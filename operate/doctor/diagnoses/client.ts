@@ -114,9 +114,11 @@ const windowExceeded: Diagnosis = {
         command: "serving plan",
       };
     const left = window - prompt;
-    const client = BOUNDED_CLIENTS.find(
-      (key) => setting(evidence, "clients", key, "maxOutputTokens") === output,
-    );
+    const boundOf = (key: string) => setting(evidence, "clients", key, "maxOutputTokens");
+    // The client that asked for so much, or one that has been bounded since.
+    const client =
+      BOUNDED_CLIENTS.find((key) => boundOf(key) === output) ??
+      BOUNDED_CLIENTS.find((key) => boundOf(key) === left);
     return {
       cause,
       evidence: hit.line,

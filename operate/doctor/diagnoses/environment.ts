@@ -1,5 +1,5 @@
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { seen, serverOf, setting } from "../evidence";
+import { seen, serverOf, setting, textSetting } from "../evidence";
 import { sign, startSign } from "../sign";
 import { stateLine } from "./memory";
 
@@ -13,7 +13,7 @@ const FP4_VARIABLE = sign(
 );
 const THINKING_REFUSED = sign(
   ["chat_template_kwargs", "enable_thinking", "thinking"],
-  /(?:400|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|unknown).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
+  /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
 );
 const GATED = startSign(
   ["GatedRepoError", "gated repo", "is restricted"],
@@ -78,13 +78,9 @@ const fp4Variable: Diagnosis = {
   judge(evidence) {
     const hit = seen(evidence, FP4_VARIABLE);
     const server = serverOf(evidence, hit?.log);
-    // The stack sets it as specified, and the backend carries what it meant.
-    if (
-      hit === undefined ||
-      server.settings?.moeBackend !== undefined ||
-      server.settings?.flashinferMoeFp4 === true
-    )
-      return undefined;
+    // The stack sets it as specified, and the backend carries what it meant; without a stack file that isn't known.
+    if (hit === undefined || server.settings === undefined) return undefined;
+    if (server.settings.moeBackend !== undefined || server.settings.flashinferMoeFp4) return undefined;
     return {
       cause:
         "VLLM_USE_FLASHINFER_MOE_FP4=0 does nothing in this version, so the FP4 fast path is not off: the backend must be named.",
@@ -110,7 +106,7 @@ const thinkingRefused: Diagnosis = {
       evidence: hit.line,
       advice:
         "Nothing in the stack file, and nothing to do: the harness asks again without it. With another client, leave that parameter out; in the bridge `drop_params: true` does so.",
-      command: "serving config check providers ~/.hx/providers.toml --probe",
+      command: `serving config check providers ${textSetting(evidence, "harness", "home") ?? "~/.hx"}/providers.toml --probe`,
     };
   },
 };

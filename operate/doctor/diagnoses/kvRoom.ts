@@ -47,6 +47,14 @@ function raised(
   return wanted <= largest ? wanted : undefined;
 }
 
+/** What one request of the whole window takes, in GiB, where the model is known. */
+function roomForOne({ stack }: Evidence, { container }: Server): number {
+  const kv = stack?.plan.kv[container];
+  return kv === null || kv === undefined
+    ? SOME_ROOM_GIB
+    : (kv.bytesPerRequest + kv.bytesPerBlock) / 1024 ** 3;
+}
+
 function utilizationOf({ log }: Sighting, { settings }: Server): number | undefined {
   return ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
 }
@@ -64,7 +72,7 @@ const noKvRoom: Diagnosis = {
     const left = available === undefined ? 0 : numberOf(available, 0);
     const cause = `Weights and engine take the server's whole share${available === undefined ? "" : ` (${left} GiB are left for the KV cache)`}: no room for a single block.`;
     const shown = available === undefined ? hit.line : `${available.line} | ${hit.line}`;
-    const missing = Math.max(0, -left) + SOME_ROOM_GIB;
+    const missing = Math.max(0, -left) + roomForOne(evidence, server);
     const now = utilizationOf(hit, server);
     const utilization = raised(evidence, server, now, missing);
     if (utilization !== undefined)

@@ -85,7 +85,7 @@ const outOfMemoryLoading: Diagnosis = {
   signs: [CUDA_OOM, WEIGHTS_LOADED],
   judge(evidence) {
     const hit = seen(evidence, CUDA_OOM);
-    if (hit === undefined || isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) return undefined;
+    if (hit === undefined || isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
     const server = serverOf(evidence, hit.log);
     const weights = server.settings?.model.weightsGB;
     return {
@@ -157,7 +157,7 @@ function isPinned(evidence: Evidence, hit: Sighting): boolean {
 
 function isAfter(hit: Sighting, sign: typeof READY): boolean {
   const other = hit.log.hits.get(sign);
-  return other !== undefined && other.lineNumber < hit.lineNumber;
+  return other !== undefined && other.firstLineNumber < hit.lineNumber;
 }
 
 const nvErrNoMemory: Diagnosis = {

@@ -15,6 +15,9 @@ const NOT_OUR_ADDRESS = sign(
 /** Addresses that Docker gives to its own bridges; they mean nothing on the network. */
 const DOCKER_BRIDGE = /^172\.(?:1[7-9]|2\d|3[01])\./;
 
+/** Addresses of a local network; any other is a host of the internet, and no business of a lease. */
+const PRIVATE = /^(?:10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
+
 /** Addresses that the stack file counts on, with the setting that has each. */
 function declaredAddresses(evidence: Evidence): { path: string[]; address: string }[] {
   const servers = Object.keys(evidence.stack?.settings.inferenceServers ?? {});
@@ -54,7 +57,7 @@ const addressChanged: Diagnosis = {
     const hit = seen(evidence, NOT_OUR_ADDRESS) ?? seen(evidence, UNREACHABLE);
     if (gone.length === 0 && hit === undefined) return undefined;
     const said = hit?.groups.find((group) => group !== "");
-    if (said !== undefined && gone.length === 0 && (isLoopback(said) || DOCKER_BRIDGE.test(said)))
+    if (said !== undefined && gone.length === 0 && (!PRIVATE.test(said) || DOCKER_BRIDGE.test(said)))
       return undefined;
     const paths =
       gone.length > 0

@@ -40,7 +40,7 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Evidence, "stac
 }
 
 async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogReading> {
-  if (file === "-") return scanLog({ name: "stdin", kind }, process.stdin, SIGNS);
+  if (file === "-") return scanStdin(kind);
   const stream = createReadStream(file, { highWaterMark: 1024 * 1024 });
   try {
     await once(stream, "open");
@@ -49,6 +49,16 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     throw new UnreadableInput(file, readFailure(error));
   } finally {
     stream.destroy();
+  }
+}
+
+async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
+  if (process.stdin.isTTY) throw new UnreadableInput("--log -", "stdin is a terminal; pipe a log into it");
+  try {
+    return await scanLog({ name: "stdin", kind }, process.stdin, SIGNS);
+  } finally {
+    // One that is still open would keep this program alive.
+    process.stdin.destroy();
   }
 }
 

@@ -101,11 +101,12 @@ async function kernelLog(): Promise<LogReading | undefined> {
 
 /** Ollama's journal, where the stack file has Ollama on the host. */
 async function serviceLog(machine: MachinePlan): Promise<LogReading | undefined> {
-  if (!machine.files.some(({ role }) => role === "simple-server-dropin")) return undefined;
-  return scanProgram({ name: "journal of ollama", kind: "service" }, [
+  const { simpleServer } = machine;
+  if (simpleServer.mode !== "host") return undefined;
+  return scanProgram({ name: `journal of ${simpleServer.unit}`, kind: "service" }, [
     "journalctl",
     "--unit",
-    "ollama",
+    simpleServer.unit,
     "--no-pager",
     "--lines",
     String(KERNEL_LINES),

@@ -1,11 +1,16 @@
+import { join } from "node:path";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { judge } from "../../../policies/judge";
+import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { readOneMachine } from "../../readStack";
+import { projectFolder } from "../../stackFile";
 import type { Stack } from "../evidence";
 
 /** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
 export function readStack(file: string, wanted?: string): Stack {
   const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
-  const refusals = judge(declaredResources(plan)).filter(({ verdict }) => verdict === "refused");
+  const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
+    ({ verdict }) => verdict === "refused",
+  );
   return { file, text, machine: name, settings, plan: machine, refusals };
 }

@@ -1,5 +1,6 @@
 import { expect } from "vitest";
-import { machine } from "../../../components/settings/machine";
+import { kvPlan, modelShape } from "../../../components/plan/kv";
+import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { ContainerState } from "../../../operate/containers/readContainers";
 import type { Evidence, Stack } from "../../../operate/doctor/evidence";
 import { withMachine, withServer } from "./stack";
@@ -55,10 +56,6 @@ export function container(overlay: Partial<ContainerState> = {}): ContainerState
   };
 }
 
-/** Whether this version's stack file knows the services. */
-export const hasServices = "clients" in machine.shape;
-const serviceDiff = hasServices ? {} : { inWords: true as const };
-
 const utilizationOf = ({ settings }: Stack) => settings.inferenceServers.b?.gpuMemoryUtilization ?? 0;
 
 /** A case whose log bears its diagnosis' name. */
@@ -100,10 +97,19 @@ export const cases: readonly MatrixCase[] = [
     name: "no-kv-room, where the neighbours leave nothing",
     text: withMachine(["instanceA.gpuMemoryUtilization", 0.45]),
   },
-  own("window-too-long", "is 201216.", {
-    edits: [[`${B}.maxModelLen`, 201216]],
-    change: "+          maxModelLen: 201216",
-    after: ({ settings }) => expect(settings.inferenceServers.b?.maxModelLen).toBe(201216),
+  own("window-too-long", "is 199120.", {
+    edits: [[`${B}.maxModelLen`, 199120]],
+    change: "+          maxModelLen: 199120",
+    after: ({ settings }) => {
+      // The KV plan agrees with the log: the old window does not fit what was there, the new one does.
+      const fits = (maxModelLen: number) =>
+        kvPlan(
+          modelShape(QWEN),
+          { vllmVersion: "0.30.0", kvCacheDtype: "fp8", maxModelLen },
+          2.05 * 1024 ** 3,
+        ).fits;
+      expect([fits(262144), fits(settings.inferenceServers.b?.maxModelLen ?? 0)]).toEqual([false, true]);
+    },
   }),
   {
     ...own("window-too-long", "is 114688.", { edits: [[`${B}.maxModelLen`, 114688]] }),
@@ -118,6 +124,23 @@ export const cases: readonly MatrixCase[] = [
     edits: [[`${B}.maxNumBatchedTokens`, 4096]],
     after: ({ settings }) => expect(settings.inferenceServers.b?.maxNumBatchedTokens).toBe(4096),
   }),
+  {
+    ...own("out-of-memory-serving", "2.25 GiB", { edits: [[`${B}.maxNumBatchedTokens`, 4096]] }),
+    name: "out-of-memory-serving, and started again since",
+    files: { log: "out-of-memory-restarted.log" },
+  },
+  {
+    name: "out of memory while loading, and started well since",
+    files: { log: "past-out-of-memory.log" },
+    ids: [],
+    evidence: "",
+  },
+  {
+    name: "words that only look like trouble",
+    files: { log: "internet-timeout.log" },
+    ids: [],
+    evidence: "",
+  },
   own("pinned-kv-cache", "2.25 GiB", {
     text: withServer(["kvCacheMemoryBytes", 21474836480]),
     edits: [[`${B}.kvCacheMemoryBytes`, undefined]],
@@ -223,7 +246,6 @@ export const cases: readonly MatrixCase[] = [
   own("thinking-parameter-refused", "chat_template_kwargs", { change: "asks again" }),
   own("gated-model", "gated repo", {
     edits: [[`${B}.huggingFaceTokenVariable`, "HF_TOKEN"]],
-    ...serviceDiff,
   }),
   own("model-not-in-cache", "huggingface.co", {}),
   own("transformers-too-old", "does not recognize", {}),
@@ -361,7 +383,6 @@ export const cases: readonly MatrixCase[] = [
   own("bridge-compromised", "1.82.7", {}),
   own("unpinned-tier", "claude-haiku-5-5", {
     edits: [["clients.claudeCode", { via: "native" }]],
-    ...serviceDiff,
   }),
   own("wrong-base-url", "/v1/v1/messages", {}),
   own("window-exceeded", "262144 tokens", {
@@ -423,7 +444,7 @@ export const cases: readonly MatrixCase[] = [
   },
   own("ollama-on-cpu", "library=cpu", {}),
   own("ollama-models-unreachable", "/data/models", {}),
-  own("address-changed", "192.168.1.50", { edits: [["clients.host", "dgx.local"]], ...serviceDiff }),
+  own("address-changed", "192.168.1.50", { edits: [["clients.host", "dgx.local"]] }),
   {
     ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", { edits: [["listen", "0.0.0.0"]] }),
     name: "address-changed, by the machine's own addresses",
@@ -431,64 +452,60 @@ export const cases: readonly MatrixCase[] = [
     text: withMachine(["listen", "192.168.1.50"]),
     more: { addresses: ["127.0.0.1", "192.168.1.77"] },
   },
-  ...(hasServices
-    ? [
-        {
-          ...own("system-role-refused", "must be at the beginning", {
-            edits: [
-              ["bridge.messagesPath", "translate"],
-              ["clients.claudeCode.via", "bridge"],
-            ],
-          }),
-          name: "system-role-refused, with a bridge that passes through",
-          text: withMachine(
-            ["bridge", { image: BRIDGE_IMAGE, messagesPath: "passThrough" }],
-            ["clients", { claudeCode: { via: "native" } }],
-          ),
+  {
+    ...own("system-role-refused", "must be at the beginning", {
+      edits: [
+        ["bridge.messagesPath", "translate"],
+        ["clients.claudeCode.via", "bridge"],
+      ],
+    }),
+    name: "system-role-refused, with a bridge that passes through",
+    text: withMachine(
+      ["bridge", { image: BRIDGE_IMAGE, messagesPath: "passThrough" }],
+      ["clients", { claudeCode: { via: "native" } }],
+    ),
+  },
+  {
+    ...own("native-path-fails", "end_turn", { edits: [["clients.claudeCode.via", "bridge"]] }),
+    name: "native-path-fails, with a bridge",
+    text: withMachine(["bridge", { image: BRIDGE_IMAGE }], ["clients", { claudeCode: { via: "native" } }]),
+  },
+  {
+    ...own("bridge-compromised", "1.82.7", { change: "v1.103.0" }),
+    name: "bridge-compromised, ours",
+    text: withMachine(["bridge", { image: BRIDGE_IMAGE }]),
+    edits: [["bridge.image", expect.stringContaining("litellm:v1.103.0@sha256:")]] as const,
+  },
+  {
+    ...own("unpinned-tier", "claude-haiku-5-5", {
+      edits: [["clients.claudeCode.environment.ANTHROPIC_DEFAULT_HAIKU_MODEL", undefined]],
+    }),
+    name: "unpinned-tier, pinned to something else",
+    // Here the plan knows it too, and has nothing against it any more once it is changed.
+    ids: ["unpinned-tier", "plan-refused"],
+    text: withMachine([
+      "clients",
+      {
+        claudeCode: {
+          via: "native",
+          environment: { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-5-5" },
         },
-        {
-          ...own("native-path-fails", "end_turn", { edits: [["clients.claudeCode.via", "bridge"]] }),
-          name: "native-path-fails, with a bridge",
-          text: withMachine(
-            ["bridge", { image: BRIDGE_IMAGE }],
-            ["clients", { claudeCode: { via: "native" } }],
-          ),
-        },
-        {
-          ...own("bridge-compromised", "1.82.7", { change: "v1.103.0" }),
-          name: "bridge-compromised, ours",
-          text: withMachine(["bridge", { image: BRIDGE_IMAGE }]),
-          edits: [["bridge.image", expect.stringContaining("litellm:v1.103.0@sha256:")]] as const,
-        },
-        {
-          ...own("unpinned-tier", "claude-haiku-5-5", {
-            edits: [["clients.claudeCode.environment.ANTHROPIC_DEFAULT_HAIKU_MODEL", undefined]],
-          }),
-          name: "unpinned-tier, pinned to something else",
-          text: withMachine([
-            "clients",
-            {
-              claudeCode: {
-                via: "native",
-                environment: { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-5-5" },
-              },
-            },
-          ]),
-        },
-        {
-          ...own("window-exceeded", "262144 tokens", {
-            edits: [["clients.claudeCode.maxOutputTokens", 22144]],
-          }),
-          name: "window-exceeded by a client that is bounded",
-          text: withMachine(["clients", { claudeCode: { via: "native" } }]),
-        },
-        {
-          ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),
-          files: {},
-          text: withMachine(["clients.host", "172.17.0.1"]),
-        },
-      ]
-    : []),
+      },
+    ]),
+  },
+  {
+    ...own("window-exceeded", "262144 tokens", {
+      edits: [["clients.claudeCode.maxOutputTokens", 22144]],
+    }),
+    name: "window-exceeded by a client that is bounded",
+    text: withMachine(["clients", { claudeCode: { via: "native" } }]),
+  },
+  {
+    ...own("bridge-interface-address", "172.17.0.1", { edits: [["clients.host", "dgx.local"]] }),
+    files: {},
+    text: withMachine(["clients.host", "172.17.0.1"]),
+  },
+
   own("unknown", "flux capacitor", { change: "docker inspect" }),
   {
     ...own("unknown", "exit code 3", { change: "docker inspect" }),

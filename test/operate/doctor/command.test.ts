@@ -32,9 +32,9 @@ describe("serving doctor, from afar", () => {
     expect(diagnoses[0]).toEqual({
       id: "window-too-long",
       cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, and 2.05 GiB are there.",
-      evidence: expect.stringContaining("the estimated maximum model length is 201216."),
-      change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 201216\n"),
-      edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 201216 }],
+      evidence: expect.stringContaining("the estimated maximum model length is 199120."),
+      change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
+      edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],
       advice: expect.any(String),
       command: "serving plan && npm run up",
       source: expect.stringContaining("Model loads but no KV room"),
