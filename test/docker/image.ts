@@ -22,6 +22,10 @@ export interface ImageOptions {
   readonly tag?: string;
   /** What the packages inside say of themselves. */
   readonly versions?: Versions;
+  /** What the image starts by itself; by default the base image's. */
+  readonly entrypoint?: readonly string[];
+  /** Further programs in /usr/local/bin, as the text of a script. */
+  readonly programs?: Readonly<Record<string, string>>;
 }
 
 /** Versions as they are published for the pinned image of the default stack. */
@@ -49,7 +53,13 @@ export async function pinnedImage(options: ImageOptions = {}): Promise<PinnedIma
     writeFileSync(join(folder, "stand-in/versions.json"), JSON.stringify(versions));
     writeFileSync(join(folder, "stand-in/build-id"), randomUUID());
     await mustRun("docker", ["cp", join(folder, "stand-in"), `${container}:/opt`]);
-    await mustRun("docker", ["commit", container, tag]);
+    mkdirSync(join(folder, "bin"));
+    for (const [name, script] of Object.entries(options.programs ?? {}))
+      writeFileSync(join(folder, "bin", name), script, { mode: 0o755 });
+    await mustRun("docker", ["cp", `${join(folder, "bin")}/.`, `${container}:/usr/local/bin`]);
+    const { entrypoint } = options;
+    const changes = entrypoint === undefined ? [] : ["--change", `ENTRYPOINT ${JSON.stringify(entrypoint)}`];
+    await mustRun("docker", ["commit", ...changes, container, tag]);
   } finally {
     rmSync(folder, { recursive: true });
     await mustRun("docker", ["rm", container]);
