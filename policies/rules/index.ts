@@ -14,6 +14,7 @@ import { reasoningParser } from "./reasoningParser";
 import type { Rule } from "./rule";
 import { secretValues } from "./secretValues";
 import { servedModelName } from "./servedModelName";
+import { simpleServerPlace } from "./simpleServerPlace";
 import { toolCalling } from "./toolCalling";
 import { transformersRange } from "./transformersRange";
 
@@ -34,6 +35,7 @@ export const rules: readonly Rule[] = [
   clientTiers,
   clientServer,
   bridgePrefix,
+  simpleServerPlace,
   secretValues,
   lanExposure,
 ];

@@ -78,6 +78,37 @@ describe("the chat UI's container", () => {
   });
 });
 
+describe("an Ollama", () => {
+  const host = (listen: string) => ({ simpleServer: { mode: "host", listen } });
+
+  it("on the host is connected by default where a container can reach it", () => {
+    expect(containerOf({}, host("0.0.0.0")).env).toMatchObject({
+      ENABLE_OLLAMA_API: "True",
+      OLLAMA_BASE_URLS: "http://host.docker.internal:11434",
+      OPENAI_API_BASE_URLS: "http://vllm-model-8001:8001/v1",
+    });
+    expect(containerOf({}, host("127.0.0.1")).env.ENABLE_OLLAMA_API).toBe("False");
+  });
+
+  it("inside the container gets the GPU and a volume of its own, which is kept", () => {
+    const machine = planned({ simpleServer: { mode: "integrated" } });
+    expect(machine.chatUi).toMatchObject({ modelsVolume: "local-serving-chat-ui-models" });
+    const container = machine.chatUi?.container;
+    expect(container?.gpus).toBe("all");
+    expect(container?.mounts.map(({ source, target }) => `${source} ${target}`)).toEqual([
+      "local-serving-chat-ui-data /app/backend/data",
+      "local-serving-chat-ui-models /root/.ollama",
+    ]);
+    expect(container?.env).toMatchObject({
+      ENABLE_OLLAMA_API: "True",
+      OLLAMA_BASE_URLS: "http://127.0.0.1:11434",
+      OLLAMA_MAX_LOADED_MODELS: "1",
+      OLLAMA_CONTEXT_LENGTH: "32768",
+      OLLAMA_NO_CLOUD: "1",
+    });
+  });
+});
+
 describe("connections", () => {
   it("have a base URL ending in /v1 and a key for each inference server", () => {
     const both = connections([upstream({}), upstream({ fromContainer: "http://other:8002" })]);

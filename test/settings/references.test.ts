@@ -89,6 +89,16 @@ describe("what a service or a client says of its server", () => {
       "clients.claudeCode.maxOutputTokens: The server's window is 262144 tokens, prompt and output together: every request would be refused.",
     ],
     [
+      "a client of the simple server where nothing says which model",
+      { simpleServer: { mode: "host" }, clients: { clientEnv: { server: "simple-server" } } },
+      "clients.clientEnv.server: Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).",
+    ],
+    [
+      "an Ollama inside a chat UI that is not there",
+      { simpleServer: { mode: "integrated" } },
+      "chatUi: The simple server is to run inside the chat UI's container (`mode: integrated`): declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+    ],
+    [
       "a server with the name of another",
       { inferenceServers: { "instance-a": serverInput() } },
       "inferenceServers.instance-a: `instance-a` is the name of another server: take a different key.",

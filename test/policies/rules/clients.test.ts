@@ -100,6 +100,15 @@ describe("client-server", () => {
     expect(said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")])).toHaveLength(1);
   });
 
+  it("refuses it for each of our coding clients, and lets any program use it", () => {
+    const simpleServer = { mode: "host", models: ["qwen3:8b"] };
+    const at = (clients: Record<string, unknown>) =>
+      declaredResources(plan(stack({ simpleServer, clients }), { home: HOME }));
+    const native = { server: "simple-server", via: "native" };
+    expect(said("client-server", at({ claudeCode: native, codex: native, pi: native }))).toHaveLength(3);
+    expect(said("client-server", at({ clientEnv: native }))).toEqual([]);
+  });
+
   it("accepts one that is no coding client, and a coding client elsewhere", () => {
     expect(said("client-server", [client({ serverKind: "simple-server", coding: false })])).toEqual([]);
     expect(said("client-server", [client({})])).toEqual([]);

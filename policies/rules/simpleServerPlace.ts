@@ -1,0 +1,62 @@
+import { containerLaunch, displayName } from "../lib/container";
+import type { DeclaredResource } from "../lib/declaredResource";
+import { imageReference, roleOf } from "../lib/imageReference";
+import { byMachine, type MachineGroup } from "../lib/machines";
+import { map, text, UNKNOWN } from "../lib/unknown";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** Variable by which Open WebUI's image starts the Ollama that it holds. */
+const STARTS_OLLAMA = "USE_OLLAMA_DOCKER";
+
+/** Models that were pulled into one place seem to vanish when the other is asked. */
+export const simpleServerPlace: Rule = {
+  name: "simple-server-place",
+  description: "The simple server runs on the host or inside the chat UI's container, never in both.",
+  level: "mandatory",
+  judgeStack(resources) {
+    return byMachine(resources).flatMap(judgeMachine);
+  },
+};
+
+function judgeMachine({ component, containers }: MachineGroup): Finding[] {
+  const server = map(component?.props.simpleServer);
+  const mode = server === undefined || server === UNKNOWN ? undefined : text(server.mode);
+  const holding = containers.filter(holdsOllama);
+  if (mode === "host") {
+    return holding.map((container) =>
+      violation(
+        container,
+        `${displayName(container)} starts an Ollama of its own, beside the one on the host: models pulled into one ` +
+          "seem to vanish in the other. Take an image without Ollama, or write `simpleServer: { mode: integrated }`.",
+      ),
+    );
+  }
+  if (mode === "integrated" && component !== undefined && holding.length === 0) {
+    return [
+      violation(
+        component,
+        `${component.name} is to have its simple server inside the chat UI's container, whose image holds none. Take ` +
+          "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
+      ),
+    ];
+  }
+  const [, ...further] = holding;
+  return further.map((container) =>
+    violation(
+      container,
+      `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`,
+    ),
+  );
+}
+
+/** Ollama's own image, or the variant of Open WebUI that starts one. */
+function holdsOllama({ props }: DeclaredResource): boolean {
+  const { image, variables } = containerLaunch(props);
+  if (typeof image !== "string") return false;
+  const role = roleOf(image);
+  if (role === "simple-server") return true;
+  if (role !== "chat-ui") return false;
+  const starts = variables.get(STARTS_OLLAMA);
+  if (typeof starts === "string") return starts.toLowerCase() === "true";
+  return /(^|-)ollama$/.test(imageReference(image)?.tag ?? "");
+}

@@ -1,0 +1,44 @@
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { stack } from "../../fixtures/machine";
+import { HOME } from "../../fixtures/services";
+import { container, DIGEST, said } from "../declared";
+
+const RULE = "simple-server-place";
+const CHAT = `ghcr.io/open-webui/open-webui:v0.11.3@${DIGEST}`;
+const WITH_OLLAMA = `ghcr.io/open-webui/open-webui:v0.11.3-ollama@${DIGEST}`;
+const machine = (mode: string, image: string) =>
+  declaredResources(plan(stack({ simpleServer: { mode }, chatUi: { image } }), { home: HOME }));
+
+describe("simple-server-place", () => {
+  it("refuses an Ollama inside the chat UI beside one on the host", () => {
+    expect(said(RULE, machine("host", WITH_OLLAMA))).toEqual([
+      expect.stringContaining(
+        "refused: open-webui-8080 starts an Ollama of its own, beside the one on the host",
+      ),
+    ]);
+  });
+
+  it("refuses one inside the chat UI where its image holds none", () => {
+    expect(said(RULE, machine("integrated", CHAT))).toEqual([
+      expect.stringContaining("refused: dgx is to have its simple server inside the chat UI's container"),
+    ]);
+  });
+
+  it("accepts either alone, and none", () => {
+    expect(said(RULE, machine("host", CHAT))).toEqual([]);
+    expect(said(RULE, machine("integrated", WITH_OLLAMA))).toEqual([]);
+    expect(said(RULE, machine("none", CHAT))).toEqual([]);
+  });
+
+  it("counts hand-written containers, and takes their variables as the image does", () => {
+    const ollama = container("ollama", { image: `ollama/ollama:0.34.4@${DIGEST}` });
+    expect(said(RULE, [...machine("host", CHAT), ollama])).toHaveLength(1);
+    const off = container("chat", { image: WITH_OLLAMA, envs: ["USE_OLLAMA_DOCKER=false"] });
+    expect(said(RULE, [...machine("host", CHAT), off])).toEqual([]);
+    expect(said(RULE, [ollama, container("chat", { image: WITH_OLLAMA })])).toEqual([
+      expect.stringContaining("starts a second Ollama on one machine"),
+    ]);
+  });
+});
