@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { redact } from "./redact";
+import { excerpt } from "./excerpt";
 import {
   escaped,
   RAISED,
@@ -44,10 +44,6 @@ const LINE_LIMIT = 64 * 1024;
 
 /** Longest piece that is searched at once, in characters. */
 const PIECE = 256 * 1024;
-
-/** Characters of a line that are shown, and how many of them stand before the sign. */
-const SHOWN = 400;
-const SHOWN_BEFORE = 120;
 
 export interface ScanLimits {
   /** Seconds after which reading stops. */
@@ -227,15 +223,4 @@ function newlines(text: string, from: number, to: number): number {
 function endOfLine(text: string, from: number): number {
   const newline = text.indexOf("\n", from);
   return newline === -1 ? text.length : newline;
-}
-
-/** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */
-function excerpt(line: string, index: number): string {
-  const from = Math.max(0, index - 4 * SHOWN);
-  // Half a secret could not be told from other text, so the word that the window cuts is left out.
-  const window = line.slice(from, index + 8 * SHOWN).replace(from > 0 ? /^\S*/ : "", "");
-  const safe = redact(window).trim();
-  if (safe.length <= SHOWN) return safe;
-  const start = Math.max(0, Math.min(index - from - SHOWN_BEFORE, safe.length - SHOWN));
-  return `${start > 0 ? "... " : ""}${safe.slice(start, start + SHOWN)}${start + SHOWN < safe.length ? " ..." : ""}`;
 }

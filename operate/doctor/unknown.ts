@@ -1,4 +1,4 @@
-import { stateLine } from "./diagnoses/memory";
+import { stateLine } from "./diagnoses/killed";
 import type { Diagnosis, Finding } from "./diagnosis";
 import { type Evidence, plannedStates } from "./evidence";
 import type { Hit, LogReading } from "./scanLog";

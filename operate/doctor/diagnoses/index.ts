@@ -3,11 +3,14 @@ import { admission } from "./admission";
 import { bridge } from "./bridge";
 import { build } from "./build";
 import { client } from "./client";
+import { containers } from "./containers";
 import { environment } from "./environment";
 import { jit } from "./jit";
+import { killings } from "./killed";
 import { kvRoom } from "./kvRoom";
 import { memory } from "./memory";
 import { messagesPath } from "./messagesPath";
+import { modelFiles } from "./modelFiles";
 import { network } from "./network";
 import { parsers } from "./parsers";
 import { profiling } from "./profiling";
@@ -21,8 +24,11 @@ export const diagnoses: readonly Diagnosis[] = [
   ...kvRoom,
   ...profiling,
   ...memory,
+  ...killings,
   ...jit,
   ...build,
+  ...containers,
+  ...modelFiles,
   ...environment,
   ...parsers,
   ...messagesPath,

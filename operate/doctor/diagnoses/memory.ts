@@ -1,5 +1,4 @@
 import { downToHundredth } from "../../../components/plan/ledger/utilization";
-import type { ContainerState } from "../../containers/readContainers";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import {
   type Evidence,
@@ -12,7 +11,6 @@ import {
   serverOf,
 } from "../evidence";
 import { READY, STARTED_WITH_BATCH, sign } from "../sign";
-import { COMPILER_VICTIMS, compiling } from "./jit";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = sign(
@@ -27,16 +25,6 @@ const PINNED_KV = sign(
 
 /** NVIDIA's kernel module; harmless bursts of it were seen on machines that served well. */
 const NV_NO_MEMORY = sign("NV_ERR_NO_MEMORY");
-
-/** The kernel's killer and earlyoom's. */
-const KERNEL_KILL = sign("Killed process", /Killed process (\d+) \(([^)]*)\)/);
-const EARLYOOM = sign("sending SIG", /sending SIG(?:TERM|KILL) to process (\d+) [^"]*"([^"]*)"/);
-
-const EXIT_KILLED = 137;
-const EXITED_137 = sign(
-  ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exitcode[=:] ?-9/i,
-);
 
 /** Bands of weights on one machine, GB (specification, Limits). */
 const NEEDS_SEVERAL_MACHINES_GB = 100;
@@ -68,7 +56,8 @@ function lowered(evidence: Evidence, server: Server) {
   return value > 0 ? server.set(["gpuMemoryUtilization"], value) : undefined;
 }
 
-function lowerShare(evidence: Evidence, server: Server) {
+/** A lower share where the stack file can have one, else words. */
+export function lowerShare(evidence: Evidence, server: Server) {
   const edit = lowered(evidence, server);
   return edit === undefined
     ? {
@@ -187,57 +176,6 @@ function servesWell(evidence: Evidence): boolean {
   return evidence.logs.some((log) => log.hits.has(READY)) && seenAny(evidence, CUDA_OOM) === undefined;
 }
 
-const killedForMemory: Diagnosis = {
-  id: "killed-for-memory",
-  source: "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
-  caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
-  signs: [KERNEL_KILL, EARLYOOM],
-  judge(evidence) {
-    const hit = seenAny(evidence, KERNEL_KILL, EARLYOOM);
-    if (hit === undefined || COMPILER_VICTIMS.test(hit.groups[1] ?? "") || compiling(evidence) !== undefined)
-      return undefined;
-    const victim = hit.groups[1] || "a process";
-    return {
-      cause: `The machine ran out of memory and ${victim} was killed for it.`,
-      evidence: hit.line,
-      ...lowerShare(evidence, serverOf(evidence, hit.log)),
-    };
-  },
-};
-
-const killed: Diagnosis = {
-  id: "killed",
-  source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
-  caughtBy: false,
-  signs: [EXITED_137, KERNEL_KILL, EARLYOOM],
-  judge(evidence) {
-    if (seenAny(evidence, KERNEL_KILL, EARLYOOM) !== undefined || compiling(evidence) !== undefined)
-      return undefined;
-    const state = killedContainer(evidence);
-    const hit = seen(evidence, EXITED_137);
-    if (state === undefined && (hit === undefined || hit.log.kind === "probes")) return undefined;
-    const container = state?.name ?? serverOf(evidence, hit?.log).container;
-    return {
-      cause:
-        "The process was killed from outside (signal 9): by the kernel for lack of memory, or by somebody's `docker kill` or a stop that took too long.",
-      evidence: state === undefined ? (hit?.line ?? "") : stateLine(state),
-      advice:
-        "Not to be told from this alone: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",
-      command: `sudo journalctl --dmesg --since -2h | grep -iE 'out of memory|oom|NVRM'; docker inspect --format '{{.State.OOMKilled}} {{.State.FinishedAt}}' ${container}`,
-    };
-  },
-};
-
-/** A container of the plan that ended with 137. */
-export function killedContainer(evidence: Evidence): ContainerState | undefined {
-  return plannedStates(evidence).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
-}
-
-export function stateLine(state: ContainerState): string {
-  const oom = state.oomKilled ? ", OOMKilled" : "";
-  return `container ${state.name}: ${state.status}, exit code ${state.exitCode}${oom}, ${state.restartCount} restarts`;
-}
-
 const exhausted: Diagnosis = {
   id: "memory-exhausted",
   source: "earlyoom as it is set on this kind of machine (2 %); below it hosts were seen to hang",
@@ -259,7 +197,5 @@ export const memory: readonly Diagnosis[] = [
   outOfMemoryServing,
   pinnedKv,
   nvErrNoMemory,
-  killedForMemory,
-  killed,
   exhausted,
 ];
