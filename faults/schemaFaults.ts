@@ -107,7 +107,8 @@ function codeOf(issue: Issue, value: unknown): string {
 
 function issueText(root: unknown, issue: Issue): string {
   const value = valueAt(root, issue.path);
-  if (issue.code === "invalid_union") {
+  // Without a fault of each form (nothing chose one) the schema's own words say which forms there are.
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
     const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
     return value === undefined
       ? `This key is required (${forms}).`

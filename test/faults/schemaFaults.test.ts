@@ -62,3 +62,33 @@ describe("faults of a document", () => {
     expect(faults).toHaveLength(2);
   });
 });
+
+describe("a block of several forms", () => {
+  const forms = z.discriminatedUnion("mode", [
+    z.strictObject({ mode: z.literal("host"), listen: z.string().optional() }),
+    z.strictObject({ mode: z.literal("none") }),
+  ]);
+  const faultsOf = (value: unknown, schema: z.ZodType = z.strictObject({ at: forms })) => {
+    const result = schema.safeParse(value);
+    return result.success
+      ? []
+      : schemaFaults(schema, value, result.error.issues).map((fault) => fault.message);
+  };
+
+  it("names the form that a key goes with", () => {
+    expect(faultsOf({ at: { mode: "none", listen: "x" } })).toEqual([
+      "`listen` goes with `mode: host` only: remove it here, or set `mode: host`.",
+    ]);
+  });
+
+  it("says which forms there are when none was meant, and for a missing key", () => {
+    const either = z.strictObject({ a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]) });
+    expect(faultsOf({ a: 3 }, either)).toEqual(["Expected `none` or a map, got number 3."]);
+    expect(faultsOf({}, either)).toEqual(["This key is required (`none` or a map)."]);
+  });
+
+  it("says which names a map takes", () => {
+    const names = z.record(z.string().regex(/^[a-z]+$/, "Expected small letters"), z.number());
+    expect(faultsOf({ "A B": 1 }, names)).toEqual(["This name can't be used. Expected small letters."]);
+  });
+});

@@ -46,9 +46,9 @@ describe("the simple server's settings", () => {
     });
   });
 
-  it("have one mode: what belongs to another is unknown", () => {
+  it("have one mode: what belongs to another is refused with its name", () => {
     expect(faultsOf({ mode: "integrated", listen: "0.0.0.0" })).toEqual([
-      [`${AT}.listen`, expect.stringContaining("Unknown key `listen`")],
+      [`${AT}.listen`, expect.stringContaining("`listen` goes with `mode: host` only: remove it here")],
     ]);
     expect(faultsOf({ mode: "none", models: ["a"] })[0]?.[0]).toBe(`${AT}.models`);
     expect(faultsOf({ mode: "both" })[0]?.[1]).toContain("`mode: host`, `mode: integrated` or `mode: none`");

@@ -136,7 +136,7 @@ describe("serving doctor, from afar", () => {
     const log = `ERROR token=${secret} NVRM\nRuntimeError: request to https://u:${secret}@host failed, api_key=${secret}\n`;
     const stack = file(
       "secret.yaml",
-      withServer(["environment", { SOME_TOKEN: secret, VLLM_ENGINE_READY_TIMEOUT_S: "600" }]),
+      withServer(["environment", { SOME_HEADER: secret, VLLM_ENGINE_READY_TIMEOUT_S: "600" }]),
     );
     const timeout = readFileSync(fixture("engine-ready-timeout.log"), "utf8");
     for (const text of [log, `${log}${timeout}`]) {
