@@ -1,6 +1,5 @@
 import { log, runtime } from "@pulumi/pulumi";
-import { readModels } from "./components/evidence/readModels";
-import { operatorHome } from "./components/host/operatorHome";
+import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
@@ -18,9 +17,8 @@ import { utilizationOf } from "./policies/lib/argvUtilization";
 export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
-  const home = operatorHome();
-  // The machine's meminfo is left out: it differs from one minute to the next, and so would every preview.
-  const planned = plan(settings, { home, models: readModels(settings, __dirname, home) });
+  // The machine's meminfo is no part of it: it differs from one minute to the next, and so would every preview.
+  const planned = plan(settings, readEvidence(settings, __dirname));
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = runtime.isDryRun() ? [] : await preflight(planned, utilizationOf);

@@ -1,13 +1,10 @@
-import { readFileSync } from "node:fs";
 import { basename } from "node:path";
-import { readModels } from "../components/evidence/readModels";
-import { operatorHome } from "../components/host/operatorHome";
+import { readEvidence } from "../components/evidence/readEvidence";
 import { plan } from "../components/plan/plan";
 import type { MachinePlan, Plan } from "../components/plan/types";
 import { parseStackFile } from "../components/settings/load";
 import type { MachineSettings } from "../components/settings/machine";
-import { UnreadableInput } from "../faults/fault";
-import { readFailure } from "../faults/yamlDocument";
+import { readTextFile } from "../faults/textFile";
 import { WrongUse } from "./exit";
 import { projectFolder } from "./stackFile";
 
@@ -24,15 +21,9 @@ export interface OneMachine {
 
 /** Reads a stack file and plans it. Throws `UnreadableInput`, `FaultyInput`, or `WrongUse` for a machine it lacks. */
 export function readOneMachine(file: string, wanted?: string): OneMachine {
-  let text: string;
-  try {
-    text = readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UnreadableInput(file, readFailure(error));
-  }
+  const text = readTextFile(file);
   const settings = parseStackFile(file, text);
-  const home = operatorHome();
-  const planned = plan(settings, { home, models: readModels(settings, projectFolder(), home) });
+  const planned = plan(settings, readEvidence(settings, projectFolder()));
   const names = Object.keys(settings.machines);
   const name = wanted ?? names[0] ?? "";
   const own = settings.machines[name];

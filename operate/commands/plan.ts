@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { Command } from "commander";
-import { readModels } from "../../components/evidence/readModels";
-import { operatorHome } from "../../components/host/operatorHome";
+import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/plan/evidence";
 import { plan } from "../../components/plan/plan";
@@ -53,9 +52,7 @@ export function planCommand(): Command {
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const meminfo = options.meminfo === undefined ? undefined : readMeminfo(options.meminfo);
-  const home = operatorHome();
-  const models = readModels(settings, projectFolder(), home);
-  return { home, models, ...(meminfo === undefined ? {} : { meminfo }) };
+  return { ...readEvidence(settings, projectFolder()), ...(meminfo === undefined ? {} : { meminfo }) };
 }
 
 function readMeminfo(file: string): Meminfo {

@@ -1,0 +1,10 @@
+import { operatorHome } from "../host/operatorHome";
+import type { Evidence } from "../plan/evidence";
+import type { StackSettings } from "../settings/stackSettings";
+import { readModels } from "./readModels";
+
+/** What every plan of a stack rests on: the operator's home, and the configs of the models that the stack names. */
+export function readEvidence(settings: StackSettings, project: string): Evidence {
+  const home = operatorHome();
+  return { home, models: readModels(settings, project, home) };
+}
