@@ -150,6 +150,7 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
       [...REPLACES("dgx-bridge"), "update Command dgx-bridge-config", "update HostFile dgx-bridge-config"],
       /\+ .*supported_endpoints/,
     ],
+    ["a real key of the bridge", () => bridgeWith({ keyVariable: "BRIDGE_KEY" }), KEY_STEPS, /BRIDGE_KEY/],
     [
       "no connection of the chat UI",
       () => ({ chatUi: { image: chatImage.reference, port: ports.chat, connections: [] } }),
