@@ -150,7 +150,19 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
       [...REPLACES("dgx-bridge"), "update Command dgx-bridge-config", "update HostFile dgx-bridge-config"],
       /\+ .*supported_endpoints/,
     ],
-    ["a real key of the bridge", () => bridgeWith({ keyVariable: "BRIDGE_KEY" }), KEY_STEPS, /BRIDGE_KEY/],
+    [
+      "a real key of the bridge",
+      () => bridgeWith({ keyVariable: "BRIDGE_KEY" }),
+      [
+        ...REPLACES("dgx-bridge"),
+        ...["create Command dgx-bridge-key", "create HostFile dgx-bridge-key"],
+        ...["bridge-config", "claude-code-settings", "launcher-claude-code"].flatMap((name) => [
+          `update Command dgx-${name}`,
+          `update HostFile dgx-${name}`,
+        ]),
+      ],
+      /secrets\/bridge-key/,
+    ],
     [
       "no connection of the chat UI",
       () => ({ chatUi: { image: chatImage.reference, port: ports.chat, connections: [] } }),
