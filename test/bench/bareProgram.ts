@@ -13,6 +13,7 @@ import { Container, Network, Provider, RemoteImage, Volume } from "@pulumi/docke
 const given = JSON.parse(readFileSync("given.json", "utf8"));
 const provider = new Provider("docker", { host: given.host });
 const network = new Network("network", { name: given.network, driver: "bridge" }, { provider });
+for (const file of given.files) new local.Command(file.role, { create: "cat > /dev/null", stdin: file.text });
 for (const server of given.servers) {
   const image = new RemoteImage("image", { name: server.image, keepLocally: true }, { provider });
   const cache = new local.Command("cache", { create: 'mkdir -p -- "$MODEL_CACHE"', environment: { MODEL_CACHE: server.cache } });
@@ -33,6 +34,7 @@ export function writeBareProgram(folder: string, machine: MachinePlan): void {
     JSON.stringify({
       host: machine.dockerHost,
       network: machine.network,
+      files: machine.files,
       servers: machine.inferenceServers.map((server) => ({
         image: server.container.image,
         cache: server.modelCache,

@@ -22,6 +22,8 @@ const SOURCES = [
   "tsconfig.json",
   "components",
   "faults",
+  "harness",
+  "models",
   "policies",
 ];
 
