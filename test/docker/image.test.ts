@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { describeDocker, describeDockerWithGpus } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
-import { freePort } from "./registry";
 import { statusOf } from "./statusOf";
 
 describeDocker("the stand-in image", () => {

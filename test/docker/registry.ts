@@ -1,8 +1,8 @@
 import { spawn } from "node:child_process";
 import { existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freePort } from "../layers/freePort";
 
 /** Where Debian's package docker-registry puts its program. */
 const PROGRAM = "/usr/bin/docker-registry";
@@ -43,19 +43,4 @@ export async function startRegistry(folder: string): Promise<Registry> {
   }
   stop();
   throw new Error(`${PROGRAM} did not answer within 10 s:\n${readFileSync(log, "utf8")}`);
-}
-
-/** Ports that were given out in this process: the system may offer a closed one again at once. */
-const given = new Set<number>();
-
-/** A TCP port of loopback that nothing listens on now, another one at each call. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("no TCP address");
-  if (given.has(address.port)) return freePort();
-  given.add(address.port);
-  return address.port;
 }

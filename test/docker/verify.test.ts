@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../fixtures/machine";
+import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { planned } from "../operate/verify/environment";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
-import { freePort } from "./registry";
 
 describeDocker("serving wait and serving verify with a real container", () => {
   const folder = mkdtempSync(join(tmpdir(), "verify-docker-"));

@@ -2,7 +2,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { pinnedImage } from "../docker/image";
-import { freePort } from "../docker/registry";
+import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { describeEngine, describeEngineWithGpus } from "./available";
 import { DaemonProxy } from "./daemonProxy";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
-import { freePort } from "../docker/registry";
+import { freePort } from "../layers/freePort";
 import { mustRun } from "../layers/run";
 import { describeEngineWithDocker } from "./available";
 import { SHARE, TOTAL_GIB } from "./stackConfig";

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "no
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
-import { freePort } from "../docker/registry";
+import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { describeEngineWithGpus } from "./available";
 import { type HostProcess, startInstanceA } from "./instanceA";

@@ -4,9 +4,10 @@ import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ClientName, MachinePlan } from "../../components/plan/types";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
+import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";
 import { startLitellm } from "./litellm";
-import { freePort, type Ran, runToEnd, type Serving } from "./process";
+import { type Ran, runToEnd, type Serving } from "./process";
 import { title } from "./programs";
 import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
 

@@ -3,9 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { BRIDGE, planned } from "../fixtures/services";
+import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";
 import { startLitellm } from "./litellm";
-import { freePort, type Serving } from "./process";
+import type { Serving } from "./process";
 import { title } from "./programs";
 import { MODEL, type ScriptedServer, startScriptedServer } from "./scriptedServer";
 

@@ -6,9 +6,10 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import { connections } from "../../components/chat-ui/connections";
 import { CHAT_UI, planned } from "../fixtures/services";
+import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";
 import { onLoopback } from "./litellm";
-import { freePort, type Serving, serveUntilReady } from "./process";
+import { type Serving, serveUntilReady } from "./process";
 import { title } from "./programs";
 import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
 

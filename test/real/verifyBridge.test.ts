@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { MachinePlan } from "../../components/plan/types";
 import { probesOf } from "../../operate/verify/catalog";
+import { freePort } from "../layers/freePort";
 import { failed, machineOf, resultOf, run, startPlanned } from "../operate/verify/environment";
 import { withBridge } from "../operate/verify/services";
 import type { StandIn } from "../stand-in/server";
 import { type Egress, watchEgress } from "./egress";
 import { startLitellm } from "./litellm";
-import { freePort } from "./process";
 import { title } from "./programs";
 
 const program = inject("programs").litellm;

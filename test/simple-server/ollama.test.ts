@@ -12,6 +12,7 @@ import { readSimpleServer } from "../../components/preflight/readSimpleServer";
 import { OLLAMA_FLOOR } from "../../components/simple-server/plannedSimpleServer";
 import { PULL_MODEL } from "../../components/simple-server/simpleServer";
 import { stack } from "../fixtures/machine";
+import { freePort } from "../layers/freePort";
 
 // The real Ollama needs no GPU for this: `go build github.com/ollama/ollama` of a release, or an installed one.
 const missing = spawnSync("ollama", ["--version"]).error === undefined ? undefined : "no ollama on PATH";
@@ -27,15 +28,6 @@ afterEach(async () => {
     child.kill();
   });
 });
-
-/** A port that is free at this moment. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
-}
 
 /** The variables of a drop-in, as systemd hands them to the service. */
 function environmentOf(machine: MachinePlan): Record<string, string> {

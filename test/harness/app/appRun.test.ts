@@ -3,16 +3,9 @@ import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../layers/freePort";
 import { bundledServing } from "../bundledServing";
-import {
-  eventually,
-  type Finished,
-  freePort,
-  groupMembers,
-  processesWith,
-  type Started,
-  start,
-} from "../processes";
+import { eventually, type Finished, groupMembers, processesWith, type Started, start } from "../processes";
 
 const SERVER = join(__dirname, "../fixtures/app/server.cjs");
 let serving = "";
@@ -164,11 +157,12 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an app that is not ready within ready.timeout_sec is stopped and fails", async () => {
     const place = await scene("sick");
-    changeApp(place, { ready: { url: place.url, timeout_sec: 1 } });
+    // Long enough for the app to have started, so that its answer and not its silence is the last thing seen.
+    changeApp(place, { ready: { url: place.url, timeout_sec: 3 } });
     const finished = await run(place, "touch", "evaluated").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
-      failure: "the app was not ready within 1 s (last probe: HTTP 503)",
+      failure: "the app was not ready within 3 s (last probe: HTTP 503)",
       states: ["not launched", "launching", "stopping", "stopped"],
       evaluator: null,
     });

@@ -3,8 +3,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } fro
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { freePort } from "../../layers/freePort";
 import { bundledServing } from "../bundledServing";
-import { eventually, freePort, processesWith, start } from "../processes";
+import { eventually, processesWith, start } from "../processes";
 
 const SERVER = join(__dirname, "../fixtures/app/server.cjs");
 let serving = "";
