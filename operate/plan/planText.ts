@@ -17,7 +17,7 @@ export interface Verdict {
 
 /** The whole plan as a person reads it: what would run, the memory, where it is reached, and what speaks against it. */
 export function planText(plan: Plan, verdicts: readonly Verdict[]): string {
-  return [...plan.machines.map(machineText), policyText(verdicts), warningText(plan)]
+  return [...plan.machines.map(machineText), policyText(verdicts), warningText(plan), summary(plan, verdicts)]
     .filter(Boolean)
     .join("\n\n");
 }
@@ -58,9 +58,14 @@ function fileHeading(machine: MachinePlan, file: PlannedFile): string {
   return `File ${file.path} (mode ${file.mode})${byHand ? ": needs root, so by you" : ""}`;
 }
 
-/** The applied plan is this plan once more; its text would double what is printed. */
+/** The applied plan is this plan once more, and a launcher is mostly the same checks as the next: `--out` writes them. */
 function fileText(file: PlannedFile): string[] {
-  return [indent(file.role === "applied-plan" ? "this plan as JSON" : file.text)];
+  if (file.role === "applied-plan") return [indent("this plan as JSON")];
+  if (!file.role.startsWith("launcher-")) return [indent(file.text)];
+  const [, purpose = ""] = file.text.split("\n");
+  return [
+    indent(`${purpose}\n# ${file.text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`),
+  ];
 }
 
 function ledgerText({ ledger, admission }: MachinePlan): string {
@@ -111,17 +116,14 @@ function ungated(container: PlannedContainer): PlannedContainer {
 }
 
 function policyText(verdicts: readonly Verdict[]): string {
-  const marks = {
-    pass: styleText("green", "pass   "),
-    warned: styleText("yellow", "warned "),
-    refused: styleText("red", "REFUSED"),
-  };
+  const marks = { warned: styleText("yellow", "warned "), refused: styleText("red", "REFUSED") };
+  const passed = verdicts.filter((each) => each.verdict === "pass").map((each) => each.name);
   return [
     styleText("bold", "Policies"),
-    ...verdicts.map((each) => {
-      const line = `  ${marks[each.verdict]} ${each.name}`;
-      return each.verdict === "pass" ? line : `${line} (${each.resource})\n${indent(each.message, 10)}`;
-    }),
+    `  ${styleText("green", "pass   ")} ${passed.join(", ")}`,
+    ...verdicts.flatMap(({ verdict, name, resource, message }) =>
+      verdict === "pass" ? [] : [`  ${marks[verdict]} ${name} (${resource})\n${indent(message, 10)}`],
+    ),
   ].join("\n");
 }
 
@@ -131,6 +133,23 @@ function warningText({ warnings }: Plan): string {
     styleText("bold", "Warnings"),
     ...warnings.map((each) => `  ${styleText("yellow", "!")} ${each.machine}: ${each.message}`),
   ].join("\n");
+}
+
+/** Last, where a terminal leaves the eye after a long plan. */
+function summary({ warnings }: Plan, verdicts: readonly Verdict[]): string {
+  const refusedBy = verdicts.filter((each) => each.verdict === "refused").map((each) => each.name);
+  const warned = warnings.length + verdicts.filter((each) => each.verdict === "warned").length;
+  const verdict =
+    refusedBy.length === 0
+      ? "Nothing is refused."
+      : styleText(
+          "red",
+          `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`,
+        );
+  return `${verdict} ${warned === 1 ? "1 warning" : `${warned} warnings`} above.`.replace(
+    " 0 warnings above.",
+    " No warnings.",
+  );
 }
 
 function heading(text: string): string {

@@ -56,6 +56,48 @@ describe("the memory in a plan's text", () => {
   });
 });
 
+describe("what a plan's text leaves to --out", () => {
+  it("has the text of a configuration, and of a launcher what it is for and how long it is", () => {
+    const launcher = planned.machines[0]?.files.find((file) => file.role === "launcher-codex");
+    const lines = launcher?.text.trimEnd().split("\n") ?? [];
+    expect(text()).toContain('    wire_api = "responses"\n');
+    expect(text()).toContain(
+      `    ${lines[1]}\n    # ${lines.length} lines of sh: \`--out DIR\` writes them.\n`,
+    );
+    expect(text()).not.toContain("set -u");
+  });
+});
+
+describe("the verdicts in a plan's text", () => {
+  const verdict = (name: string, verdict: "pass" | "warned" | "refused") => ({
+    name,
+    verdict,
+    level: "mandatory",
+    message: `${name} says why`,
+    resource: "dgx-b",
+  });
+  const judged = (...verdicts: ReturnType<typeof verdict>[]) =>
+    stripVTControlCharacters(planText({ ...planned, warnings: [] }, verdicts)).split("\n");
+
+  it("names what passed in one line, and the reason of everything else", () => {
+    const lines = judged(verdict("one", "pass"), verdict("two", "warned"), verdict("three", "pass"));
+    expect(lines.slice(lines.indexOf("Policies"))).toEqual([
+      "Policies",
+      "  pass    one, three",
+      "  warned  two (dgx-b)",
+      "          two says why",
+      "",
+      "Nothing is refused. 1 warning above.",
+    ]);
+  });
+
+  it("ends with who refuses it, each named once", () => {
+    const refused = judged(verdict("one", "refused"), verdict("one", "refused"), verdict("two", "refused"));
+    expect(refused.at(-1)).toBe("REFUSED by one, two: `up` would stop before the first change. No warnings.");
+    expect(judged(verdict("one", "pass")).at(-1)).toBe("Nothing is refused. No warnings.");
+  });
+});
+
 describe("the memory in a preview's outputs", () => {
   it("is the same table", () => {
     const { kvCache } = stackOutputs(planned);
