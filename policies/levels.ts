@@ -12,6 +12,9 @@ export const LEVELS_FILE = "policies/levels.json";
 /** Variable that names another file, so that the program reads the configuration which the engine was given. */
 export const LEVELS_VARIABLE = "LOCAL_SERVING_POLICY_CONFIG";
 
+/** Set by whoever runs the engine with our pack: the pack says what it finds, and the program need not say it again. */
+export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
+
 const level = z.enum(["mandatory", "advisory", "disabled"]);
 const entry = z.union([level, z.strictObject({ enforcementLevel: level })]);
 const names = [

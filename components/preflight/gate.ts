@@ -9,17 +9,27 @@ export interface GateFinding {
 }
 
 /**
- * Says every finding. At preview a refusal is only announced; at update it stops the program before the first resource,
- * so that nothing is half done. A plain `pulumi up` runs no policy pack, and this is what protects it.
+ * Says what the policies and the preflight found, unless the pack says it. At preview a refusal is only announced; at
+ * update it stops the program before the first resource, so that nothing is half done. A plain `pulumi up` runs no
+ * policy pack, and this is what protects it.
  */
-export function gate(findings: readonly GateFinding[]): void {
-  const said = (verdict: GateFinding["verdict"]) =>
-    findings.filter((each) => each.verdict === verdict).map((each) => `${each.name}: ${each.message}`);
-  for (const warning of said("warned")) log.warn(warning);
-  const refused = said("refused");
+export function gate(
+  policies: readonly GateFinding[],
+  onMachine: readonly GateFinding[],
+  packSpeaks: boolean,
+): void {
+  const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
+  for (const warning of sentences(toSay, "warned")) log.warn(warning);
   if (runtime.isDryRun()) {
-    for (const refusal of refused) log.warn(`\`up\` would refuse this. ${refusal}`);
-  } else if (refused.length > 0) {
+    for (const refusal of sentences(toSay, "refused")) log.warn(`\`up\` would refuse this. ${refusal}`);
+    return;
+  }
+  const refused = sentences([...policies, ...onMachine], "refused");
+  if (refused.length > 0) {
     throw plainError(["Refused, and nothing was changed:", ...refused.map((each) => `- ${each}`)].join("\n"));
   }
+}
+
+function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdict"]): string[] {
+  return findings.filter((each) => each.verdict === verdict).map((each) => `${each.name}: ${each.message}`);
 }

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
-import { LEVELS_FILE, LEVELS_VARIABLE } from "../../policies/levels";
+import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { WrongUse } from "../exit";
 import { explainFailure } from "../explainFailure";
 import { projectFolder } from "../stackFile";
@@ -32,6 +32,7 @@ async function drive(word: Word, stack: string, rest: readonly string[]): Promis
     ...process.env,
     // The program judges by the same levels as the pack.
     ...(levels === undefined ? {} : { [LEVELS_VARIABLE]: levels }),
+    ...(word === "down" ? {} : { [PACK_VARIABLE]: "on" }),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     ...backendEnvironment(project, stack, process.env),
