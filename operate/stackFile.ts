@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, realpathSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
 import { WrongUse } from "./exit";
@@ -20,12 +20,18 @@ export function withStackFile(command: Command): Command {
     .addOption(new Option("--file <path>", "read this stack file instead"));
 }
 
-/** The stack file to read. */
+/** The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those that it has. */
 export function stackFile(options: StackFileOptions): string {
   if (options.file !== undefined) return options.file;
   if (!/^[\w.-]+$/.test(options.stack))
     throw new WrongUse(`--stack ${options.stack}: a stack name has letters, digits, dashes and dots.`);
-  return join(projectFolder(), `Pulumi.${options.stack}.yaml`);
+  const project = projectFolder();
+  const file = join(project, `Pulumi.${options.stack}.yaml`);
+  if (existsSync(file)) return file;
+  const stacks = readdirSync(project).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
+  throw new WrongUse(
+    `No Pulumi.${options.stack}.yaml in ${project}. Stacks there: ${stacks.join(", ") || "none"}. Copy Pulumi.dgx.yaml to start one of your own.`,
+  );
 }
 
 /** The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs to. */

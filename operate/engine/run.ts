@@ -5,7 +5,7 @@ import { Command } from "commander";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { WrongUse } from "../exit";
 import { explainFailure } from "../explainFailure";
-import { projectFolder } from "../stackFile";
+import { projectFolder, stackFile } from "../stackFile";
 import { backendEnvironment } from "./backend";
 import { findPulumi, pathWith } from "./findPulumi";
 
@@ -21,11 +21,7 @@ async function drive(word: Word, stack: string, rest: readonly string[]): Promis
   if (skipping !== undefined)
     throw new WrongUse(`${skipping}: the preview is what the policies judge; it is never skipped here.`);
   const project = projectFolder();
-  if (!existsSync(join(project, `Pulumi.${stack}.yaml`))) {
-    throw new WrongUse(
-      `No Pulumi.${stack}.yaml in ${project}. Copy Pulumi.dgx.yaml to start a stack of your own.`,
-    );
-  }
+  stackFile({ stack });
   const pulumi = await findPulumi();
   const levels = policyLevels(project, rest);
   const env: NodeJS.ProcessEnv = {

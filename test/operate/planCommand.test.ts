@@ -111,6 +111,14 @@ describe("serving plan", () => {
     expect(await runServing(["plan", "--stack", "../etc"])).toMatchObject({ code: 2 });
   });
 
+  it("names the stacks that there are for one that isn't", async () => {
+    const { code, err } = await runServing(["plan", "--stack", "spark"]);
+    expect(code).toBe(2);
+    expect(err).toBe(
+      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. Copy Pulumi.dgx.yaml to start one of your own.\n`,
+    );
+  });
+
   it("writes what it rendered where --out says", async () => {
     const { code } = await runServing(["plan", "--out", join(folder, "out")]);
     expect(code).toBe(0);
