@@ -1,11 +1,12 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { Command, Option } from "commander";
+import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
-import { fromMachine, type MachineReading } from "../doctor/read/fromMachine";
+import { fromMachine } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
@@ -35,7 +36,8 @@ export function doctorCommand(): Command {
       [
         "",
         "Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets.",
-        "With files it reads them and the stack file, and nothing of this machine.",
+        "With files it reads them and the stack file, and nothing of this machine. A stack file with faults is said to have",
+        "them, and the files are judged without it.",
         "",
         "Examples:",
         "  serving doctor",
@@ -56,12 +58,15 @@ export function doctorCommand(): Command {
         files.verify,
       ].some((each) => each !== undefined);
       const said = command.getOptionValueSource("stack") === "cli" || options.file !== undefined;
-      const stack = stackOf(options, fromAfar && !said);
-      const reading = fromAfar ? { evidence: await fromFiles(files), notes: [] } : await readMachine(stack);
+      const { unreadable, ...known } = fromAfar ? stackFromAfar(options, said) : { stack: stackOf(options) };
+      const reading =
+        fromAfar || known.stack === undefined
+          ? { evidence: await fromFiles(files), notes: [] }
+          : await fromMachine(known.stack.plan);
       for (const note of reading.notes) say(note);
       const evidence: Evidence = {
         ...reading.evidence,
-        ...(stack === undefined ? {} : { stack }),
+        ...known,
         ...(options.server === undefined ? {} : { serverKey: options.server }),
       };
       const diagnoses = diagnose(evidence);
@@ -69,24 +74,43 @@ export function doctorCommand(): Command {
       printResult(options.format, { diagnoses, looked, notes: reading.notes }, () =>
         doctorText(diagnoses, looked),
       );
-      if (diagnoses.length > 0) process.exitCode = EXIT.faults;
+      if (unreadable === true) process.exitCode = EXIT.wrongUse;
+      else if (diagnoses.length > 0) process.exitCode = EXIT.faults;
     });
 }
 
-/** The stack file and its plan; from afar it may be absent, as long as nobody asked for it. */
-function stackOf(options: DoctorOptions, mayBeAbsent: boolean): Stack | undefined {
+/** What is known of the stack file. */
+interface Known extends Pick<Evidence, "stack" | "stackProblem"> {
+  /** It is no YAML at all. */
+  readonly unreadable?: true;
+}
+
+/** From afar the stack file may be faulty, and absent as long as nobody asked for it: the given files are judged all the same. */
+function stackFromAfar(options: DoctorOptions, said: boolean): Known {
   const file = stackFile(options);
-  if (mayBeAbsent && !existsSync(file)) return undefined;
+  if (!existsSync(file) && !said) return {};
+  try {
+    return { stack: stackOf(options) };
+  } catch (error) {
+    if (error instanceof FaultyInput) {
+      return {
+        stackProblem: { file, faults: error.faults.map((fault) => faultLine(fault, basename(file))) },
+      };
+    }
+    if (error instanceof UnreadableInput && existsSync(file))
+      return { stackProblem: { file, faults: [error.message] }, unreadable: true };
+    throw error;
+  }
+}
+
+/** The stack file and its plan. */
+function stackOf(options: DoctorOptions): Stack {
+  const file = stackFile(options);
   const stack = readStack(file, options.machine);
   const servers = Object.keys(stack.settings.inferenceServers);
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
   return stack;
-}
-
-async function readMachine(stack: Stack | undefined): Promise<MachineReading> {
-  if (stack === undefined) throw new WrongUse("There is no stack file to look the machine up in.");
-  return fromMachine(stack.plan);
 }
 
 function lookedAt({ logs, meminfo, containers, sockets, stack }: Evidence): string[] {

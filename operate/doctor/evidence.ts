@@ -27,6 +27,8 @@ export interface Evidence {
   readonly probes?: readonly Probe[];
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
+  /** Why the stack file could not be read, where one is there that can't: then there is no `stack`. */
+  readonly stackProblem?: StackProblem;
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
 }
@@ -40,6 +42,13 @@ export interface Stack {
   readonly plan: MachinePlan;
   /** What the policies refuse of the plan. */
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
+}
+
+/** A stack file that is there and can't be planned. */
+export interface StackProblem {
+  readonly file: string;
+  /** One line for each fault, with its place. */
+  readonly faults: readonly string[];
 }
 
 /** A listening TCP socket. */
@@ -112,7 +121,7 @@ export function serverOf(evidence: Evidence, log?: LogReading): Server {
     planned.find((each) => each.key === evidence.serverKey) ??
     planned.find((each) => each.container.ports.some((published) => String(published.container) === port)) ??
     (planned.length === 1 ? planned[0] : undefined);
-  const key = found?.key ?? "<server>";
+  const key = found?.key ?? evidence.serverKey ?? "<server>";
   const settings = stack?.settings.inferenceServers[key];
   return {
     key,

@@ -9,10 +9,12 @@ export interface Verdict {
   readonly detail: string;
   /** What to change, named as it stands in the stack file; "" when there is nothing to do. */
   readonly fix: string;
+  /** Why nothing else of this target can be judged, e.g. `its key is refused`: its other probes are not run. */
+  readonly closes?: string;
 }
 
 /** A probe's verdict with the names that scripts look for. */
-export interface ProbeResult extends Verdict {
+export interface ProbeResult extends Omit<Verdict, "closes"> {
   readonly name: string;
   /** What was probed: a container's name, or words such as `instance A`. */
   readonly target: string;

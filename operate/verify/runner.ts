@@ -70,11 +70,13 @@ async function verifyTarget(
       closed = `not run: ${target.name} does not answer (see ${probe.name})`;
     if (timeouts >= TIMEOUTS_ALLOWED)
       closed = `not run: ${target.name} let ${timeouts} requests run into their limit`;
+    if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
     const result = {
       name: probe.name,
       target: target.name,
-      ...verdict,
+      status: verdict.status,
       detail: withoutSecrets(verdict.detail, secrets),
+      fix: verdict.fix,
       seconds: (performance.now() - started) / 1000,
     };
     results.push(report(result, options));

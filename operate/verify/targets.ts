@@ -46,6 +46,10 @@ export interface BridgeTarget extends Common {
   readonly container: PlannedContainer;
   /** Name to ask for. */
   readonly model: string;
+  /** Every name that it is declared to list. */
+  readonly names: readonly string[];
+  /** Variable that holds its key; `undefined` where the key is a placeholder. */
+  readonly keyVariable: string | undefined;
   /** Names that the messages-style client pins its tiers to. */
   readonly tiers: readonly string[];
   readonly server: ServerTarget | undefined;
@@ -172,6 +176,8 @@ function bridges(
       ...("missing" in key ? { unreachable: key.missing } : {}),
       container: bridge.container,
       model: bridge.names[0] ?? "",
+      names: bridge.names.filter((name) => !name.endsWith("*")),
+      keyVariable: bridge.key?.variable,
       tiers: [...new Set(tiers)],
       server: servers.find(({ server }) => server.key === bridge.servers[0]),
     },

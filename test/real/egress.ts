@@ -9,8 +9,8 @@ export interface Egress {
   close(): Promise<void>;
 }
 
-/** A proxy that writes down which hosts a program asks for, and lets nothing out. */
-export async function watchEgress(): Promise<Egress> {
+/** A proxy that writes down which hosts a program asks for, and lets nothing out; `near` are addresses of this machine. */
+export async function watchEgress(near: readonly string[] = []): Promise<Egress> {
   const hosts: string[] = [];
   const server = createServer((request, response) => {
     hosts.push(new URL(request.url ?? "/", "http://unknown").host);
@@ -26,7 +26,7 @@ export async function watchEgress(): Promise<Egress> {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   // An address is a string only for a Unix socket.
   const proxy = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  const direct = "127.0.0.1,localhost";
+  const direct = ["127.0.0.1", "localhost", ...near].join(",");
   return {
     hosts,
     variables: {

@@ -9,14 +9,12 @@ import { CHAT_UI, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
 import { type Egress, watchEgress } from "./egress";
 import { onLoopback } from "./litellm";
-import { type Serving, serveUntilReady } from "./process";
+import { START_SECONDS, signUp, startOpenWebUi } from "./openWebUi";
+import type { Serving } from "./process";
 import { title } from "./programs";
 import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
 
 const program = inject("programs").openWebUi;
-
-/** Time for one start: 30 to 105 seconds were seen. */
-const START_SECONDS = 240;
 
 describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variables", program), () => {
   const data = mkdtempSync(join(tmpdir(), "webui-"));
@@ -44,7 +42,6 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
     url = `http://127.0.0.1:${port}`;
     const { chatUi } = planned({ chatUi: { ...CHAT_UI, port }, clients: {} }, { port: inference.port });
     if (chatUi === null) throw new Error("the plan has no chat UI");
-    const { WEBUI_SECRET_KEY_FILE: _ofTheImage, ...variables } = chatUi.container.env;
     const of = (kind: "inference-server" | "simple-server", at: number) => ({
       ...{ key: kind, kind, names: [], maxModelLen: undefined, container: undefined },
       ...{ fromContainer: `http://127.0.0.1:${at}`, address: "127.0.0.1", port: at },
@@ -53,25 +50,10 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
       ...(connected.inference ? [of("inference-server", inference.port)] : []),
       ...(connected.ollama ? [of("simple-server", (ollama.address() as AddressInfo).port)] : []),
     ];
-    const env = Object.entries({ ...withoutConnections(variables), ...connections(servers) });
-    ui = await serveUntilReady(program.path, ["serve", "--host", "127.0.0.1", "--port", String(port)], {
-      env: {
-        ...{ PATH: process.env.PATH ?? "", HOME: data, DATA_DIR: data, ANONYMIZED_TELEMETRY: "False" },
-        ...Object.fromEntries(env.map(([name, value]) => [name, onLoopback(value)])),
-        ...egress.variables,
-      },
-      // Outside its image it keeps the secret key where it is started.
-      cwd: data,
-      url: `${url}/health`,
-      seconds: START_SECONDS,
-    });
+    const variables = { ...withoutConnections(chatUi.container.env), ...connections(servers) };
+    const env = Object.entries(variables).map(([name, value]) => [name, onLoopback(value)]);
+    ui = await startOpenWebUi(program.path, Object.fromEntries(env), { data, port, egress });
   };
-  const signUp = (email: string) =>
-    fetch(`${url}/api/v1/auths/signup`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ name: "Me", email, password: "Correct-horse-9" }),
-    });
   const models = async (token: string) => {
     const answer = await fetch(`${url}/api/models`, { headers: { authorization: `Bearer ${token}` } });
     const { data: listed } = (await answer.json()) as { data?: { id: string; owned_by: string }[] };
@@ -84,9 +66,9 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
     timeout: 3 * START_SECONDS * 1000,
   }, async () => {
     await boot({ inference: true, ollama: false });
-    const admin = (await (await signUp("me@example.org")).json()) as { role: string; token: string };
+    const admin = (await (await signUp(url, "me@example.org")).json()) as { role: string; token: string };
     expect(admin.role).toBe("admin");
-    expect((await signUp("other@example.org")).status).toBe(403);
+    expect((await signUp(url, "other@example.org")).status).toBe(403);
     expect(await models(admin.token)).toEqual(["openai model", "openai org/model"]);
 
     await boot({ inference: true, ollama: true });
@@ -96,7 +78,7 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
       "openai model",
       "openai org/model",
     ]);
-    expect((await signUp("third@example.org")).status).toBe(403);
+    expect((await signUp(url, "third@example.org")).status).toBe(403);
 
     await boot({ inference: false, ollama: true });
     expect(await models(admin.token)).toEqual(["ollama tiny:1b"]);

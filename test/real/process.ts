@@ -38,6 +38,7 @@ export function runToEnd(
 
 /** A program that serves until it is stopped. */
 export interface Serving {
+  readonly pid: number;
   /** Everything that it said so far. */
   log(): string;
   stop(): Promise<void>;
@@ -60,7 +61,7 @@ export async function serveUntilReady(
     stream.on("data", (chunk) => {
       log += String(chunk);
     });
-  const serving = { log: () => log, stop: () => stop(child) };
+  const serving = { pid: child.pid ?? 0, log: () => log, stop: () => stop(child) };
   const deadline = Date.now() + options.seconds * 1000;
   while (Date.now() < deadline && child.exitCode === null) {
     if (await answers(options.url)) return serving;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { basename, delimiter, join } from "node:path";
 import { promisify } from "node:util";
 
 const run = promisify(execFile);
@@ -34,7 +34,27 @@ export function fromNpm(name: string, version: string, binary: readonly string[]
   });
 }
 
-async function installed(folder: string, path: string, install: () => Promise<void>): Promise<Program> {
+/** A program of a Go module, built with the version that a release would have said of itself. */
+export function fromGo(module: string, version: string, versionVariable: string): Promise<Program> {
+  const name = basename(module);
+  const folder = join(CACHE, `${name}-${version}`);
+  return installed(folder, join(folder, name), () =>
+    run("go", ["install", "-ldflags", `-X ${versionVariable}=${version}`, `${module}@v${version}`], {
+      env: { ...process.env, GOBIN: folder },
+    }),
+  );
+}
+
+/** A program that is there already: named by a variable, or on PATH. */
+export function alreadyThere(name: string, variable: string): Program {
+  const said = process.env[variable];
+  if (said !== undefined && said !== "")
+    return existsSync(said) ? { path: said } : { missing: `${variable}=${said}: no such file` };
+  const folder = (process.env.PATH ?? "").split(delimiter).find((each) => existsSync(join(each, name)));
+  return folder === undefined ? { missing: `no ${name} on PATH` } : { path: join(folder, name) };
+}
+
+async function installed(folder: string, path: string, install: () => Promise<unknown>): Promise<Program> {
   const mark = join(folder, DONE);
   if (existsSync(mark) && readFileSync(mark, "utf8") === path && existsSync(path)) return { path };
   rmSync(folder, { recursive: true, force: true });

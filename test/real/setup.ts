@@ -1,11 +1,17 @@
 import type { TestProject } from "vitest/node";
-import { fromNpm, fromPyPI, type Program } from "./programs";
+import { alreadyThere, fromGo, fromNpm, fromPyPI, type Program } from "./programs";
 
 /** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
 const PROGRAMS = {
   vllm: () => fromPyPI("vllm==0.30.0", "python"),
   litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm"),
   openWebUi: () => fromPyPI("open-webui==0.11.3", "open-webui"),
+  ollama: async () => {
+    const there = alreadyThere("ollama", "OLLAMA_PROGRAM");
+    return "missing" in there
+      ? fromGo("github.com/ollama/ollama", "0.34.4", "github.com/ollama/ollama/version.Version")
+      : there;
+  },
   claude: () =>
     fromNpm("@anthropic-ai/claude-code", "2.1.197", [
       `@anthropic-ai/claude-code-${process.platform}-${process.arch}`,
@@ -36,6 +42,7 @@ export default async function setup(project: TestProject): Promise<void> {
     vllm: await PROGRAMS.vllm(),
     litellm: await PROGRAMS.litellm(),
     openWebUi: await PROGRAMS.openWebUi(),
+    ollama: await PROGRAMS.ollama(),
     claude: await PROGRAMS.claude(),
     codex: await PROGRAMS.codex(),
     opencode: await PROGRAMS.opencode(),

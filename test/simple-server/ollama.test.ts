@@ -1,18 +1,17 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
-import type { MachinePlan } from "../../components/plan/types";
 import { judgeSimpleServer } from "../../components/preflight/judgeSimpleServer";
 import { readSimpleServer } from "../../components/preflight/readSimpleServer";
 import { OLLAMA_FLOOR } from "../../components/simple-server/plannedSimpleServer";
 import { PULL_MODEL } from "../../components/simple-server/simpleServer";
 import { stack } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
+import { createSmallestModel, dropInVariables } from "./realOllama";
 
 // The real Ollama needs no GPU for this: `go build github.com/ollama/ollama` of a release, or an installed one.
 const missing = spawnSync("ollama", ["--version"]).error === undefined ? undefined : "no ollama on PATH";
@@ -29,17 +28,6 @@ afterEach(async () => {
   });
 });
 
-/** The variables of a drop-in, as systemd hands them to the service. */
-function environmentOf(machine: MachinePlan): Record<string, string> {
-  const text = machine.files.find((file) => file.role === "simple-server-dropin")?.text ?? "";
-  return Object.fromEntries(
-    [...text.matchAll(/^Environment="([A-Z_]+)=(.*)"$/gm)].map(([, name = "", value = ""]) => [
-      name,
-      value.replace(/\\(.)/g, "$1").replaceAll("%%", "%"),
-    ]),
-  );
-}
-
 /** Starts `ollama serve` with nothing but what the drop-in says, and waits until it answers. */
 async function serve(settings: Record<string, unknown>, env: NodeJS.ProcessEnv = {}) {
   const port = await freePort();
@@ -50,7 +38,7 @@ async function serve(settings: Record<string, unknown>, env: NodeJS.ProcessEnv =
   const home = join(scratch, `home-${port}`);
   mkdirSync(home);
   const child = spawn("ollama", ["serve"], {
-    env: { PATH: process.env.PATH, HOME: home, ...env, ...environmentOf(machine) },
+    env: { PATH: process.env.PATH, HOME: home, ...env, ...dropInVariables(machine) },
   });
   running = child;
   let log = "";
@@ -79,27 +67,6 @@ function pull(model: string, baseUrl: string) {
     env: { ...process.env, MODEL: model, BASE_URL: baseUrl, ANSWER_WITHIN_SECONDS: "1" },
   });
   return { status, said: stdout.trim(), refused: stderr.trim() };
-}
-
-/** The smallest file that Ollama takes for a model: a GGUF with an architecture and no tensor. */
-function smallestModel(): Buffer {
-  const text = (value: string) => {
-    const length = Buffer.alloc(8);
-    length.writeBigUInt64LE(BigInt(value.length));
-    return Buffer.concat([length, Buffer.from(value)]);
-  };
-  const header = Buffer.alloc(20);
-  header.writeUInt32LE(3, 0);
-  header.writeBigUInt64LE(1n, 12);
-  const TEXT = Buffer.from([8, 0, 0, 0]);
-  const model = Buffer.concat([
-    Buffer.from("GGUF"),
-    header,
-    text("general.architecture"),
-    TEXT,
-    text("llama"),
-  ]);
-  return Buffer.concat([model, Buffer.alloc((32 - (model.length % 32)) % 32)]);
 }
 
 const otherAddress = Object.values(networkInterfaces())
@@ -164,13 +131,7 @@ describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: 
   it("is asked for no model that it has, and says why it can't have one", { timeout: 60_000 }, async () => {
     const modelsDirectory = join(scratch, "models");
     const { baseUrl } = await serve({ modelsDirectory });
-    const model = smallestModel();
-    const digest = `sha256:${createHash("sha256").update(model).digest("hex")}`;
-    await fetch(`${baseUrl}/api/blobs/${digest}`, { method: "POST", body: model });
-    const body = JSON.stringify({ model: "tiny", files: { "tiny.gguf": digest } });
-    expect(await (await fetch(`${baseUrl}/api/create`, { method: "POST", body })).text()).toContain(
-      "success",
-    );
+    expect(await createSmallestModel(baseUrl, "tiny")).toContain("success");
     for (const name of ["tiny", "tiny:latest"])
       expect(pull(name, baseUrl)).toMatchObject({ status: 0, said: `${name} is there.` });
     expect(readdirSync(join(modelsDirectory, "manifests/registry.ollama.ai/library"))).toEqual(["tiny"]);

@@ -14,6 +14,8 @@ export interface ServerState {
   readonly args: ServerArguments;
   /** vLLM's version, as `GET /version` says it. */
   readonly version: string;
+  /** Requests of full length that fit into its KV cache. */
+  readonly kvConcurrency: number;
   /** Counters that `GET /metrics` shows. */
   readonly counts: {
     requests: number;

@@ -21,9 +21,14 @@ export const HEALTHY: RouteTable = {
   ...metrics,
 };
 
+/** Requests of full length that fit where a test says nothing of it. */
+const DEFAULT_KV_CONCURRENCY = 7.48;
+
 export interface StandInOptions {
   /** What `GET /version` says. */
   readonly version?: string;
+  /** Requests of full length that fit into the KV cache, as `GET /metrics` says it. */
+  readonly kvConcurrency?: number;
   /** Routes that take the place of healthy ones: the form in which this server fails. */
   readonly routes?: RouteTable;
   /** One of the known ways to fail, with the bytes of the real programs. */
@@ -45,6 +50,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
   const state: ServerState = {
     args: parseServerArguments(faultyArguments(options.fault, argv)),
     version: options.version ?? "0.30.0",
+    kvConcurrency: options.kvConcurrency ?? DEFAULT_KV_CONCURRENCY,
     counts: {
       requests: 0,
       promptTokens: 0,

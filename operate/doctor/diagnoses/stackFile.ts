@@ -1,9 +1,29 @@
+import { shellWords } from "../../../components/host/shellWords";
 import { AGGREGATE_LIMIT } from "../../../components/plan/ledger/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { machineEdit } from "../evidence";
 
 /** Declared and real memory may differ by this share; firmware keeps a little. */
 const TOTAL_TOLERANCE = 0.02;
+
+const faultyFile: Diagnosis = {
+  id: "stack-file-faulty",
+  source: "the schema of the stack file (docs/reference/stack-file.md)",
+  caughtBy: "`serving plan` and every preview",
+  aside: true,
+  signs: [],
+  judge({ stackProblem }) {
+    if (stackProblem === undefined) return undefined;
+    const { file, faults } = stackProblem;
+    return {
+      cause: `The stack file can't be read (${faults.length === 1 ? "1 fault" : `${faults.length} faults`}), so only the given files were judged.`,
+      evidence: faults.join("\n"),
+      advice:
+        "Mend these faults first. Until then changes stand in words and not as a diff, and what can only be told by the plan is not told.",
+      command: shellWords(["serving", "plan", "--file", file]),
+    };
+  },
+};
 
 const impossiblePair: Diagnosis = {
   id: "aggregate-above-limit",
@@ -71,4 +91,4 @@ const wrongTotal: Diagnosis = {
   },
 };
 
-export const stackFile: readonly Diagnosis[] = [impossiblePair, refusedPlan, wrongTotal];
+export const stackFile: readonly Diagnosis[] = [faultyFile, impossiblePair, refusedPlan, wrongTotal];

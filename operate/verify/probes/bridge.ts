@@ -1,7 +1,7 @@
 import { refusalText } from "../api";
 import { claudeCodeBody, MESSAGES, type MessagesShape, userTurn } from "../claudeCodeBody";
 import type { Answer } from "../http";
-import { type JsonObject, parseJson } from "../json";
+import { type JsonObject, objectOr, objectsIn, parseJson, textOr } from "../json";
 import { messagesAnswer, messagesAnswerOf } from "../messagesAnswer";
 import { type Metrics, readMetrics } from "../metrics";
 import { fail, type Probe, pass } from "../probe";
@@ -16,8 +16,11 @@ type BridgeProbe = Probe<BridgeTarget>;
 const PREFIX_FIX =
   "The bridge's entries must begin with `hosted_vllm/`, as the plan renders them: bring bridge-config back to the plan (npm run up).";
 
-const upstreamFix = ({ server }: BridgeTarget) =>
-  `See whether ${server?.name ?? "the server behind it"} answers (probe chat), then docker logs of the bridge.`;
+const ENTRIES_FIX =
+  "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.";
+
+const upstreamFix = ({ server, name }: BridgeTarget) =>
+  `See whether ${server?.name ?? "the server behind it"} answers (probe chat), then docker logs ${name}: its api_base is the address as the bridge's container sees it.`;
 
 /** Window to reckon with where the server behind the bridge is none of ours. */
 const UNKNOWN_WINDOW = 32_768;
@@ -47,6 +50,41 @@ const bridgeHealth: BridgeProbe = {
   },
 };
 
+/** Statuses of a refused key. A wrong one is 400 `No connected db.` in LiteLLM: without a database it knows no other key. */
+const KEY_REFUSED = [400, 401, 403];
+
+const bridgeModels: BridgeProbe = {
+  name: "bridge-models",
+  about: "GET /v1/models of the bridge: the key is taken, every declared name is there",
+  fix: upstreamFix,
+  run: async (target) => {
+    const { api, keyVariable, names } = target;
+    const answer = await api.get("/v1/models");
+    if (KEY_REFUSED.includes(answer.status)) {
+      const key = keyVariable === undefined ? "the placeholder key" : `the key in ${keyVariable}`;
+      return {
+        ...fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, keyFix(target)),
+        closes: "the bridge refuses the key",
+      };
+    }
+    const listed = parseJson(answer.text);
+    const ids = objectsIn(objectOr(listed).data).map((model) => textOr(model.id));
+    if (answer.status !== 200 || ids.length === 0) {
+      return fail(`/v1/models answered ${answer.status}: ${refusalText(answer)}`, upstreamFix(target));
+    }
+    const missing = names.filter((name) => !ids.includes(name));
+    return missing.length === 0
+      ? pass(`${ids.length} names`)
+      : fail(`not there: ${missing.map(quote).join(", ")}`, ENTRIES_FIX);
+  },
+};
+
+function keyFix({ keyVariable, name }: BridgeTarget): string {
+  return keyVariable === undefined
+    ? `The bridge was started with another key than the plan's: npm run up, or docker restart ${name}.`
+    : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, npm run up and docker restart ${name}.`;
+}
+
 const bridgeMessages: BridgeProbe = {
   name: "bridge-messages",
   about: "/v1/messages through the bridge answers with text",
@@ -72,8 +110,10 @@ const SECOND_TURN: readonly JsonObject[] = [
   { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_verify", content: "spark-1" }] },
 ];
 
-/** Header of the requests that a server got on /v1/responses, where its metrics count by path. */
 const RESPONSES_PATH = "/v1/responses";
+
+/** Beginning of the id of whatever came by /v1/responses: LiteLLM keeps it in a message (seen in 1.103.0). */
+const RESPONSE_ID = "resp_";
 
 const bridgeRouting: BridgeProbe = {
   name: "bridge-routing",
@@ -93,6 +133,10 @@ const bridgeRouting: BridgeProbe = {
         isDetour(answer) ? PREFIX_FIX : upstreamFix(target),
       );
     }
+    const id = textOr(objectOr(parseJson(answer.text)).id);
+    if (id.startsWith(RESPONSE_ID)) {
+      return fail(`the answer's id begins with \`${RESPONSE_ID}\`: it came by ${RESPONSES_PATH}`, PREFIX_FIX);
+    }
     const count = await target.api.post(`${MESSAGES}/count_tokens`, {
       model: target.model,
       messages: SECOND_TURN,
@@ -105,7 +149,10 @@ const bridgeRouting: BridgeProbe = {
     }
     const after = await responsesRequests(target);
     if (before !== undefined && after !== undefined && after > before) {
-      return fail(`the server behind it got ${after - before} requests on ${RESPONSES_PATH}`, PREFIX_FIX);
+      return fail(
+        `the server behind it got ${after - before} requests on ${RESPONSES_PATH}, unless another client asked it meanwhile`,
+        PREFIX_FIX,
+      );
     }
     return pass(
       before === undefined || after === undefined
@@ -152,8 +199,7 @@ const settings = ({ server }: BridgeTarget) => ({
 const bridgeSystem: BridgeProbe = {
   name: "bridge-system",
   about: "the text of a system element behind the user turn reaches the model",
-  fix: ({ name }) =>
-    `The adapter of this LiteLLM drops it: pin another version for ${name} (\`bridge.image\`; 1.106 and 1.109 keep it).`,
+  fix: upstreamFix,
   run: async (target) => {
     const code = freshCode();
     const body = bodyFor(target, {
@@ -165,14 +211,17 @@ const bridgeSystem: BridgeProbe = {
     const { text } = messagesAnswer(await target.api.json(MESSAGES, body));
     return text.includes(code)
       ? pass("the model knew what stood there")
-      : fail(`the model did not know what stood there; it said \`${quote(text)}\``, bridgeSystem.fix(target));
+      : fail(
+          `the model did not know what stood there; it said \`${quote(text)}\``,
+          `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`,
+        );
   },
 };
 
 const bridgeUnknownTier: BridgeProbe = {
   name: "bridge-unknown-tier",
   about: "a model that nobody declared is refused with a message",
-  fix: () => "See model_list of bridge-config: one of its patterns takes any name.",
+  fix: upstreamFix,
   run: async (target) => {
     const answer = await target.api.post(MESSAGES, bodyFor(target, { model: "no-such-model" }));
     const said = refusalText(answer);
@@ -181,7 +230,9 @@ const bridgeUnknownTier: BridgeProbe = {
       ? pass(`${answer.status}: ${said}`)
       : fail(
           `asked for \`no-such-model\` it answered ${answer.status}: ${said}`,
-          bridgeUnknownTier.fix(target),
+          answer.status === 200
+            ? "See model_list of bridge-config: one of its patterns takes any name."
+            : upstreamFix(target),
         );
   },
 };
@@ -206,6 +257,7 @@ const bridgeTiers: BridgeProbe = {
 
 export const bridgeProbes: readonly BridgeProbe[] = [
   bridgeHealth,
+  bridgeModels,
   bridgeMessages,
   bridgeRouting,
   bridgeTools,

@@ -7,7 +7,10 @@ import type { ChatUiTarget } from "../targets";
 
 type ChatUiProbe = Probe<ChatUiTarget>;
 
-/** Name of the variable with an API key of the chat UI, for who wants its own model list checked too. */
+/**
+ * Name of the variable with a token of the chat UI (Settings, Account, JWT Token), for who wants its own model list
+ * checked too. API keys of its own are switched off in it by default.
+ */
 export const CHAT_UI_KEY_VARIABLE = "LOCAL_SERVING_CHAT_UI_KEY";
 
 const chatUiHealth: ChatUiProbe = {
@@ -36,27 +39,68 @@ const chatUiModels: ChatUiProbe = {
   fix: ({ name }) =>
     `A connection is an address as the container sees it (docker exec ${name} curl URL/models): \`chatUi.connections\`, and \`listen\` of the server.`,
   run: async (target) => {
-    const connections = connectionsOf(target);
+    const connections = connectionsOf(target.container.env);
     if (connections.length === 0) return fail("it has no connection to any server", "`chatUi.connections`");
-    const seen: string[] = [];
-    const blind: string[] = [];
-    for (const connection of connections) {
-      const models = await modelsBehind(target, connection);
-      if (typeof models === "string") blind.push(models);
-      else seen.push(...models);
+    const running = await runningVariables(target);
+    const lost = running === undefined ? [] : lacking(connections, connectionsOf(running));
+    if (lost.length > 0) {
+      return fail(
+        `its container runs without the planned connection ${lost.join(", ")}`,
+        "npm run up brings the container to the plan; what was meant otherwise belongs into `chatUi.connections`.",
+      );
     }
+    const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
+    const blind = offered.filter((each) => typeof each === "string");
+    const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
     if (blind.length > 0) return fail(blind.join("; "), chatUiModels.fix(target));
-    const listed = await ownList(target);
-    const missing = listed === undefined ? [] : seen.filter((model) => !listed.includes(model));
+    const models = seen.map(quote).join(", ");
+    const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
+    if (token === "") {
+      return pass(
+        `${models} (asked from inside its container; with a token of it in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
+      );
+    }
+    const listed = await ownList(target, token);
+    if (listed === "refused") {
+      return fail(
+        `it refuses the token in ${CHAT_UI_KEY_VARIABLE}`,
+        `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`,
+      );
+    }
+    const missing = seen.filter((model) => !listed.includes(model));
     return missing.length === 0
-      ? pass(
-          `${seen.map(quote).join(", ")} ${listed === undefined ? `(asked from inside its container; with ${CHAT_UI_KEY_VARIABLE} its own list is compared too)` : "(its own list)"}`,
-        )
-      : fail(`its own list lacks ${missing.map(quote).join(", ")}`, chatUiModels.fix(target));
+      ? pass(`${models} (its own list)`)
+      : fail(
+          `its own list lacks ${missing.map(quote).join(", ")}`,
+          `An administrator sees every model and other users those that they were given: take an administrator's token. If it is one, see which connection fails in docker logs ${target.name}.`,
+        );
   },
 };
 
-function connectionsOf({ container: { env } }: ChatUiTarget): Connection[] {
+/** Variables that the container really runs with; `undefined` where Docker does not tell. Keys among them are not shown. */
+async function runningVariables({ host, name }: ChatUiTarget): Promise<Variables | undefined> {
+  const text = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
+  const [container] = objectsIn(parseJson(text));
+  const env = objectOr(container?.Config).Env;
+  if (!Array.isArray(env)) return undefined;
+  const pairs = env.map((each): [string, string] => {
+    const [variable = "", ...value] = String(each).split("=");
+    return [variable, value.join("=")];
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** Planned addresses that are not among the running ones. */
+function lacking(planned: readonly Connection[], running: readonly Connection[]): string[] {
+  const missing = planned.filter(
+    ({ url, kind }) => !running.some((each) => each.url === url && each.kind === kind),
+  );
+  return missing.map(({ url }) => url);
+}
+
+type Variables = Readonly<Record<string, string | undefined>>;
+
+function connectionsOf(env: Variables): Connection[] {
   const list = (name: string) => (env[name] ?? "").split(";").filter(Boolean);
   const keys = list("OPENAI_API_KEYS");
   const on = (name: string) => env[name]?.toLowerCase() !== "false";
@@ -93,14 +137,13 @@ async function modelsBehind(
   return models.length > 0 || kind === "ollama" ? models : `${url} offers no model`;
 }
 
-/** Ids in the chat UI's own list; `undefined` where no key for it is set. */
-async function ownList({ api, host }: ChatUiTarget): Promise<string[] | undefined> {
-  const key = host.env[CHAT_UI_KEY_VARIABLE];
-  if (key === undefined || key === "") return undefined;
+/** Ids in the chat UI's own list, as the owner of the token sees it. */
+async function ownList({ api }: ChatUiTarget, token: string): Promise<string[] | "refused"> {
   const answer = await ask(`${api.baseUrl}/api/models`, {
-    headers: { authorization: `Bearer ${key}` },
+    headers: { authorization: `Bearer ${token}` },
     timeoutSeconds: api.timeoutSeconds,
   });
+  if (answer.status === 401 || answer.status === 403) return "refused";
   if (answer.status !== 200)
     throw new BadAnswer(`/api/models answered ${answer.status}: ${refusalText(answer)}`);
   return objectsIn(objectOr(parseJson(answer.text)).data).map((model) => textOr(model.id));

@@ -13,6 +13,9 @@ const FLOOR = "0.14.0";
 
 const SETTING = "simpleServer";
 
+/** Seconds that an address of this very machine gets; a firewall that drops answers nothing at all. */
+const ADDRESS_SECONDS = 3;
+
 const ollamaVersion: OllamaProbe = {
   name: "ollama-version",
   about: `GET /api/version is at least ${FLOOR}`,
@@ -57,13 +60,14 @@ const ollamaListen: OllamaProbe = {
     if (!isLocal(machine)) return skip("addresses are read on the machine itself");
     const addresses = host.lanAddresses();
     if (addresses.length === 0) return skip("this machine has no network address");
-    const reachable: string[] = [];
-    for (const address of addresses) {
-      const answer = await ask(`http://${address}:${port}/api/version`, { timeoutSeconds: 3 }).catch(
-        () => undefined,
-      );
-      if (answer?.status === 200) reachable.push(address);
-    }
+    const answers = await Promise.all(
+      addresses.map((address) =>
+        ask(`http://${address}:${port}/api/version`, { timeoutSeconds: ADDRESS_SECONDS }).catch(
+          () => undefined,
+        ),
+      ),
+    );
+    const reachable = addresses.filter((_, index) => answers[index]?.status === 200);
     if (listen === "0.0.0.0") {
       const missing = addresses.filter((address) => !reachable.includes(address));
       return missing.length === 0

@@ -302,6 +302,19 @@ export const cases: readonly MatrixCase[] = [
     after: ({ plan }) => expect(plan.ledger.aggregateUtilization).toBeLessThanOrEqual(0.9),
   },
   {
+    name: "stack-file-faulty",
+    files: {},
+    ids: ["stack-file-faulty"],
+    evidence: "Pulumi.dgx.yaml:7:3 machines.dgx.x: Unknown key",
+    change: "Mend these faults first.",
+    more: {
+      stackProblem: {
+        file: "/stacks/Pulumi.dgx.yaml",
+        faults: ["Pulumi.dgx.yaml:7:3 machines.dgx.x: Unknown key `x`."],
+      },
+    },
+  },
+  {
     ...own("plan-refused", "slash", {}),
     files: {},
     text: withServer(["servedModelName", "org/model"]),

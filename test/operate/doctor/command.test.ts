@@ -192,6 +192,84 @@ describe("serving doctor, from afar", () => {
     expect((await runServing(["doctor", ...log])).code).toBe(1);
   });
 
+  describe("a stack file with faults", () => {
+    const FAULTY = file(
+      "faulty.yaml",
+      STACK_TEXT.replace("maxModelLen: 262144", "maxModelLength: 262144").replace(
+        "gpuMemoryUtilization: 0.45",
+        "gpuMemoryUtilization: 45",
+      ),
+    );
+    const from = (stack: string, ...more: string[]) =>
+      runServing(["doctor", "--file", stack, "--log", fixture("window-too-long.log"), ...more]);
+
+    it("does not keep the given files from being judged: its faults are said, and no diff is made of it", async () => {
+      const { code, out, err } = await from(FAULTY, ...json);
+      expect([code, err]).toEqual([1, ""]);
+      const { diagnoses, looked } = JSON.parse(out);
+      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty", "window-too-long"]);
+      const [faulty, window] = diagnoses;
+      expect(faulty).toMatchObject({
+        cause: "The stack file can't be read (3 faults), so only the given files were judged.",
+        edits: [],
+        command: `serving plan --file ${FAULTY}`,
+      });
+      const lines = faulty.evidence.split("\n");
+      expect(lines).toHaveLength(3);
+      expect(faulty.evidence).toMatch(
+        /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.maxModelLength: /,
+      );
+      expect(faulty.evidence).toMatch(
+        /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.gpuMemoryUtilization: /,
+      );
+      expect(window.change).toBe("machines.<machine>.inferenceServers.<server>.maxModelLen: 199120");
+      expect(out).not.toMatch(/^--- |@@ /m);
+      expect(looked).toEqual([expect.stringContaining("window-too-long.log")]);
+    });
+
+    it("is told to a person as well, and the server that was named is kept", async () => {
+      const { code, out } = await from(FAULTY, "--server", "b");
+      expect(code).toBe(1);
+      expect(out).toContain("stack-file-faulty: The stack file can't be read (3 faults)");
+      expect(out).toContain("machines.<machine>.inferenceServers.b.maxModelLen: 199120");
+    });
+
+    it("is a fault also where the log has none", async () => {
+      const { code, out } = await runServing([
+        "doctor",
+        "--file",
+        FAULTY,
+        "--log",
+        fixture("healthy.log"),
+        ...json,
+      ]);
+      expect(code).toBe(1);
+      expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty"]);
+    });
+
+    it("that is no YAML at all: judged too, and 2 as for every file that can't be read", async () => {
+      const { code, out } = await from(file("no.yaml", "config: [\n"), ...json);
+      expect(code).toBe(2);
+      const { diagnoses } = JSON.parse(out);
+      expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty", "window-too-long"]);
+      expect(diagnoses[0].evidence).toMatch(/no\.yaml:\d+:\d+: /);
+    });
+
+    it("prints no secret that stands in it", async () => {
+      const secret = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
+      const text = STACK_TEXT.replace("maxNumSeqs: 16", `maxNumSeqs: ${secret}\n          ${secret}: 1`);
+      const { out, err } = await from(file("leaky.yaml", text));
+      expect(out).toContain("stack-file-faulty");
+      expect(out + err).not.toContain(secret);
+    });
+
+    it("stops who wants the machine looked at: without a plan there is nothing to look for", async () => {
+      const { code, out, err } = await runServing(["doctor", "--file", FAULTY]);
+      expect([code, out]).toEqual([1, ""]);
+      expect(err).toContain("faulty.yaml: 3 faults");
+    });
+  });
+
   it("has help with examples", async () => {
     const { out, code } = await runServing(["doctor", "--help"]);
     expect(code).toBe(0);

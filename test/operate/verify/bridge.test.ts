@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { TIER_NAMES } from "../../../components/bridge/bridgeConfig";
 import { probesOf } from "../../../operate/verify/catalog";
 import { type BridgeFault, startBridge } from "../../stand-in/bridge";
 import type { StandIn } from "../../stand-in/server";
@@ -18,11 +19,14 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+/** Every name that the planned bridge lists. */
+const NAMES = ["model", "org/model", ...TIER_NAMES].filter((name) => !name.endsWith("*"));
+
 async function through(fault?: BridgeFault, env: Record<string, string> = { BRIDGE_KEY: KEY }) {
   const bridge = await startBridge({
     upstream: server.url,
     key: KEY,
-    names: ["model", "org/model"],
+    names: NAMES,
     ...(fault === undefined ? {} : { fault }),
   });
   const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", environment: TIERS });
@@ -42,7 +46,17 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
   },
   "responses-detour": {
     probes: ["bridge-routing"],
+    detail: "the answer's id begins with `resp_`: it came by /v1/responses",
+    fix: "hosted_vllm/",
+  },
+  "responses-detour-1.109": {
+    probes: ["bridge-routing"],
     detail: "count_tokens is answered with 404",
+    fix: "hosted_vllm/",
+  },
+  "responses-detour-unmarked": {
+    probes: ["bridge-routing"],
+    detail: "the server behind it got 1 requests on /v1/responses",
     fix: "hosted_vllm/",
   },
   "drops-system": {
@@ -57,9 +71,9 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
   },
   "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
   "only-canonical-name": {
-    probes: ["bridge-tiers"],
-    detail: "refused: `claude-haiku-9` (400: anthropic_messages: Invalid model name",
-    fix: "clients.claudeCode",
+    probes: ["bridge-models", "bridge-tiers"],
+    detail: "not there: org/model, claude-fable-5,",
+    fix: "model_list of bridge-config",
   },
   "no-liveliness": {
     probes: ["bridge-health"],
@@ -72,9 +86,9 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
     fix: "(probe chat)",
   },
   "echoes-key": {
-    probes: PROBES.filter((name) => name !== "bridge-health"),
-    detail: "Key <key> is not allowed.",
-    fix: "(probe chat)",
+    probes: ["bridge-models"],
+    detail: "it refuses the key in BRIDGE_KEY (400: Key <key> is not allowed.)",
+    fix: "Export the key that the bridge was started with as BRIDGE_KEY",
   },
 };
 
@@ -100,6 +114,36 @@ describe("every probe of the bridge", () => {
     },
   );
 
+  it.each<[string, string | undefined, string]>([
+    ["in the variable", "BRIDGE_KEY", "it refuses the key in BRIDGE_KEY (400: No connected db.)"],
+    ["as a placeholder", undefined, "it refuses the placeholder key (400: No connected db.)"],
+  ])("a wrong key %s is one fault, and the rest is not run", async (_, keyVariable, detail) => {
+    const bridge = await startBridge({ upstream: server.url, key: "the-right-key", names: NAMES });
+    const options = keyVariable === undefined ? {} : { keyVariable };
+    const host = emptyHost({ env: { BRIDGE_KEY: KEY } });
+    const results = await run(withBridge(server.port, bridge.port, options), { only: PROBES }, host);
+    await bridge.close();
+    expect(failed(results)).toEqual(["bridge-models"]);
+    expect(resultOf(results, "bridge-models").detail).toBe(detail);
+    expect(resultOf(results, "bridge-health").status).toBe("pass");
+    for (const name of PROBES.slice(2)) {
+      expect(resultOf(results, name)).toMatchObject({
+        status: "skip",
+        detail: "not run: the bridge refuses the key (see bridge-models)",
+      });
+    }
+    expect(JSON.stringify(results)).not.toContain(KEY);
+    // What closes a target is for the run alone.
+    expect(Object.keys(resultOf(results, "bridge-models")).sort()).toEqual([
+      "detail",
+      "fix",
+      "name",
+      "seconds",
+      "status",
+      "target",
+    ]);
+  });
+
   it("is skipped where the variable of its key is not set, by the variable's name", async () => {
     const results = await through(undefined, {});
     expect(new Set(results.map(({ status, detail }) => `${status}: ${detail}`))).toEqual(
@@ -111,7 +155,7 @@ describe("every probe of the bridge", () => {
     const bridge = await startBridge({
       upstream: server.url,
       key: "local-serving-placeholder",
-      names: ["model"],
+      names: NAMES,
     });
     const results = await run(withBridge(server.port, bridge.port), { only: PROBES });
     await bridge.close();

@@ -5,6 +5,7 @@ import { Failed } from "../../../operate/exit";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
 import { BRIDGE } from "../../fixtures/services";
 import type { StandIn } from "../../stand-in/server";
+import { inspected } from "../fakeDocker";
 import { emptyHost, machineOf, planned, resultOf, run, startPlanned } from "./environment";
 import { withChatUi } from "./services";
 
@@ -15,10 +16,17 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** A small HTTP server that answers paths with JSON. */
-async function answering(answers: Readonly<Record<string, unknown>>, address = "127.0.0.1", at = 0) {
+async function answering(
+  answers: Readonly<Record<string, unknown>>,
+  address = "127.0.0.1",
+  at = 0,
+  statuses: Readonly<Record<string, number>> = {},
+) {
   const http = createServer((request, response) => {
-    const answer = answers[request.url ?? ""];
-    response.writeHead(answer === undefined ? 404 : 200, { "content-type": "application/json" });
+    const path = request.url ?? "";
+    const answer = answers[path];
+    const status = answer === undefined ? 404 : (statuses[path] ?? 200);
+    response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer ?? { detail: "Not Found" }));
   });
   await new Promise<void>((resolve) => http.listen(at, address, resolve));
@@ -311,8 +319,12 @@ describe("the chat UI", () => {
     if (url.includes("11434")) return '{"models":[{"name":"qwen3:8b"}]}';
     return `{"data":[{"id":"${url.includes("8001") ? "model" : "a-model"}"}]}`;
   };
-  const ui = async (answers: Readonly<Record<string, unknown>>, host: Partial<Host> = {}) => {
-    const http = await answering(answers);
+  const ui = async (
+    answers: Readonly<Record<string, unknown>>,
+    host: Partial<Host> = {},
+    modelsStatus = 200,
+  ) => {
+    const http = await answering(answers, "127.0.0.1", 0, { "/api/models": modelsStatus });
     const plan = withChatUi(http.port);
     const only = ["chat-ui-health", "chat-ui-models"];
     const results = await run(plan, { only }, emptyHost({ docker: inside, ...host }));
@@ -333,12 +345,66 @@ describe("the chat UI", () => {
     );
   });
 
-  it("lists them itself, where its key is given", async () => {
+  it("lists them itself, where a token of it is given", async () => {
     const well = resultOf(await ui(lists("model", "a-model", "qwen3:8b"), { env: key }), "chat-ui-models");
     expect([well.status, well.detail]).toEqual(["pass", "model, a-model, qwen3:8b (its own list)"]);
     const blind = resultOf(await ui(lists("model"), { env: key }), "chat-ui-models");
     expect([blind.status, blind.detail]).toEqual(["fail", "its own list lacks a-model, qwen3:8b"]);
-    expect(JSON.stringify([well, blind])).not.toContain("sk-of-the-chat-ui");
+    expect(blind.fix).toContain("an administrator's token");
+    expect(JSON.stringify([well, blind])).not.toContain(key.LOCAL_SERVING_CHAT_UI_KEY);
+  });
+
+  it("refuses a token of another time", async () => {
+    const answers = { "/health": { status: true }, "/api/models": { detail: "401 Unauthorized" } };
+    const result = resultOf(await ui(answers, { env: key }, 401), "chat-ui-models");
+    expect([result.status, result.detail]).toEqual([
+      "fail",
+      "it refuses the token in LOCAL_SERVING_CHAT_UI_KEY",
+    ]);
+    expect(result.fix).toContain("Settings, Account, JWT Token");
+  });
+
+  describe("by the variables that its container runs with", () => {
+    const running = async (change: (env: Record<string, string>) => Record<string, string>) => {
+      const docker = async (args: readonly string[]) => {
+        if (args[0] !== "inspect") return inside(args);
+        const env = machineOf(withChatUi(1)).chatUi?.container.env ?? {};
+        const name = machineOf(withChatUi(1)).chatUi?.container.name ?? "";
+        const variables = Object.entries(change({ ...env })).map(([key, value]) => `${key}=${value}`);
+        return JSON.stringify([inspected({ name, env: variables })]);
+      };
+      return resultOf(await ui(lists(), { docker }), "chat-ui-models");
+    };
+
+    it("has the planned connections", async () => {
+      expect((await running((env) => ({ ...env, PATH: "/usr/bin" }))).status).toBe("pass");
+    });
+
+    it.each<[string, (env: Record<string, string>) => Record<string, string>, string]>([
+      [
+        "an address without /v1",
+        (env) => ({
+          ...env,
+          OPENAI_API_BASE_URLS: env.OPENAI_API_BASE_URLS?.replace("8001/v1", "8001") ?? "",
+          OPENAI_API_KEYS: "a-real-key;another",
+        }),
+        "http://vllm-model-8001:8001/v1",
+      ],
+      ["no Ollama", ({ OLLAMA_BASE_URLS: _, ...env }) => env, "http://host.docker.internal:11434"],
+      [
+        "the one kind switched off",
+        (env) => ({ ...env, ENABLE_OPENAI_API: "False" }),
+        "http://vllm-model-8001:8001/v1, http://host.docker.internal:8000/v1",
+      ],
+    ])("%s", async (_, change, lost) => {
+      const result = await running(change);
+      expect([result.status, result.detail]).toEqual([
+        "fail",
+        `its container runs without the planned connection ${lost}`,
+      ]);
+      expect(result.fix).toContain("npm run up");
+      expect(JSON.stringify(result)).not.toContain("a-real-key");
+    });
   });
 
   it("is not ready", async () => {

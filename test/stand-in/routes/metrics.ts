@@ -3,11 +3,11 @@ import type { Exchange, Reply, RouteTable } from "../exchange";
 /** Prometheus text with the names and labels of vLLM. */
 export const metrics: RouteTable = { "GET /metrics": show };
 
-/** Requests of full length that fit into the KV cache: the figure of a healthy server, and of one without room. */
-const CONCURRENCY = { healthy: 7.48, tooSmall: 0.83 };
+/** Requests of full length that fit into a KV cache without room. */
+const TOO_SMALL = 0.83;
 
-function show({ server: { args, counts, fault } }: Exchange): Reply {
-  const concurrency = fault === "small-kv-cache" ? CONCURRENCY.tooSmall : CONCURRENCY.healthy;
+function show({ server: { args, counts, fault, kvConcurrency } }: Exchange): Reply {
+  const concurrency = fault === "small-kv-cache" ? TOO_SMALL : kvConcurrency;
   const labels = `engine="0",model_name="${args.servedNames[0]}"`;
   const cacheDtype = args.flags.get("--kv-cache-dtype")?.at(-1) ?? "auto";
   const sample = (name: string, kind: "gauge" | "counter", value: number, more = "") => [

@@ -1,0 +1,259 @@
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { networkInterfaces, tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { parse, stringify } from "yaml";
+import { readModels } from "../../components/evidence/readModels";
+import { plan } from "../../components/plan/plan";
+import type { MachinePlan } from "../../components/plan/types";
+import { parseStackFile } from "../../components/settings/load";
+import type { ProbeResult } from "../../operate/verify/probe";
+import type { Summary } from "../../operate/verify/report";
+import { bundledServing } from "../harness/bundledServing";
+import { freePort } from "../layers/freePort";
+import { createSmallestModel } from "../simple-server/realOllama";
+import type { FaultName } from "../stand-in/faults";
+import { type StandIn, startStandIn } from "../stand-in/server";
+import { DockerOfProcesses } from "./dockerOfProcesses";
+import { type Egress, watchEgress } from "./egress";
+import { type LitellmOptions, onLoopback, startLitellm } from "./litellm";
+import { startOllama } from "./ollama";
+import { signUp, startOpenWebUi } from "./openWebUi";
+import { type Ran, runToEnd, type Serving } from "./process";
+
+const PROJECT = join(__dirname, "../..");
+
+/** An address of this machine that is not loopback, as other machines and containers reach it. */
+export const OTHER_ADDRESS = Object.entries(networkInterfaces())
+  .filter(([name]) => !/^(docker|br-|veth)/.test(name))
+  .flatMap(([, addresses]) => addresses ?? [])
+  .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+/** Values that nothing may print. */
+const SECRETS = {
+  BRIDGE_KEY: "sk-bridge-4f9a1c7e52d84b06",
+  HF_TOKEN_OF_B: "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo",
+};
+
+/** The only model of Ollama. */
+export const TINY = "tiny";
+
+export interface RealPrograms {
+  readonly litellm: string;
+  readonly openWebUi: string;
+  readonly ollama: string;
+}
+
+/** What a run of `serving verify --format json` left. */
+export interface Verified {
+  readonly code: number | null;
+  readonly probes: readonly ProbeResult[];
+  readonly summary: Summary;
+  readonly seconds: number;
+  /** Everything that it printed, on both outputs. */
+  readonly printed: string;
+}
+
+/**
+ * The machine of the default stack file, every service of it running: LiteLLM, Open WebUI and Ollama are the real ones,
+ * set up with the very files and variables of the plan; the two engines, which need a GPU, are stand-ins.
+ */
+export class WholeMachine {
+  private readonly folder = realpathSync(mkdtempSync(join(tmpdir(), "whole-machine-")));
+  private readonly home = join(this.folder, "home");
+  private readonly file = join(this.folder, "Pulumi.whole.yaml");
+  private readonly serving = bundledServing();
+  private readonly docker = new DockerOfProcesses(join(this.folder, "docker"), OTHER_ADDRESS ?? "127.0.0.1");
+  private readonly services = new Map<"bridge" | "chat-ui" | "ollama", Serving>();
+  private readonly engines = new Map<"A" | "B", StandIn>();
+  private token = "";
+  private planned: MachinePlan | undefined;
+
+  private constructor(
+    private readonly programs: RealPrograms,
+    readonly egress: Egress,
+  ) {}
+
+  static async start(programs: RealPrograms): Promise<WholeMachine> {
+    const machine = new WholeMachine(programs, await watchEgress(OTHER_ADDRESS ? [OTHER_ADDRESS] : []));
+    try {
+      await machine.plan();
+      await Promise.all([machine.startA(), machine.startB()]);
+      await Promise.all([machine.startBridge(), machine.startOllama()]);
+      await createSmallestModel(machine.simpleServer.baseUrl, TINY);
+      await machine.startChatUi();
+      const admin = await signUp(machine.chatUiUrl, "me@example.org");
+      machine.token = ((await admin.json()) as { token: string }).token;
+      return machine;
+    } catch (error) {
+      await machine.close();
+      throw error;
+    }
+  }
+
+  get machine(): MachinePlan {
+    if (this.planned === undefined) throw new Error("not planned yet");
+    return this.planned;
+  }
+
+  get simpleServer() {
+    const { simpleServer } = this.machine;
+    if (simpleServer.mode !== "host") throw new Error("the plan has no Ollama on the host");
+    return simpleServer;
+  }
+
+  get chatUiUrl(): string {
+    return `http://127.0.0.1:${this.machine.chatUi?.port}`;
+  }
+
+  /** The token of the chat UI's administrator. */
+  get administrator(): string {
+    return this.token;
+  }
+
+  /** The default stack file on free ports, below a folder of its own, with everything that needs a secret. */
+  private async plan(): Promise<void> {
+    const text = parse(readFileSync(join(PROJECT, "Pulumi.dgx.yaml"), "utf8")) as {
+      config: { "local-serving:machines": { dgx: Record<string, never> } };
+    };
+    const { dgx } = text.config["local-serving:machines"];
+    Object.assign(dgx.instanceA ?? {}, { port: await freePort(), servedModelName: "a-model" });
+    const servers: Record<string, never> = dgx.inferenceServers ?? {};
+    Object.assign(servers.b ?? {}, {
+      ...{ port: await freePort(), huggingFaceTokenVariable: "HF_TOKEN_OF_B" satisfies keyof typeof SECRETS },
+    });
+    Object.assign(dgx.bridge ?? {}, {
+      ...{ port: await freePort(), keyVariable: "BRIDGE_KEY" satisfies keyof typeof SECRETS },
+    });
+    const connections = ["b", "instance-a", "simple-server"];
+    Object.assign(dgx.chatUi ?? {}, { port: await freePort(), connections });
+    const pins = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "nvidia/Qwen3.6-35B-A3B-NVFP4" };
+    Object.assign(dgx.clients ?? {}, {
+      claudeCode: { environment: pins },
+      ...{ opencode: {}, pi: {}, qwenCode: {} },
+    });
+    Object.assign(dgx.simpleServer ?? {}, {
+      ...{ listen: "0.0.0.0", port: await freePort(), models: [TINY] },
+      ...{ modelsDirectory: join(this.folder, "models"), systemdDirectory: join(this.folder, "systemd") },
+    });
+    writeFileSync(this.file, stringify(text));
+    const settings = parseStackFile(this.file, readFileSync(this.file, "utf8"));
+    const models = readModels(settings, PROJECT, this.home);
+    [this.planned] = plan(settings, { home: this.home, models }).machines;
+    const { files, secretFiles } = this.machine;
+    const secret = (variable: string) => SECRETS[variable as keyof typeof SECRETS];
+    for (const { path, mode, text } of [
+      ...files,
+      ...secretFiles.map(({ variable, ...file }) => ({ ...file, text: secret(variable) })),
+    ]) {
+      mkdirSync(dirname(path), { recursive: true });
+      writeFileSync(path, text, { mode: Number.parseInt(mode, 8) });
+    }
+  }
+
+  /** Starts the engine behind instance B, also in the place of one that runs. */
+  async startB(fault?: FaultName): Promise<void> {
+    await this.engines.get("B")?.close();
+    const [b] = this.machine.inferenceServers;
+    if (b === undefined) throw new Error("the plan has no inference server");
+    const { container } = b;
+    const planned = this.machine.kv[container.name]?.maxConcurrency;
+    const engine = await startStandIn([...container.command, "--host", "127.0.0.1"], {
+      ...(planned === undefined ? {} : { kvConcurrency: planned }),
+      ...(fault === undefined ? {} : { fault }),
+    });
+    this.engines.set("B", engine);
+    this.docker.runs(container, process.pid);
+  }
+
+  async startA(): Promise<void> {
+    const { hostInstance } = this.machine;
+    if (hostInstance === "none") throw new Error("the plan has no instance A");
+    const names = ["org/a-model", "--served-model-name", "a-model"];
+    const bounds = ["--port", String(hostInstance.port), "--max-model-len", String(hostInstance.maxModelLen)];
+    this.engines.set("A", await startStandIn([...names, ...bounds]));
+  }
+
+  async stopA(): Promise<void> {
+    await this.engines.get("A")?.close();
+    this.engines.delete("A");
+  }
+
+  /** Starts the bridge, also in the place of one that runs. */
+  async startBridge(options: LitellmOptions = {}): Promise<void> {
+    await this.stop("bridge");
+    const { bridge } = this.machine;
+    if (bridge === null) throw new Error("the plan has no bridge");
+    const folder = join(this.folder, "bridge");
+    const program = this.programs.litellm;
+    const key = SECRETS.BRIDGE_KEY;
+    const proxy = await startLitellm(program, this.machine, folder, this.egress, { key, ...options });
+    this.services.set("bridge", proxy);
+    this.docker.runs(bridge.container, proxy.pid);
+  }
+
+  /** Starts the chat UI with the variables of the plan, changed by `change`, on the data that is there. */
+  async startChatUi(change: (env: Record<string, string>) => Record<string, string> = (env) => env) {
+    await this.stop("chat-ui");
+    const { chatUi } = this.machine;
+    if (chatUi === null) throw new Error("the plan has no chat UI");
+    const inside = change({ ...chatUi.container.env });
+    const here = Object.entries(inside).map(([name, value]) => [name, onLoopback(value, OTHER_ADDRESS)]);
+    const data = join(this.folder, "chat-ui");
+    mkdirSync(data, { recursive: true });
+    const variables = Object.fromEntries(here) as Record<string, string>;
+    const options = { data, port: chatUi.port, egress: this.egress };
+    const ui = await startOpenWebUi(this.programs.openWebUi, variables, options);
+    this.services.set("chat-ui", ui);
+    this.docker.runs(chatUi.container, ui.pid, inside);
+  }
+
+  /** Starts Ollama with the drop-in's variables, or with others where the drop-in is not applied. */
+  async startOllama(otherwise: Readonly<Record<string, string>> = {}, at?: string): Promise<void> {
+    await this.stop("ollama");
+    const folder = join(this.folder, "ollama");
+    this.services.set(
+      "ollama",
+      await startOllama(this.programs.ollama, this.machine, folder, this.egress, otherwise, at),
+    );
+  }
+
+  /** Ends a service. */
+  async stop(service: "bridge" | "chat-ui" | "ollama"): Promise<void> {
+    await this.services.get(service)?.stop();
+    this.services.delete(service);
+    const container = this.machine.containers.find(({ role }) => role === service);
+    if (container !== undefined) this.docker.ended(container);
+  }
+
+  /** Runs `serving verify` as it is delivered, as an operator of this machine would. */
+  run(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<Ran> {
+    const token = { LOCAL_SERVING_CHAT_UI_KEY: this.token };
+    return runToEnd(process.execPath, [this.serving, "verify", "--file", this.file, ...args], {
+      env: { ...this.docker.env, HOME: this.home, ...token, ...SECRETS, ...env },
+      cwd: PROJECT,
+      seconds: 120,
+    });
+  }
+
+  /** The same, with its verdicts as data. */
+  async verify(env: Readonly<Record<string, string>> = {}): Promise<Verified> {
+    const started = performance.now();
+    const { code, out, err } = await this.run(["--format", "json"], env);
+    const seconds = (performance.now() - started) / 1000;
+    if (out === "") throw new Error(`verify printed nothing on stdout; it said:\n${err}`);
+    const { probes, summary } = JSON.parse(out) as Pick<Verified, "probes" | "summary">;
+    return { code, probes, summary, seconds, printed: out + err };
+  }
+
+  /** Values that nothing may print. */
+  get secrets(): string[] {
+    return [...Object.values(SECRETS), this.token];
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.services.values()].map((service) => service.stop()));
+    await Promise.all([...[...this.engines.values()].map((engine) => engine.close()), this.egress.close()]);
+    rmSync(this.folder, { recursive: true, force: true });
+    rmSync(dirname(this.serving), { recursive: true, force: true });
+  }
+}
