@@ -6,6 +6,7 @@ import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult, say } from "../output";
 import { plannedStack } from "../plannedStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { afterTimeout } from "../wait/phases";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
@@ -119,15 +120,11 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
   );
 }
 
-function text({ container, outcome, seconds, reason, lastLines }: WaitResult): string {
+function text({ container, outcome, seconds, phase, reason, lastLines }: WaitResult): string {
   if (outcome === "ready") return `${container} is ready (${Math.round(seconds)} s).`;
   return [
     `${container}: ${reason}`,
     ...(lastLines.length === 0 ? [] : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
-    ...(outcome === "died"
-      ? []
-      : [
-          "Next: see its log. A first start may take longer than this wait (--timeout) and is best left alone.",
-        ]),
+    ...(outcome === "died" ? [] : [afterTimeout(phase)]),
   ].join("\n");
 }

@@ -1,12 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
+import { downloadedBytes } from "./download";
 
 /** What `wait` needs of Docker. It only reads. */
 export interface ContainerReader {
   /** `undefined` when there is no such container. Throws `Failed` when Docker does not answer. */
   state(name: string): Promise<ContainerState | undefined>;
   imageIsThere(image: string): Promise<boolean>;
+  /** Bytes of layers, of whatever image, that the engine is downloading; 0 where it can't be seen. */
+  downloadedBytes(): Promise<number>;
   /** Hands every line of the log since the container's start to `line`, until the returned function is called. */
   follow(name: string, since: string, line: (text: string) => void): () => void;
 }
@@ -17,6 +20,7 @@ const LONGEST_LINE = 8192;
 const INSPECT_SECONDS = 20;
 
 export function dockerReader(dockerHost: string): ContainerReader {
+  let root: Promise<string> | undefined;
   return {
     state: async (name) => (await readContainers(dockerHost)).find((each) => each.name === name),
     imageIsThere: (image) =>
@@ -24,6 +28,14 @@ export function dockerReader(dockerHost: string): ContainerReader {
         () => true,
         () => false,
       ),
+    downloadedBytes: async () => {
+      if (!dockerHost.startsWith("unix://")) return 0;
+      root ??= docker(["info", "--format", "{{.DockerRootDir}}"], INSPECT_SECONDS, dockerHost).catch(
+        () => "",
+      );
+      const folder = (await root).trim();
+      return folder === "" ? 0 : downloadedBytes(folder);
+    },
     follow: (name, since, line) => {
       const child = spawn("docker", ["logs", "--follow", "--since", since, name], {
         stdio: ["ignore", "pipe", "pipe"],

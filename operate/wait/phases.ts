@@ -1,6 +1,8 @@
-/** Where a start is, in the order in which vLLM goes through it. */
+/** Where a start is, in the order in which it is gone through: first Docker's part, then vLLM's. */
 export type Phase =
-  | "absent"
+  | "waiting for the image"
+  | "waiting for the container"
+  | "container not started"
   | "memory gate"
   | "starting"
   | "loading weights"
@@ -18,6 +20,31 @@ export interface StartProgress {
 }
 
 export const START: StartProgress = { phase: "starting" };
+
+/** Before there is a container. Whether somebody pulls the image is told only where its layers can be seen to arrive. */
+export function beforeContainer(imageIsThere: boolean, downloadedBytes: number): StartProgress {
+  if (imageIsThere) {
+    return {
+      phase: "waiting for the container",
+      note: "its image is here; `npm run up` creates the container, after what it depends on",
+    };
+  }
+  return {
+    phase: "waiting for the image",
+    note:
+      downloadedBytes > 0
+        ? `not here yet; Docker is downloading, ${gib(downloadedBytes)} of layers are not unpacked yet`
+        : "not here yet: it is being pulled, or `npm run up` has not begun",
+  };
+}
+
+/** `1.2 GiB`, `87 MiB`. */
+function gib(bytes: number): string {
+  return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.round(bytes / MIB)} MiB`;
+}
+
+const MIB = 1024 ** 2;
+const GIB = 1024 ** 3;
 
 interface Rule {
   readonly pattern: RegExp;
@@ -77,7 +104,9 @@ const RULES: readonly Rule[] = [
 ];
 
 const ORDER: readonly Phase[] = [
-  "absent",
+  "waiting for the image",
+  "waiting for the container",
+  "container not started",
   "memory gate",
   "starting",
   "loading weights",
@@ -102,6 +131,20 @@ export function afterLine(before: StartProgress, line: string): StartProgress {
 
 /** What a person should know of a phase. */
 export const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
+  "waiting for the image": "Docker shows a pull only to who started it: see the terminal of `npm run up`",
   "loading weights": "some minutes from a warm disk; a first start downloads the model before",
   compiling: "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
 };
+
+/** What to do next where a wait ended in this phase without an end of the start. */
+export function afterTimeout(phase: Phase): string {
+  switch (phase) {
+    case "waiting for the image":
+      return "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes its time (--timeout).";
+    case "waiting for the container":
+    case "container not started":
+      return "Next: see what `npm run up` says; it creates the container and starts it.";
+    default:
+      return "Next: see its log. A first start may take longer than this wait (--timeout) and is best left alone.";
+  }
+}

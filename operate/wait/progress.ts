@@ -39,7 +39,9 @@ export function waitProgress(stream: ProgressStream, container: string) {
       if (progress.phase === "ready") stream.write("\n");
       return;
     }
-    const step = `${progress.phase} ${Math.floor((progress.share ?? 0) * 10)} ${progress.share === undefined ? progress.note : ""}`;
+    // Figures that only grow are worth a line a minute.
+    const said = progress.share === undefined ? (progress.note ?? "").replaceAll(/[\d.]+/g, "#") : "";
+    const step = `${progress.phase} ${Math.floor((progress.share ?? 0) * 10)} ${said}`;
     if (step === shown.step && seconds - shown.seconds < LINE_SECONDS) return;
     shown = { step, seconds };
     stream.write(`${line}\n`);

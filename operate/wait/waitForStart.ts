@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerState } from "../containers/readContainers";
 import type { ContainerReader } from "./container";
-import { afterLine, type Phase, START, type StartProgress } from "./phases";
+import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
 
 /** How a wait ended. */
 export interface WaitResult {
@@ -33,11 +33,11 @@ const LAST_LINES = 30;
 
 /** Follows one start to its end: ready, dead, or out of time. The container itself is only looked at. */
 export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
-  const { container, reader, intervalMilliseconds, timeoutSeconds } = options;
+  const { container, image, reader, intervalMilliseconds, timeoutSeconds } = options;
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
   const lines: string[] = [];
-  let progress: StartProgress = { phase: "absent" };
+  let progress: StartProgress = { phase: "waiting for the container" };
   let followed: { readonly startedAt: string; readonly stop: () => void } | undefined;
   let first: ContainerState | undefined;
   const result = (outcome: WaitResult["outcome"], reason: string): WaitResult => ({
@@ -52,7 +52,11 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     for (;;) {
       const state = await reader.state(container);
       if (state === undefined) {
-        progress = { phase: "absent", note: await whyAbsent(options) };
+        const here = await reader.imageIsThere(image);
+        progress = beforeContainer(here, here ? 0 : await reader.downloadedBytes());
+      } else if (isCreated(state)) {
+        progress = { phase: "container not started" };
+        if (state.error !== "") return result("died", `Docker can't start it: ${state.error}`);
       } else {
         first ??= state;
         if (followed?.startedAt !== state.startedAt) {
@@ -90,6 +94,11 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   }
 }
 
+/** Made and never started: for a moment on its way, for ever where Docker can't start it. */
+function isCreated({ status }: ContainerState): boolean {
+  return status === "created";
+}
+
 /** Docker starts a container again by its restart policy: a count that grows is a death too. */
 function deathOf(state: ContainerState, first: ContainerState): string | undefined {
   const ended = state.status === "exited" || state.status === "dead" || state.status === "restarting";
@@ -97,10 +106,4 @@ function deathOf(state: ContainerState, first: ContainerState): string | undefin
   const memory = state.oomKilled ? ", killed for memory" : "";
   const again = state.restartCount > 0 ? `; Docker has started it again ${state.restartCount} times` : "";
   return `it ended with exit code ${state.exitCode}${memory}${again}`;
-}
-
-async function whyAbsent({ reader, image }: WaitOptions): Promise<string> {
-  return (await reader.imageIsThere(image))
-    ? "there is no such container yet"
-    : "its image is not here: it is being pulled, or `npm run up` has not begun";
 }

@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -54,6 +55,29 @@ describeDocker("serving wait and serving verify with a real container", () => {
     ]);
     expect(probes.at(-1)?.detail).toMatch(new RegExp(`resident: ${name} \\d+\\.\\d GiB`));
     expect(code).toBe(0);
+    await mustRun("docker", ["rm", "--force", name]);
+  });
+
+  it("tells an image that is not here from a container that is not there", async () => {
+    const absent = join(folder, "Pulumi.absent.yaml");
+    writeFileSync(absent, readFileSync(file, "utf8").replace(/sha256:\w+/g, `sha256:${"0".repeat(64)}`));
+    const waiting = async (stack: string) =>
+      (await runServing(["wait", "--file", stack, "--timeout", "1"])).out.split("\n")[0];
+    expect(await waiting(absent)).toBe(`${name}: not ready after 1 s (waiting for the image)`);
+    expect(await waiting(file)).toBe(`${name}: not ready after 1 s (waiting for the container)`);
+  });
+
+  it("says at once that Docker can't start it, in Docker's words", async () => {
+    const taken = createServer().listen(port, "127.0.0.1");
+    await new Promise((resolve) => taken.once("listening", resolve));
+    try {
+      await expect(start(["org/model"])).rejects.toThrow("address already in use");
+    } finally {
+      await new Promise((resolve) => taken.close(resolve));
+    }
+    const { code, out } = await runServing(["wait", "--file", file, "--timeout", "60"]);
+    expect(code).toBe(1);
+    expect(out).toMatch(new RegExp(`^${name}: Docker can't start it: .*address already in use`));
     await mustRun("docker", ["rm", "--force", name]);
   });
 

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
@@ -75,8 +75,41 @@ describe("serving wait", () => {
   it("ends when its time is over", async () => {
     const { code, out, err } = await wait(1, undefined, "", "--timeout", "1");
     expect(code).toBe(1);
-    expect(out).toContain("vllm-model-1: not ready after 1 s (absent)");
-    expect(err).toContain("its image is not here: it is being pulled");
+    expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the image)");
+    expect(out).toContain("Next: see how far `npm run up` is, or start it.");
+    expect(err).toContain("waiting for the image, not here yet");
+    expect(err).toContain("Docker shows a pull only to who started it: see the terminal of `npm run up`");
+  });
+
+  it("tells an image that is here without a container from one that is not", async () => {
+    docker = new FakeDocker({ ps: { out: "" }, "image inspect": { out: `sha256:${"1".repeat(64)}\n` } });
+    const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
+    const { code, out, err } = await runServing(args, docker.env);
+    expect(code).toBe(1);
+    expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the container)");
+    expect(out).toContain("Next: see what `npm run up` says");
+    expect(err).toContain("its image is here; `npm run up` creates the container");
+    expect(err).not.toContain("pull");
+  });
+
+  it("shows how much has arrived, where the engine's folder may be read", async () => {
+    const root = join(folder, "docker-root");
+    mkdirSync(join(root, "tmp"), { recursive: true });
+    writeFileSync(join(root, "tmp", "GetImageBlob1079874671"), Buffer.alloc(3 * 1024 ** 2));
+    docker = new FakeDocker({ ps: { out: "" }, "image inspect": { code: 1 }, info: { out: `${root}\n` } });
+    const args = ["wait", "--file", stackFile(1), "--timeout", "1"];
+    const { err } = await runServing(args, docker.env);
+    // Others may be pulling through this machine's containerd meanwhile.
+    expect(err).toMatch(/Docker is downloading, [\d.]+ [MG]iB of layers are not unpacked yet/);
+  });
+
+  it("ends at once where Docker can't start the container", async () => {
+    const said =
+      "driver failed programming external connectivity on endpoint vllm: port is already allocated";
+    const state = { Status: "created", StartedAt: "0001-01-01T00:00:00Z", Error: said };
+    const { code, out } = await wait(1, state);
+    expect(code).toBe(1);
+    expect(out).toContain(`vllm-model-1: Docker can't start it: ${said}`);
   });
 
   it("says it when Docker does not answer", async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { afterLine, START, type StartProgress } from "../../../operate/wait/phases";
+import { afterLine, beforeContainer, START, type StartProgress } from "../../../operate/wait/phases";
 import { duration, progressLine, waitProgress } from "../../../operate/wait/progress";
 
 /** Lines of a start in their order, with the progress behind each. */
@@ -113,6 +113,24 @@ describe("what a person sees of it", () => {
     ]);
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
     expect(lines.join("")).not.toMatch(/[\u001b\r]/);
+  });
+
+  it("is a line a minute while only figures grow", () => {
+    const lines: string[] = [];
+    const show = waitProgress({ write: (text) => lines.push(text) }, "b");
+    for (const [seconds, bytes] of [
+      [0, 0],
+      [2, 5e7],
+      [4, 9e7],
+      [6, 3e8],
+      [65, 4e8],
+    ] as const)
+      show(beforeContainer(false, bytes), seconds);
+    expect(lines.map((line) => /^b: [^,]+, [^,(]+?(?=,| \()/.exec(line)?.[0])).toEqual([
+      "b: 0 s: waiting for the image, not here yet: it is being pulled",
+      "b: 2 s: waiting for the image, not here yet; Docker is downloading",
+      "b: 1 min 5 s: waiting for the image, not here yet; Docker is downloading",
+    ]);
   });
 
   it("is one line that changes on a terminal, never wider than it", () => {

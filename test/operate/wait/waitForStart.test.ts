@@ -26,6 +26,7 @@ function scripted(
   states: readonly (ContainerState | undefined)[],
   log: readonly string[] = [],
   image = true,
+  downloaded = 0,
 ) {
   let looks = 0;
   const followed: string[] = [];
@@ -33,6 +34,7 @@ function scripted(
   const reader: ContainerReader = {
     state: async () => states[Math.min(looks++, states.length - 1)],
     imageIsThere: async () => image,
+    downloadedBytes: async () => downloaded,
     follow: (_, since, line) => {
       followed.push(since);
       for (const each of log) line(each);
@@ -70,17 +72,60 @@ describe("a start that is followed", () => {
     const { reader, stops } = scripted([undefined, undefined, RUNNING]);
     const result = await wait(reader, { healthy: healthyFrom(3) });
     expect(result).toMatchObject({ outcome: "ready", phase: "ready", reason: "", lastLines: [] });
-    expect([...new Set(phases)]).toEqual(["absent: there is no such container yet", "starting", "ready"]);
+    expect([...new Set(phases)]).toEqual([
+      "waiting for the container: its image is here; `npm run up` creates the container, after what it depends on",
+      "starting",
+      "ready",
+    ]);
     expect(stops()).toBe(1);
   });
 
-  it("says that the image is missing", async () => {
-    const { reader } = scripted([undefined], [], false);
+  it.each<[string, number, string]>([
+    ["as far as it can know", 0, "not here yet: it is being pulled, or `npm run up` has not begun"],
+    [
+      "with what is seen to arrive",
+      1_288_490_189,
+      "not here yet; Docker is downloading, 1.2 GiB of layers are not unpacked yet",
+    ],
+    [
+      "with the little that is seen to arrive",
+      91_226_112,
+      "not here yet; Docker is downloading, 87 MiB of layers are not unpacked yet",
+    ],
+  ])("says that the image is missing, %s", async (_, downloaded, note) => {
+    const { reader, followed } = scripted([undefined], [], false, downloaded);
     const result = await wait(reader, { timeoutSeconds: 0.02 });
-    expect(result).toMatchObject({ outcome: "timeout", phase: "absent" });
-    expect(phases[0]).toBe(
-      "absent: its image is not here: it is being pulled, or `npm run up` has not begun",
-    );
+    expect(result).toMatchObject({
+      outcome: "timeout",
+      phase: "waiting for the image",
+      reason: "not ready after 0.02 s (waiting for the image)",
+      lastLines: [],
+    });
+    expect(new Set(phases)).toEqual(new Set([`waiting for the image: ${note}`]));
+    expect(followed).toEqual([]);
+  });
+
+  it("goes from the image over the container to its start", async () => {
+    const looks = [undefined, undefined, { ...RUNNING, status: "created", startedAt: "" }, RUNNING];
+    const { reader, followed } = scripted(looks);
+    const images = [false, true];
+    const seen = { ...reader, imageIsThere: async () => images.shift() ?? true };
+    expect(await wait(seen, { healthy: healthyFrom(2) })).toMatchObject({ outcome: "ready" });
+    expect(phases.map((each) => each.split(":")[0])).toEqual([
+      ...["waiting for the image", "waiting for the container", "container not started"],
+      ...["starting", "ready"],
+    ]);
+    expect(followed).toEqual([RUNNING.startedAt]);
+  });
+
+  it("that Docker can't start is dead at once, in Docker's words", async () => {
+    const error = "driver failed programming external connectivity: Bind for 127.0.0.1:8001 failed";
+    const { reader } = scripted([{ ...RUNNING, status: "created", startedAt: "", exitCode: 128, error }]);
+    expect(await wait(reader)).toMatchObject({
+      outcome: "died",
+      phase: "container not started",
+      reason: `Docker can't start it: ${error}`,
+    });
   });
 
   it("is ready by Docker's health check where the server can't be asked from here", async () => {
