@@ -5,7 +5,8 @@ import { probeNames } from "../../operate/verify/catalog";
 import { freePort } from "../layers/freePort";
 import { failed, resultOf } from "../operate/verify/environment";
 import { title } from "./programs";
-import { OTHER_ADDRESS, TINY, type Verified, WholeMachine } from "./wholeMachine";
+import { OTHER_ADDRESS, type Verified, WholeMachine } from "./wholeMachine";
+import { TINY } from "./wholeStack";
 
 const { litellm, openWebUi, ollama } = inject("programs");
 const program = [litellm, openWebUi, ollama].find((each) => "missing" in each) ?? ollama;

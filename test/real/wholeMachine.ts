@@ -1,15 +1,10 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { networkInterfaces, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { parse, stringify } from "yaml";
-import { readModels } from "../../components/evidence/readModels";
-import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
-import { parseStackFile } from "../../components/settings/load";
 import type { ProbeResult } from "../../operate/verify/probe";
 import type { Summary } from "../../operate/verify/report";
 import { bundledServing } from "../harness/bundledServing";
-import { freePort } from "../layers/freePort";
 import { createSmallestModel } from "../simple-server/realOllama";
 import type { FaultName } from "../stand-in/faults";
 import { type StandIn, startStandIn } from "../stand-in/server";
@@ -19,23 +14,13 @@ import { type LitellmOptions, onLoopback, startLitellm } from "./litellm";
 import { startOllama } from "./ollama";
 import { signUp, startOpenWebUi } from "./openWebUi";
 import { type Ran, runToEnd, type Serving } from "./process";
-
-const PROJECT = join(__dirname, "../..");
+import { PROJECT, SECRETS, TINY, writeWholeStack } from "./wholeStack";
 
 /** An address of this machine that is not loopback, as other machines and containers reach it. */
 export const OTHER_ADDRESS = Object.entries(networkInterfaces())
   .filter(([name]) => !/^(docker|br-|veth)/.test(name))
   .flatMap(([, addresses]) => addresses ?? [])
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
-
-/** Values that nothing may print. */
-const SECRETS = {
-  BRIDGE_KEY: "sk-bridge-4f9a1c7e52d84b06",
-  HF_TOKEN_OF_B: "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo",
-};
-
-/** The only model of Ollama. */
-export const TINY = "tiny";
 
 export interface RealPrograms {
   readonly litellm: string;
@@ -76,7 +61,7 @@ export class WholeMachine {
   static async start(programs: RealPrograms): Promise<WholeMachine> {
     const machine = new WholeMachine(programs, await watchEgress(OTHER_ADDRESS ? [OTHER_ADDRESS] : []));
     try {
-      await machine.plan();
+      machine.planned = await writeWholeStack(machine.file, machine.folder, machine.home);
       await Promise.all([machine.startA(), machine.startB()]);
       await Promise.all([machine.startBridge(), machine.startOllama()]);
       await createSmallestModel(machine.simpleServer.baseUrl, TINY);
@@ -108,46 +93,6 @@ export class WholeMachine {
   /** The token of the chat UI's administrator. */
   get administrator(): string {
     return this.token;
-  }
-
-  /** The default stack file on free ports, below a folder of its own, with everything that needs a secret. */
-  private async plan(): Promise<void> {
-    const text = parse(readFileSync(join(PROJECT, "Pulumi.dgx.yaml"), "utf8")) as {
-      config: { "local-serving:machines": { dgx: Record<string, never> } };
-    };
-    const { dgx } = text.config["local-serving:machines"];
-    Object.assign(dgx.instanceA ?? {}, { port: await freePort(), servedModelName: "a-model" });
-    const servers: Record<string, never> = dgx.inferenceServers ?? {};
-    Object.assign(servers.b ?? {}, {
-      ...{ port: await freePort(), huggingFaceTokenVariable: "HF_TOKEN_OF_B" satisfies keyof typeof SECRETS },
-    });
-    Object.assign(dgx.bridge ?? {}, {
-      ...{ port: await freePort(), keyVariable: "BRIDGE_KEY" satisfies keyof typeof SECRETS },
-    });
-    const connections = ["b", "instance-a", "simple-server"];
-    Object.assign(dgx.chatUi ?? {}, { port: await freePort(), connections });
-    const pins = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "nvidia/Qwen3.6-35B-A3B-NVFP4" };
-    Object.assign(dgx.clients ?? {}, {
-      claudeCode: { environment: pins },
-      ...{ opencode: {}, pi: {}, qwenCode: {} },
-    });
-    Object.assign(dgx.simpleServer ?? {}, {
-      ...{ listen: "0.0.0.0", port: await freePort(), models: [TINY] },
-      ...{ modelsDirectory: join(this.folder, "models"), systemdDirectory: join(this.folder, "systemd") },
-    });
-    writeFileSync(this.file, stringify(text));
-    const settings = parseStackFile(this.file, readFileSync(this.file, "utf8"));
-    const models = readModels(settings, PROJECT, this.home);
-    [this.planned] = plan(settings, { home: this.home, models }).machines;
-    const { files, secretFiles } = this.machine;
-    const secret = (variable: string) => SECRETS[variable as keyof typeof SECRETS];
-    for (const { path, mode, text } of [
-      ...files,
-      ...secretFiles.map(({ variable, ...file }) => ({ ...file, text: secret(variable) })),
-    ]) {
-      mkdirSync(dirname(path), { recursive: true });
-      writeFileSync(path, text, { mode: Number.parseInt(mode, 8) });
-    }
   }
 
   /** Starts the engine behind instance B, also in the place of one that runs. */

@@ -1,38 +1,18 @@
 import { refusalText } from "../api";
-import { claudeCodeBody, MESSAGES, type MessagesShape, userTurn } from "../claudeCodeBody";
-import type { Answer } from "../http";
-import { type JsonObject, objectOr, objectsIn, parseJson, textOr } from "../json";
+import { MESSAGES, userTurn } from "../claudeCodeBody";
+import { objectOr, objectsIn, parseJson, textOr } from "../json";
 import { messagesAnswer, messagesAnswerOf } from "../messagesAnswer";
-import { type Metrics, readMetrics } from "../metrics";
-import { fail, type Probe, pass } from "../probe";
-import { answerTokens, freshCode } from "../prompts";
+import { fail, pass } from "../probe";
+import { freshCode } from "../prompts";
 import { quote } from "../quote";
 import type { BridgeTarget } from "../targets";
 import { READ_FILE, RUN_COMMAND, TOOL_REQUEST } from "../tools";
+import { type BridgeProbe, bodyFor, upstreamFix } from "./bridgeRequest";
+import { bridgeRouting } from "./bridgeRouting";
 import { used } from "./messages";
-
-type BridgeProbe = Probe<BridgeTarget>;
-
-const PREFIX_FIX =
-  "The bridge's entries must begin with `hosted_vllm/`, as the plan renders them: bring bridge-config back to the plan (npm run up).";
 
 const ENTRIES_FIX =
   "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.";
-
-const upstreamFix = ({ server, name }: BridgeTarget) =>
-  `See whether ${server?.name ?? "the server behind it"} answers (probe chat), then docker logs ${name}: its api_base is the address as the bridge's container sees it.`;
-
-/** Window to reckon with where the server behind the bridge is none of ours. */
-const UNKNOWN_WINDOW = 32_768;
-
-/** A request as a client sends it through the bridge, with room for a model that thinks first. */
-function bodyFor({ model, server }: BridgeTarget, more: Partial<MessagesShape> = {}): JsonObject {
-  return claudeCodeBody({
-    model,
-    maxTokens: answerTokens(server?.maxModelLen ?? UNKNOWN_WINDOW, true),
-    ...more,
-  });
-}
 
 const bridgeHealth: BridgeProbe = {
   name: "bridge-health",
@@ -96,82 +76,6 @@ const bridgeMessages: BridgeProbe = {
       : pass(`\`${quote(answer.text)}\``);
   },
 };
-
-/** A conversation as it is in the second turn of an agent: this is where the generic prefix breaks. */
-const SECOND_TURN: readonly JsonObject[] = [
-  userTurn("What is in /etc/hostname?"),
-  {
-    role: "assistant",
-    content: [
-      { type: "text", text: "I read it." },
-      { type: "tool_use", id: "toolu_verify", name: READ_FILE.name, input: { path: "/etc/hostname" } },
-    ],
-  },
-  { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_verify", content: "spark-1" }] },
-];
-
-const RESPONSES_PATH = "/v1/responses";
-
-/** Beginning of the id of whatever came by /v1/responses: LiteLLM keeps it in a message (seen in 1.103.0). */
-const RESPONSE_ID = "resp_";
-
-const bridgeRouting: BridgeProbe = {
-  name: "bridge-routing",
-  about: "a second turn with a tool's result goes to chat completions, not to /v1/responses",
-  fix: () => PREFIX_FIX,
-  run: async (target) => {
-    const before = await responsesRequests(target);
-    const answer = await target.api.post(
-      MESSAGES,
-      bodyFor(target, { tools: [READ_FILE, RUN_COMMAND], messages: SECOND_TURN }),
-    );
-    if (answer.status !== 200) {
-      return fail(
-        isDetour(answer)
-          ? `${answer.status} with the validation errors of /v1/responses: ${refusalText(answer)}`
-          : `a second turn was answered with ${answer.status}: ${refusalText(answer)}`,
-        isDetour(answer) ? PREFIX_FIX : upstreamFix(target),
-      );
-    }
-    const id = textOr(objectOr(parseJson(answer.text)).id);
-    if (id.startsWith(RESPONSE_ID)) {
-      return fail(`the answer's id begins with \`${RESPONSE_ID}\`: it came by ${RESPONSES_PATH}`, PREFIX_FIX);
-    }
-    const count = await target.api.post(`${MESSAGES}/count_tokens`, {
-      model: target.model,
-      messages: SECOND_TURN,
-    });
-    if (count.status === 404) {
-      return fail(
-        `count_tokens is answered with 404, as it is for entries that LiteLLM routes to ${RESPONSES_PATH}`,
-        PREFIX_FIX,
-      );
-    }
-    const after = await responsesRequests(target);
-    if (before !== undefined && after !== undefined && after > before) {
-      return fail(
-        `the server behind it got ${after - before} requests on ${RESPONSES_PATH}, unless another client asked it meanwhile`,
-        PREFIX_FIX,
-      );
-    }
-    return pass(
-      before === undefined || after === undefined
-        ? "answered without a validation error"
-        : `answered; nothing went to ${RESPONSES_PATH}`,
-    );
-  },
-};
-
-/** The marks of a request that was sent on in the wrong shape. */
-function isDetour(answer: Answer): boolean {
-  return /\d+ validation errors?|input_text|ResponseInput/.test(answer.text);
-}
-
-async function responsesRequests({ server }: BridgeTarget): Promise<number | undefined> {
-  if (server === undefined || server.unreachable !== undefined) return undefined;
-  const metrics: Metrics | undefined = await readMetrics(server.api).catch(() => undefined);
-  return metrics?.sumWhere("http_requests_total", "handler", RESPONSES_PATH);
-}
 
 const bridgeTools: BridgeProbe = {
   name: "bridge-tools",
