@@ -30,7 +30,10 @@ export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDoc
 export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
   if (text.trim() === "")
-    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document");
+    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", {
+      line: 1,
+      column: 1,
+    });
   const place = placeFinder(text);
   let value: unknown;
   const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, "null") : text;

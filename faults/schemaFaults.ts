@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { dotted, type Fault } from "./fault";
+import { issueText } from "./issueText";
 import { nearestKey } from "./nearestKey";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -38,12 +39,14 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
       );
     }
   }
+  const given = valueAt(value, issue.path);
+  const text = issueText(given, issue, isWhole(schema, issue.path));
   const described = describe(schema, issue.path);
   return [
     {
       path: dotted(issue.path),
-      code: codeOf(issue, valueAt(value, issue.path)),
-      message: described === undefined ? issueText(value, issue) : `${issueText(value, issue)} ${described}`,
+      code: codeOf(issue, given),
+      message: described === undefined ? text : `${text} ${described}`,
       severity: "error",
       ...at(issue.path),
     },
@@ -105,51 +108,6 @@ function codeOf(issue: Issue, value: unknown): string {
   }
 }
 
-function issueText(root: unknown, issue: Issue): string {
-  const value = valueAt(root, issue.path);
-  // Without a fault of each form (nothing chose one) the schema's own words say which forms there are.
-  if (issue.code === "invalid_union" && issue.errors.length > 0) {
-    const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
-    return value === undefined
-      ? `This key is required (${forms}).`
-      : `Expected ${forms}, got ${kindOf(value)}.`;
-  }
-  if (issue.code === "invalid_key") {
-    const [first] = issue.issues;
-    if (first !== undefined) return `This name can't be used. ${first.message}.`;
-  }
-  if (value === undefined && (issue.code === "invalid_type" || issue.code === "invalid_value")) {
-    const wanted = issue.code === "invalid_type" ? issue.expected : issue.values.map(String).join(" or ");
-    return `This key is required (${wanted}).`;
-  }
-  if (issue.code === "invalid_type") {
-    return `Expected ${issue.expected === "int" ? "a whole number" : issue.expected}, got ${kindOf(value)}.`;
-  }
-  if (issue.code === "invalid_value") {
-    const near = typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
-    const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
-    return `Expected ${issue.values.map((option) => `\`${String(option)}\``).join(" or ")}, got ${kindOf(value)}.${hint}`;
-  }
-  return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
-}
-
-/** One form that a value may have, by the fault that another form found in it. */
-function formText(fault: Issue | undefined): string {
-  if (fault?.code === "invalid_value")
-    return fault.values.map((option) => `\`${String(option)}\``).join(" or ");
-  if (fault?.code === "invalid_type") return fault.expected === "object" ? "a map" : `a ${fault.expected}`;
-  return fault?.message ?? "another value";
-}
-
-/** What a value is, for a message; text is not shown, since it may be a secret pasted in the wrong place. */
-function kindOf(value: unknown): string {
-  if (value === null) return "nothing (null)";
-  if (Array.isArray(value)) return "a list";
-  if (typeof value === "string") return "text";
-  if (typeof value === "object") return "a map";
-  return `${typeof value} ${String(value)}`;
-}
-
 /** The value at a path, `undefined` where there is none. */
 export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   let value: unknown = root;
@@ -160,10 +118,18 @@ export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
+/** What the schema says of a key, as far as its first full stop: a fault's message is no place for all of it. */
 function describe(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
   const [found] = schemasAt(schema, path);
   const text = found === undefined ? undefined : z.globalRegistry.get(found)?.description;
-  return text === undefined ? undefined : `(${text.split("\n")[0]})`;
+  return text === undefined ? undefined : `(${/^[\s\S]*?(?:\.(?=\s|$)|$)/.exec(text)?.[0] ?? text})`;
+}
+
+/** Whether a key takes whole numbers only. */
+function isWhole(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
+  const [found] = schemasAt(schema, path);
+  const judge = found === undefined ? undefined : bare(found);
+  return judge instanceof z.ZodNumber && judge.isInt;
 }
 
 function knownKeys(schema: z.ZodType, path: readonly PropertyKey[]): string[] {

@@ -1,5 +1,4 @@
 import {
-  isAlias,
   isMap,
   isNode,
   isPair,
@@ -13,11 +12,15 @@ import {
 } from "yaml";
 import { type Place, UnreadableInput } from "./fault";
 import { readFailure, readTextFile } from "./textFile";
+import {
+  aliasOfItsOwnParent,
+  DEEPEST_NESTING,
+  firstAliasOffset,
+  firstDuplicate,
+  firstTooDeepLine,
+} from "./yamlTraps";
 
 export { readFailure };
-
-/** Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a parser's stack. */
-const DEEPEST_NESTING = 200;
 
 /** A YAML or JSON file as plain data, which can still say where each of its values stands. */
 export interface SourceDocument {
@@ -52,17 +55,26 @@ export function parseYaml(file: string, text: string): SourceDocument {
   // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
   const documents = parseAllDocuments<ParsedNode>(text, options);
-  if (!Array.isArray(documents) || documents.length === 0) {
-    throw new UnreadableInput(file, "the file is empty; it must hold one document");
-  }
-  const [document, second] = documents;
-  if (document === undefined) throw new UnreadableInput(file, "the file is empty; it must hold one document");
+  const [document, second] = Array.isArray(documents) ? documents : [];
+  if (document === undefined)
+    throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
   const [error] = document.errors;
   if (error !== undefined)
     throw new UnreadableInput(file, `no valid YAML: ${error.message}`, place(error.pos[0]));
   if (second !== undefined) {
     const start = place(second.range[0]);
     throw new UnreadableInput(file, "holds several YAML documents; one is expected", start);
+  }
+  const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED");
+  if (tag !== undefined) {
+    const [start, end] = tag.pos;
+    const reason = `no usable YAML: the tag \`${text.slice(start, end)}\` means nothing here; take it away`;
+    throw new UnreadableInput(file, reason, place(start));
+  }
+  const circle = text.includes("*") ? aliasOfItsOwnParent(document) : undefined;
+  if (circle !== undefined) {
+    const reason = `no usable YAML: the alias \`${circle.source}\` stands inside what it stands for`;
+    throw new UnreadableInput(file, reason, place(circle.range?.[0] ?? 0));
   }
   const duplicate = firstDuplicate(document.contents);
   if (duplicate !== undefined) {
@@ -123,54 +135,4 @@ function pairOf(map: YAMLMap, key: string): Pair | undefined {
     pairsOf.set(map, pairs);
   }
   return pairs.get(key);
-}
-
-/**
- * The 1-based line at which text certainly nests too deep, found without parsing it: brackets that are open, or block
- * indicators and spaces in front of a line's first word. Brackets inside quotes count too, which no real file notices.
- */
-function firstTooDeepLine(text: string): number | undefined {
-  let open = 0;
-  for (const [index, line] of text.split("\n").entries()) {
-    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
-    if ((indicators?.length ?? 0) > DEEPEST_NESTING) return index + 1;
-    for (let at = 0; at < line.length; at++) {
-      const letter = line[at];
-      if (letter === "[" || letter === "{") open += 1;
-      else if (letter === "]" || letter === "}") open = Math.max(0, open - 1);
-      if (open > DEEPEST_NESTING) return index + 1;
-    }
-  }
-  return undefined;
-}
-
-/** Every node below a root, in no particular order, without recursion. */
-function* nodesBelow(root: Node | null): Generator<unknown> {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    yield node;
-    if (isSeq(node)) for (const item of node.items) open.push(item);
-    if (isMap(node)) for (const pair of node.items) open.push(pair.key, pair.value);
-  }
-}
-
-function firstDuplicate(root: Node | null): { key: string; offset: number } | undefined {
-  for (const node of nodesBelow(root)) {
-    if (!isMap(node)) continue;
-    const seen = new Set<string>();
-    for (const { key } of node.items) {
-      if (!isNode(key)) continue;
-      const name = String(key.toJSON());
-      if (seen.has(name)) return { key: name, offset: key.range?.[0] ?? 0 };
-      seen.add(name);
-    }
-  }
-  return undefined;
-}
-
-/** Where the first alias stands: what a text that explodes is made of. */
-function firstAliasOffset(root: Node | null): number {
-  const offsets = [...nodesBelow(root)].flatMap((node) => (isAlias(node) ? [node.range?.[0] ?? 0] : []));
-  return offsets.reduce((a, b) => Math.min(a, b), offsets[0] ?? 0);
 }

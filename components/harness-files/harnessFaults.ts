@@ -1,5 +1,5 @@
+import { looksLikeAKey } from "../../faults/keyLooks";
 import { nearestKey } from "../../faults/nearestKey";
-import { looksLikeAKey } from "../../harness/providers/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";

@@ -1,5 +1,5 @@
-import { lstatSync, realpathSync } from "node:fs";
-import { dirname, isAbsolute, join, normalize, sep } from "node:path";
+import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
+import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
 
 /** What is wrong with an artifact's path as text, or `undefined`: it must be a relative path to a file inside its root. */
 export function artifactPathFault(path: string): string | undefined {
@@ -15,7 +15,7 @@ export function artifactPathFault(path: string): string | undefined {
 
 /**
  * Where an artifact really lies under a root, with the symlinks of every existing ancestor resolved.
- * `fault` says why it may be neither deleted nor read: it leads out of the root, or is a link itself.
+ * `fault` says why it may be neither deleted nor read: it leads out of the root, or is a link or directory itself.
  */
 export function containedArtifact(root: string, path: string): { file: string } | { fault: string } {
   const fault = artifactPathFault(path);
@@ -27,19 +27,42 @@ export function containedArtifact(root: string, path: string): { file: string } 
     return { fault: "has no project directory around it" };
   }
   const file = join(realRoot, normalize(path));
-  let ancestor = dirname(file);
-  while (lstatSync(ancestor, { throwIfNoEntry: false }) === undefined) ancestor = dirname(ancestor);
-  let realAncestor: string;
   try {
-    realAncestor = realpathSync(ancestor);
+    const fault = linkFault(realRoot, file);
+    return fault === undefined ? { file } : { fault };
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code;
+    return { fault: `can't be looked at (${code ?? String(error)})` };
+  }
+}
+
+/** What is wrong with what already lies at a path inside a root, or on the way to it. Throws the system's errors. */
+function linkFault(root: string, file: string): string | undefined {
+  let ancestor = dirname(file);
+  while (entryAt(ancestor) === undefined) ancestor = dirname(ancestor);
+  let real: string;
+  try {
+    real = realpathSync(ancestor);
   } catch {
-    return { fault: "runs through a symlink that leads nowhere" };
+    return "runs through a symlink that leads nowhere";
   }
-  if (!isInside(realRoot, realAncestor)) return { fault: "leads out of the project through a symlink" };
-  if (lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink()) {
-    return { fault: "is a symlink itself; it must be a regular file" };
+  if (!isInside(root, real)) return "leads out of the project through a symlink";
+  if (!statSync(real).isDirectory())
+    return `runs through \`${relative(root, ancestor)}\`, which is no directory`;
+  const entry = entryAt(file);
+  if (entry?.isSymbolicLink()) return "is a symlink itself; it must be a regular file";
+  if (entry?.isDirectory()) return "is a directory; it must be a file";
+  return undefined;
+}
+
+/** What lies at a path, `undefined` where nothing does, also since a file stands where a directory would have to. */
+function entryAt(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOTDIR") return undefined;
+    throw error;
   }
-  return { file };
 }
 
 function isInside(root: string, path: string): boolean {

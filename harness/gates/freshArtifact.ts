@@ -24,7 +24,6 @@ export function removeStaleArtifact(root: string, path: string): FreshArtifact |
   const place = containedArtifact(root, path);
   if ("fault" in place) return { fault: `artifact ${path} ${place.fault}` };
   const before = lstatSync(place.file, { throwIfNoEntry: false });
-  if (before?.isDirectory()) return { fault: `artifact ${path} is a directory; it must be a file` };
   if (before !== undefined) {
     try {
       unlinkSync(place.file);

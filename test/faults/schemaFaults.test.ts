@@ -83,7 +83,7 @@ describe("a block of several forms", () => {
 
   it("says which forms there are when none was meant, and for a missing key", () => {
     const either = z.strictObject({ a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]) });
-    expect(faultsOf({ a: 3 }, either)).toEqual(["Expected `none` or a map, got number 3."]);
+    expect(faultsOf({ a: 3 }, either)).toEqual(["Expected `none` or a map, got 3."]);
     expect(faultsOf({}, either)).toEqual(["This key is required (`none` or a map)."]);
   });
 

@@ -95,7 +95,7 @@ describe.concurrent("coverage gate", () => {
     [
       "a directory",
       "mkdir -p coverage/summary.json",
-      "what the command left at coverage/summary.json is no regular file",
+      "after the command, artifact coverage/summary.json is a directory; it must be a file",
     ],
     [
       "a pipe",

@@ -1,0 +1,102 @@
+import type { z } from "zod";
+import { isSlip, mayBeQuoted } from "./keyLooks";
+import { nearestKey } from "./nearestKey";
+
+type Issue = z.core.$ZodIssue;
+
+/**
+ * What a schema has against a value, as a sentence for the person who wrote it: what would be right, and what was given
+ * where that can't be a secret. `whole` tells a number that takes no fraction.
+ */
+export function issueText(value: unknown, issue: Issue, whole: boolean): string {
+  // Without a fault of each form (nothing chose one) the schema's own words say which forms there are.
+  if (issue.code === "invalid_union" && issue.errors.length > 0) {
+    const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
+    return value === undefined
+      ? `This key is required (${forms}).`
+      : `Expected ${forms}, got ${given(value)}.`;
+  }
+  if (issue.code === "invalid_key") {
+    const [first] = issue.issues;
+    if (first !== undefined) return `This name can't be used. ${first.message}.`;
+  }
+  if (issue.code === "invalid_type") {
+    const wanted = whole ? TYPE_WORDS.int : typeWords(issue.expected);
+    if (value === undefined) return `This key is required (${wanted}).`;
+    // Digits where text belongs may be a key that lacks its quotes.
+    const got = issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
+    return `Expected ${wanted}, got ${got}.${quotesHint(value, issue.expected)}`;
+  }
+  if (issue.code === "invalid_value") {
+    const wanted = choices(issue.values);
+    if (value === undefined) return `This key is required (${wanted}).`;
+    const near = typeof value === "string" ? nearestKey(value, issue.values.map(String)) : undefined;
+    const hint = near === undefined ? "" : ` Did you mean \`${near}\`?`;
+    const got = typeof value === "string" && isSlip(value, near) ? `text (\`${value}\`)` : given(value);
+    return `Expected ${wanted}, got ${got}.${quotesHint(value, typeof issue.values[0]) || hint}`;
+  }
+  const bound = boundText(value, issue);
+  if (bound !== undefined) return bound;
+  return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
+}
+
+/** zod's names of types, in words. */
+const TYPE_WORDS: Readonly<Record<string, string>> = {
+  string: "text",
+  number: "a number",
+  int: "a whole number",
+  boolean: "`true` or `false`",
+  object: "a map",
+  record: "a map",
+  array: "a list",
+};
+
+function typeWords(expected: string): string {
+  return TYPE_WORDS[expected] ?? expected;
+}
+
+function choices(values: readonly unknown[]): string {
+  return values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
+}
+
+/** A number or flag in quotes is text: what looks right needs to be said. */
+function quotesHint(value: unknown, expected: string): string {
+  if (typeof value !== "string") return "";
+  const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);
+  const isNumber = ["number", "int"].includes(expected) && /^-?\d+(?:\.\d+)?$/.test(value);
+  return isFlag || isNumber ? " Write it without quotes." : "";
+}
+
+/** A bound that was passed; the schema's own words where it has some. */
+function boundText(value: unknown, issue: Issue): string | undefined {
+  if (issue.code !== "too_small" && issue.code !== "too_big") return undefined;
+  if (!issue.message.startsWith("Too ")) return undefined;
+  const small = issue.code === "too_small";
+  const bound = String(small ? issue.minimum : issue.maximum);
+  if (typeof value === "number") {
+    const least = issue.inclusive === false ? "more than" : "at least";
+    const most = issue.inclusive === false ? "less than" : "at most";
+    return `Expected ${small ? least : most} ${bound}, got ${given(value)}.`;
+  }
+  if (small && bound === "1" && value === "") return "Expected text that is not empty.";
+  const noun = typeof value === "string" ? "character" : Array.isArray(value) ? "item" : "key";
+  const what = bound === "1" ? noun : `${noun}s`;
+  return `Expected ${small ? "at least" : "at most"} ${bound} ${what}.`;
+}
+
+/** One form that a value may have, by the fault that another form found in it. */
+function formText(fault: Issue | undefined): string {
+  if (fault?.code === "invalid_value") return choices(fault.values);
+  if (fault?.code === "invalid_type") return typeWords(fault.expected);
+  return fault?.message ?? "another value";
+}
+
+/** What a value is, for a message; text is only shown when it can't be a secret pasted in the wrong place. */
+function given(value: unknown): string {
+  if (value === null) return "nothing (null)";
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof Date) return "a date";
+  if (value === "") return "empty text";
+  if (typeof value === "string") return mayBeQuoted(value) ? `text (\`${value}\`)` : "text";
+  return typeof value === "object" ? "a map" : String(value);
+}

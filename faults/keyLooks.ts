@@ -1,0 +1,33 @@
+/** How the keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
+const TOKEN_START = /^(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|ghu|github_pat|glpat|nvapi|pplx|xai|xox[a-z]|tvly)[-_]/;
+
+/** Shortest text that is taken for a key by its looks; a name in words with digits is rarely so long. */
+const SHORTEST_KEY = 20;
+
+/** `true` for text that has the form of a variable's name but is most likely the key itself. */
+export function looksLikeAKey(text: string): boolean {
+  if (TOKEN_START.test(text)) return true;
+  if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
+  return /[a-z]/.test(text) || !text.includes("_");
+}
+
+/** Small words as choices and names are made of; most passwords have digits, capitals or signs in them. */
+const SMALL_WORDS = /^(?=.{1,24}$)[a-z]+(?:[ ._-][a-z]+)*$/;
+
+/** Words that people write into a place where they would not show what belongs there. */
+const SECRET_WORDS = /secret|passw|token|key/;
+
+/** What stands for a number or flag in quotes; nobody's key is so short. */
+const PLAIN_VALUE = /^(?:true|false|yes|no|on|off|none|-?\d{1,5}(?:\.\d{1,3})?)$/i;
+
+/** `true` for text that a message may quote: small words or a short number, never what may be a key or password. */
+export function mayBeQuoted(text: string): boolean {
+  return (
+    PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text))
+  );
+}
+
+/** `true` for text so close to `meant` that it is a slip of the pen, so that it may be quoted. */
+export function isSlip(text: string, meant: string | undefined): boolean {
+  return meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
+}
