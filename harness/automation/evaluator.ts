@@ -10,19 +10,20 @@ export interface ProviderSummary {
   readonly name: string;
   /**
    * Whether it can judge a running app: `declared` with a command that takes the request, `without-request` when the
-   * command has no `{review_request}`, `none` for a provider that only reviews.
+   * command has no `{review_request}`, `none` for a provider that only reviews, `misread` when the command stands there
+   * in TOML's reading but not, or otherwise, in that of the harness.
    */
-  readonly conformance: "declared" | "without-request" | "none";
+  readonly conformance: "declared" | "without-request" | "none" | "misread";
 }
 
 /** The providers of a profile. Throws `UnreadableInput`. */
 export function readProviderSummaries(file: string): ProviderSummary[] {
-  const { value } = readProfile(file);
+  const { value, naive } = readProfile(file);
   const providers = (value as { providers?: unknown }).providers;
   if (typeof providers !== "object" || providers === null) return [];
   return Object.entries(providers).map(([name, provider]) => ({
     name,
-    conformance: conformanceOf(provider),
+    conformance: conformanceOf(provider, naive.get(`providers.${name}`, "conformance_command")?.text),
   }));
 }
 
@@ -45,17 +46,20 @@ export function evaluatorFaults(
     ];
   }
   if (provider.conformance === "declared") return [];
-  const message =
-    provider.conformance === "none"
-      ? `Provider \`${evaluator}\` declares no \`conformance_command\`: it can review, but nothing shows that it can try a running app.`
-      : `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REQUEST_PLACEHOLDER}, so it would never see the request.`;
+  const says = {
+    none: `Provider \`${evaluator}\` declares no \`conformance_command\`: it can review, but nothing shows that it can try a running app.`,
+    "without-request": `The \`conformance_command\` of provider \`${evaluator}\` lacks ${REQUEST_PLACEHOLDER}, so it would never see the request.`,
+    misread: `The harness reads the \`conformance_command\` of provider \`${evaluator}\` otherwise than TOML means it; \`serving config check providers\` says why.`,
+  };
+  const message = says[provider.conformance];
   return [at.error(path, "no_conformance_command", message)];
 }
 
-function conformanceOf(provider: unknown): ProviderSummary["conformance"] {
-  if (typeof provider !== "object" || provider === null || !("conformance_command" in provider))
-    return "none";
-  const command = provider.conformance_command;
+/** `naive` is the command as the harness's own reader takes it, which is what will run. */
+function conformanceOf(provider: unknown, naive: string | undefined): ProviderSummary["conformance"] {
+  const table: object = typeof provider === "object" && provider !== null ? provider : {};
+  const command: unknown = "conformance_command" in table ? table.conformance_command : undefined;
   if (typeof command !== "string" || command === "") return "none";
-  return command.includes(REQUEST_PLACEHOLDER) ? "declared" : "without-request";
+  if (!command.includes(REQUEST_PLACEHOLDER)) return "without-request";
+  return naive?.includes(REQUEST_PLACEHOLDER) === true ? "declared" : "misread";
 }

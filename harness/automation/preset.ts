@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { UnreadableInput } from "../../faults/fault";
+import { type Fault, UnreadableInput } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { readYamlOrJson } from "./readAutomation";
@@ -37,11 +37,17 @@ export function readPreset(name: string, directory: string | undefined): PresetR
     const read = presetSchema.safeParse(document.value);
     if (read.success) return { values: read.data, file, sha256: sha256(readTextFile(file)) };
     const faults = schemaFaults(presetSchema, document.value, read.error.issues, document);
-    return { reason: `${file} is no preset: ${faults.map((f) => `${f.path}: ${f.message}`).join(" ")}` };
+    return { reason: `${file} is no preset: ${faults.map(faultText).join("; ")}` };
   } catch (error) {
     if (error instanceof UnreadableInput) return { reason: error.message };
     throw error;
   }
+}
+
+/** A fault within another fault's sentence: without what the key is for, and without the full stop. */
+function faultText({ path, message }: Fault): string {
+  const text = message.replace(/ \([^()]*\)$/, "").replace(/\.$/, "");
+  return path === "" ? text : `${path}: ${text}`;
 }
 
 function isReadable(file: string): boolean {

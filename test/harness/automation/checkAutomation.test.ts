@@ -510,7 +510,8 @@ test("a fault says what is wrong and what would be right", () => {
   );
   expect(message("test", {})).toContain("must not carry settings that do nothing");
   expect(message("routing.api_key", "sk")).toContain("it can't define a credential");
-  expect(message("verification.app.stop_timeout_sec", 1.5)).toContain(
-    "Expected a whole number, got number 1.5.",
+  expect(message("profile", "advisry")).toBe(
+    "Expected `advisory` or `pr` or `merge` or `unattended`, got text (`advisry`). Did you mean `advisory`?",
   );
+  expect(message("verification.app.stop_timeout_sec", 1.5)).toContain("Expected a whole number, got 1.5.");
 });

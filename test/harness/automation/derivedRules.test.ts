@@ -181,6 +181,17 @@ describe("presets are resolved, failing closed", () => {
     const [issue] = checkConfig(block({ preset }), { presets }).issues;
     expect(issue?.message).toContain("a preset is a bare name");
   });
+  test.each([
+    [
+      { min_line_pct: 180, min_branch: 1 },
+      /^The preset can't be read: \S+service\.json is no preset: min_line_pct: Expected at most 100, got 180; min_branch: Unknown key `min_branch`\. Did you mean `min_branch_pct`\?\. Without it this block must supply min_line_pct and min_branch_pct\.$/,
+    ],
+    [[], /service\.json is no preset: Expected a map, got a list\. Without it/],
+    ["{", /service\.json:1:2: no valid YAML: [^.]+\. Without it/],
+  ])("a faulty preset %j is said in one sentence", (preset, message) => {
+    const [fault] = checkConfig(block({}), { presets: { "service.json": preset } }).issues;
+    expect(fault?.message).toMatch(message);
+  });
 });
 
 describe("routing only narrows the registry", () => {
@@ -226,6 +237,21 @@ describe("the evaluator must declare conformance_command", () => {
     [
       "without the request",
       providers('conformance_command = "judge"'),
+      ["verification.conformance.evaluator no_conformance_command"],
+    ],
+    [
+      "the placeholder escaped, which only TOML undoes",
+      providers('conformance_command = "judge \\u007breview_request}"'),
+      ["verification.conformance.evaluator no_conformance_command"],
+    ],
+    [
+      "indented, where the harness does not see it",
+      providers('  conformance_command = "judge {review_request}"'),
+      ["verification.conformance.evaluator no_conformance_command"],
+    ],
+    [
+      "under a header that the harness gives another name",
+      '[providers.judge] # ours\ntype = "cli"\nconformance_command = "judge {review_request}"\n',
       ["verification.conformance.evaluator no_conformance_command"],
     ],
     ["not declared at all", "[providers.jugde]\n", ["verification.conformance.evaluator unknown_provider"]],

@@ -58,6 +58,32 @@ describe("refused with the place", () => {
     ["text that is no YAML", "a.yaml", "caps: [1\nreview: x", "no valid YAML", 2, 1],
     ["an alias without its anchor", "a.yaml", "caps: *nothing\n", "no usable YAML", 1, 7],
     ["an alias bomb", "a.yaml", bomb(), "no usable YAML", 3, 12],
+    [
+      "an alias of the block that it stands in",
+      "a.yaml",
+      "caps: {}\nbuild: &b\n  again: [1, *b]\n",
+      "no usable YAML: the alias `b` stands inside what it stands for",
+      3,
+      14,
+    ],
+    [
+      "a tag of another program",
+      "a.yaml",
+      "caps: {}\nprofile: !Sub pr\n",
+      "no usable YAML: the tag `!Sub` means nothing here",
+      2,
+      10,
+    ],
+    [
+      "a Python object",
+      "a.yaml",
+      "build: !!python/object/apply:os.system [ls]\n",
+      "means nothing here",
+      1,
+      8,
+    ],
+    ["an empty file", "a.yaml", "", "the file is empty", 1, 1],
+    ["nothing but a comment", "a.yaml", "# later\n", "the file is empty", 1, 1],
     ["YAML in a .json file", "a.json", "{}\n# comment", "is YAML but not JSON", 2, 1],
     ["a comma too many in JSON", "a.json", '{"caps": {},}', "is YAML but not JSON", 1, 13],
   ])("%s", (_, name, text, reason, line, column) => {
@@ -99,6 +125,18 @@ describe("refused with the place", () => {
     const text = Array.from({ length: 20_000 }, (_, index) => `key${index}: 1`).join("\n");
     expect(checkYaml(text).issues).toHaveLength(20_000);
     expect(Date.now() - begin).toBeLessThan(BOUND_MS);
+  });
+});
+
+test("anchors, aliases and plain tags are read", () => {
+  const { issues, resolved } = checkYaml(
+    "build: &b {a: &b 1, again: *b}\nmerge: *b\nprofile: !!str pr\nreview: {max_rounds: !!int '4'}\n",
+  );
+  expect(issues).toMatchObject([{ path: "merge", code: "wrong_type" }]);
+  expect(resolved).toBe(null);
+  expect(checkYaml("build: &b {a: 1}\nmerge: *b\n").resolved).toMatchObject({
+    build: { a: 1 },
+    merge: { a: 1 },
   });
 });
 
