@@ -1,4 +1,38 @@
-/** `true` when a URL carries a user and password. */
-export function holdsCredentials(url: string): boolean {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^/?#\s]*:[^/?#\s]*@/i.test(url) || /[?&;]password=[^&;\s]/i.test(url);
+/** Names under which people keep a secret itself; our files name the variable that holds it instead. */
+const SECRET_NAMES = new Set([
+  "accesstoken",
+  "apikey",
+  "apitoken",
+  "authtoken",
+  "bearertoken",
+  "clientsecret",
+  "key",
+  "passphrase",
+  "passwd",
+  "password",
+  "pwd",
+  "secret",
+  "sslpassword",
+  "token",
+]);
+
+/** `true` for a name such as `api_key`, whose value could only be a secret. */
+export function namesASecret(name: string): boolean {
+  return SECRET_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
+}
+
+/** `scheme://user:password@` or `user:password@`; behind the colon of a host stands its port. */
+const USER_AND_PASSWORD =
+  /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#@\s:[]*:(?!\d+(?:[/?#]|$))[\s\S]*@|[\w.-]+:[^\s/\\@]+@)/i;
+
+/** An http URL knows no user without a password: what stands before its `@` is a token. */
+const HTTP_USER = /^https?:\/\/[^/?#\s]*@/i;
+
+/** `name=value` in a query (`?password=x`) or in a connection string (`host=h password='x'`, `Uid=u;Pwd=x`). */
+const ASSIGNMENT = /([a-z][\w-]*)\s*=\s*['"{]?[^&;\s'"]/gi;
+
+/** `true` for an address or connection string that carries a password or token. */
+export function holdsCredentials(text: string): boolean {
+  if (USER_AND_PASSWORD.test(text) || HTTP_USER.test(text)) return true;
+  return [...text.matchAll(ASSIGNMENT)].some(([, name = ""]) => namesASecret(name));
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { namesASecret } from "../credentials";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
 import { defaultFaults, type PartialProvider, providerFaults } from "./rules";
@@ -11,7 +12,6 @@ import {
   providerSchema,
   providersProfileSchema,
 } from "./schema";
-import { namesASecret } from "./secrets";
 
 /** What a check of a profile found. */
 export interface ProfileVerdict {

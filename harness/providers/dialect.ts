@@ -100,7 +100,7 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
         }),
       ];
     if (!differs(value, found.text, isWhole(path))) return [];
-    const cause = causeOfDifference(statement);
+    const cause = causeOfDifference(statement, found.text);
     const place = { line: statement.line, column: statement.valueColumn };
     const refusal = refusalOf(path, value, found.text);
     const harmless =

@@ -42,9 +42,15 @@ export function causeOfBlindness(
   };
 }
 
-/** Why the harness's reader sees another value than TOML. */
-export function causeOfDifference(statement: PlacedStatement): Cause {
+/** Why the harness's reader sees another value than TOML; `naive` is the text that it sees. */
+export function causeOfDifference(statement: PlacedStatement, naive: string): Cause {
   const { value, rest } = statement;
+  if (naive.startsWith("\t"))
+    return {
+      code: "dialect_tab",
+      says: "The harness skips spaces behind `=`, and keeps a tab as a part of the value",
+      remedy: "Put a space there.",
+    };
   if (value.startsWith('"""') || value.startsWith("'''") || value.includes("\n"))
     return {
       code: "dialect_multi_line",

@@ -1,10 +1,11 @@
 import type { Fault } from "../../faults/fault";
 import { dotted } from "../../faults/fault";
+import { isSlip, looksLikeAKey, mayBeQuoted } from "../../faults/keyLooks";
 import { nearestKey } from "../../faults/nearestKey";
 import { holdsCredentials } from "../credentials";
 import type { ProfileDocument } from "./profile";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
-import { holdsBearerToken, looksLikeAKey } from "./secrets";
+import { holdsToken } from "./secrets";
 
 /** A provider as far as its values are right: a fault in one key must not hide those in others. */
 export interface PartialProvider {
@@ -62,17 +63,17 @@ function secretFaults(provider: Partial<Provider>, report: Report): Fault[] {
       report(
         "base_url",
         "secret_in_file",
-        "The URL carries a user and password (not shown). Name a variable in `api_key_env` instead.",
+        "The URL carries a password or token (not shown). Name a variable in `api_key_env` instead.",
         "error",
       ),
     );
   for (const key of ["command", "conformance_command", "healthcheck"] as const)
-    if (holdsBearerToken(provider[key] ?? ""))
+    if (holdsToken(provider[key] ?? ""))
       faults.push(
         report(
           key,
           "secret_in_file",
-          "The command carries a bearer token (not shown). Pass it as `--oauth2-bearer $VARIABLE`.",
+          "The command carries a token itself (not shown). Name a variable: `--oauth2-bearer $VARIABLE`.",
           "error",
         ),
       );
@@ -120,7 +121,7 @@ function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
 function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const faults: Fault[] = [];
   const { command, conformance_command: conformance, model } = provider;
-  if (command !== undefined && !command.includes(REQUEST_PLACEHOLDER))
+  if (command && !command.includes(REQUEST_PLACEHOLDER))
     faults.push(
       report(
         "command",
@@ -174,12 +175,9 @@ export function defaultFaults(
     const near = nearestKey(name, declared);
     const hint =
       near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
-    return warning(
-      document,
-      path,
-      "undeclared_provider",
-      `This names a provider that is not declared. ${hint}`,
-    );
+    const quoted = mayBeQuoted(name) || isSlip(name, near) ? ` (\`${name}\`)` : "";
+    const message = `This names a provider that is not declared${quoted}. ${hint}`;
+    return warning(document, path, "undeclared_provider", message);
   };
   const faults: Fault[] = [];
   for (const [subject, peer] of Object.entries(peerFor)) {

@@ -11,6 +11,11 @@ export const REQUEST_PLACEHOLDER = "{review_request}";
 /** What a command template replaces with the provider's model. */
 export const MODEL_PLACEHOLDER = "{model}";
 
+/** Largest TCP port. */
+const LARGEST_PORT = 65_535;
+
+const isPort = (digits: string) => Number(digits) >= 1 && Number(digits) <= LARGEST_PORT;
+
 const seconds = () => z.int().min(1);
 const rate = () => z.number().min(0);
 
@@ -62,7 +67,9 @@ export const providerSchema = z
       .string()
       .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, {
         error: "Expected an absolute http or https URL without query",
+        abort: true,
       })
+      .refine((text) => URL.canParse(text), { error: "The URL's host or port can't be right", abort: true })
       .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" })
       .optional()
       .describe(
@@ -82,8 +89,12 @@ export const providerSchema = z
       .meta({ examples: ["LOCAL_KEY"] }),
     host: z
       .string()
-      .regex(/^[^\s/:]+:\d{1,5}$|^\[[0-9a-fA-F:.]+\]:\d{1,5}$/, {
+      .regex(/^(?:[^\s/:@]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, {
         error: "Expected `host:port`, without scheme or path",
+        abort: true,
+      })
+      .refine((text) => isPort(text.slice(text.lastIndexOf(":") + 1)), {
+        error: "Expected a port from 1 to 65535 behind the host",
       })
       .default("localhost:11434")
       .describe("Address of an ollama provider, as `host:port`."),

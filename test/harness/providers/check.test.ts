@@ -106,6 +106,21 @@ describe("check of a providers profile", () => {
     ["not twice", `${API}base_url = "http://h/v1/v1"`, ["providers.p.base_url", "wrong_form", "error"]],
     ["base_url is an http URL", `${API}base_url = "h:1/v1"`, ["providers.p.base_url", "wrong_form", "error"]],
     [
+      "nor a query, and that is one fault",
+      `${API}base_url = "http://h/v1?x=1"`,
+      ["providers.p.base_url", "wrong_form", "error"],
+    ],
+    [
+      "its port is one",
+      `${API}base_url = "http://h:99999/v1"`,
+      ["providers.p.base_url", "impossible_value", "error"],
+    ],
+    [
+      "base_url holds no token in a user's place",
+      `${API}base_url = "http://abc123@h/v1"`,
+      ["providers.p.base_url", "secret_in_file", "error"],
+    ],
+    [
       "base_url holds no password",
       `${API}base_url = "http://u:pw@h/v1"`,
       ["providers.p.base_url", "secret_in_file", "error"],
@@ -124,6 +139,11 @@ describe("check of a providers profile", () => {
       "host is host:port",
       '[providers.p]\ntype = "ollama"\nmodel = "m"\nhost = "http://h:1"',
       ["providers.p.host", "wrong_form", "error"],
+    ],
+    [
+      "host has a port that can be",
+      '[providers.p]\ntype = "ollama"\nmodel = "m"\nhost = "h:70000"',
+      ["providers.p.host", "impossible_value", "error"],
     ],
     [
       "an input price alone",
@@ -146,6 +166,11 @@ describe("check of a providers profile", () => {
       ["providers.p.healthcheck", "secret_in_file", "error"],
     ],
     [
+      "a key in a header",
+      `${CLI}healthcheck = "curl -H x-api-key:abc123 http://h"`,
+      ["providers.p.healthcheck", "secret_in_file", "error"],
+    ],
+    [
       "a variable in single quotes",
       `${CLI}healthcheck = "curl -H 'Authorization: Bearer $K' http://h"`,
       ["providers.p.healthcheck", "quoted_bearer", "warning"],
@@ -154,6 +179,11 @@ describe("check of a providers profile", () => {
       "a command without {review_request}",
       '[providers.p]\ntype = "cli"\ncommand = "x"',
       ["providers.p.command", "no_request", "warning"],
+    ],
+    [
+      "an empty command, once",
+      '[providers.p]\ntype = "cli"\ncommand = ""',
+      ["providers.p", "missing_for_type", "warning"],
     ],
     [
       "{model} without a model",
@@ -213,6 +243,13 @@ describe("check of a providers profile", () => {
     ["a variable's name in small letters", `${CLI}api_key_env = "local_key"`],
   ])("takes %s", (_, text) => {
     expect(found(text)).toEqual([]);
+  });
+
+  it("says which name is not declared, unless it may be a key pasted there", () => {
+    const message = (name: string) =>
+      check(`${CLI}[defaults]\npeer_for.a = "${name}"`).find(({ severity }) => severity === "error")?.message;
+    expect(message("ollama")).toBe("This names a provider that is not declared (`ollama`). Declared: p.");
+    expect(message("sk-abc123")).toBe("This names a provider that is not declared. Declared: p.");
   });
 
   it("never repeats what stands in the place of a variable's name", () => {

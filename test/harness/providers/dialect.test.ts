@@ -71,6 +71,12 @@ describe("where the harness's reading parts from TOML's", () => {
       [["providers.p.model", "dialect_trailing_space", "error", 2]],
     ],
     ["a tab behind the key", `${P}model\t= "m"`, [["providers.p.model", "dialect_key", "error", 2]]],
+    ["a tab behind =", `${P}model =\t"m"`, [["providers.p.model", "dialect_tab", "error", 2]]],
+    [
+      "a tab before a flag",
+      `${P}disable_thinking =\ttrue`,
+      [["providers.p.disable_thinking", "dialect_tab", "error", 2]],
+    ],
     ["a plus sign", `${P}timeout_sec = +300`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
     ["another base", `${P}timeout_sec = 0x10`, [["providers.p.timeout_sec", "dialect_number", "error", 2]]],
     [
