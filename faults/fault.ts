@@ -40,7 +40,11 @@ export function inFileOrder(faults: readonly Fault[]): Fault[] {
 export function faultLine(fault: Fault, file?: string): string {
   const place = fault.line === undefined ? "" : `:${fault.line}:${fault.column ?? 1}`;
   const source = fault.file ?? file;
-  const where = [source === undefined ? "" : `${source}${place}`, fault.path].filter(Boolean).join(" ");
+  // A message that names the key needs it named before it only where that helps to find the place.
+  const named = source === undefined && fault.message.includes(`\`${fault.path}\``);
+  const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path]
+    .filter(Boolean)
+    .join(" ");
   return where === "" ? fault.message : `${where}: ${fault.message}`;
 }
 

@@ -10,6 +10,7 @@ export function serving(): Command {
     .description("Plan, check and operate a local model-serving machine.")
     .version(version)
     .showHelpAfterError("(add --help for an example)")
+    .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .exitOverride();
   for (const command of commands()) program.addCommand(inherit(program, command));
   return program;

@@ -1,6 +1,7 @@
 import { dotted, type Fault, inFileOrder } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { namesASecret } from "../credentials";
 import { findKey } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
@@ -11,7 +12,9 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
   const read = analyticsSchema.safeParse(document.value);
   const ofSchema = read.success
     ? []
-    : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map(softened);
+    : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map((fault) =>
+        softened(prefix, fault),
+      );
   const ofSecrets = secretFaults(document, prefix);
   const secretPaths = new Set(ofSecrets.map(({ path }) => path));
   return inFileOrder([
@@ -22,8 +25,14 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
   ]);
 }
 
-function softened(fault: Fault): Fault {
-  return fault.code === "unknown_key" ? { ...fault, severity: "warning" } : fault;
+function softened(prefix: string, fault: Fault): Fault {
+  if (fault.code !== "unknown_key") return fault;
+  const key = fault.path.split(".").at(-1) ?? "";
+  if (!namesASecret(key)) return { ...fault, severity: "warning" };
+  const message =
+    `A secret never stands in this file, so \`${key}\` is refused, here and elsewhere. The judge's key comes from ` +
+    `the variable ${prefix}SA_JUDGE_API_KEY.`;
+  return { ...fault, code: "secret_in_file", message };
 }
 
 function secretFaults(document: JsonDocument, prefix: string): Fault[] {

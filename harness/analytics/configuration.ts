@@ -24,6 +24,8 @@ export interface AnalyticsSources {
 export interface AnalyticsConfiguration {
   readonly values: ReadonlyMap<string, EffectiveValue>;
   readonly faults: readonly Fault[];
+  /** Whether some of the faults are of the arguments. */
+  readonly wrongArguments: boolean;
 }
 
 /** Lays the layers upon each other and gathers all that is wrong in any of them. A wrong value is not set. */
@@ -51,6 +53,7 @@ export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfigur
       cli: cli.values,
     }),
     faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults],
+    wrongArguments: cli.faults.length > 0,
   };
 }
 
@@ -59,6 +62,24 @@ export function shownValues(configuration: AnalyticsConfiguration): Record<strin
   return Object.fromEntries(
     [...configuration.values].map(([name, { value, layer }]) => [name, { value: shown(name, value), layer }]),
   );
+}
+
+/** The effective values as one document, as they may be shown; variables that belong to no key are not in it. */
+export function shownDocument(configuration: AnalyticsConfiguration): Record<string, unknown> {
+  const document: Record<string, unknown> = {};
+  for (const [name, { value }] of configuration.values) {
+    const path = findKey(name)?.path ?? [];
+    const last = path.at(-1);
+    if (last === undefined) continue;
+    let at = document;
+    for (const step of path.slice(0, -1)) {
+      if (!Object.hasOwn(at, step)) at[step] = {};
+      // Made above: every step before the last is a block.
+      at = at[step] as Record<string, unknown>;
+    }
+    at[last] = shown(name, value);
+  }
+  return document;
 }
 
 /** The paths with a fault and those above them: a fault at a list's item or within a record spoils the whole key. */
@@ -88,7 +109,7 @@ function readSettings(
       continue;
     }
     const read = valueFromText(key, text);
-    if ("wrong" in read) faults.push(settingFault(name, "wrong_value", `\`${name}\`: ${read.wrong}.`));
+    if ("wrong" in read) faults.push(settingFault(name, "wrong_value", read.wrong));
     else values.set(key.name, read.value);
   }
   return { values, faults };
@@ -96,10 +117,15 @@ function readSettings(
 
 /** Why there is no such key, with the nearest one. */
 export function unknownKey(name: string): Fault {
-  const near = nearestKey(
-    name,
-    analyticsKeys().map(({ pattern }) => pattern.join(".")),
-  );
+  const names = analyticsKeys().map(({ pattern }) => pattern.join("."));
+  const inside = names.filter((known) => known.startsWith(`${name}.`));
+  if (inside.length > 0)
+    return settingFault(
+      name,
+      "unknown_key",
+      `\`${name}\` is a block; set one of its keys: ${inside.join(", ")}.`,
+    );
+  const near = nearestKey(name, names);
   const hint = near === undefined ? "See `serving config show analytics`." : `Did you mean \`${near}\`?`;
   return settingFault(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
 }
@@ -108,15 +134,13 @@ export function unknownKey(name: string): Fault {
 export function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
   if (!key.secret && !mentionsCredentials(text)) return undefined;
   if (key.secret && text === "") return undefined;
-  const message =
-    `\`${key.name}\`: ${secretRemedy(key, prefix)} ` +
-    "A command line is seen by others, and a file is kept.";
+  const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
   return settingFault(key.name, "secret", message);
 }
 
 function fileOnly(key: ConcreteKey): Fault | undefined {
   if (key.variable !== undefined) return undefined;
-  const message = `\`${key.name}\` has no variable, so it is set in the file only: \`serving config set analytics\`.`;
+  const message = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
   return settingFault(key.name, "file_only", message);
 }
 

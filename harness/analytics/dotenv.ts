@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { readTextFile } from "../../faults/textFile";
@@ -6,7 +6,8 @@ import type { Variables } from "./variables";
 
 /** The variables of a `.env` file. Throws `UnreadableInput`. */
 export function readDotenv(file: string): Variables {
-  return parseEnv(readTextFile(file));
+  // A byte order mark would become a part of the first variable's name.
+  return parseEnv(readTextFile(file).replace(/^\ufeff/, ""));
 }
 
 /** The `.env` at the root of the repository that a folder is in, or of the folder itself where it is in none. */
@@ -22,5 +23,6 @@ export function repositoryDotenv(folder: string): string | undefined {
     root = parent;
   }
   const file = join(root, ".env");
-  return existsSync(file) ? file : undefined;
+  // Some keep a virtual environment in a folder of that name.
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? file : undefined;
 }

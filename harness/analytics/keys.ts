@@ -1,5 +1,4 @@
-import type { z } from "zod";
-import { schemasAt } from "../../faults/schemaFaults";
+import { schemaFaults, schemasAt } from "../../faults/schemaFaults";
 import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
 import { schemaKeys } from "../schema/schemaKeys";
 import { analyticsSchema } from "./schema";
@@ -110,11 +109,13 @@ export function isFree(part: string): boolean {
   return part.startsWith("<");
 }
 
-/** What the schema says of a value at a key: its complaints, none when it is right. */
+/** What the schema has against a value at a key, in whole sentences; nothing when it is right. */
 export function complaints(key: ConcreteKey, value: unknown): string[] {
-  const [schema] = schemasAt(analyticsSchema, key.path) as (z.ZodType | undefined)[];
+  const [schema] = schemasAt(analyticsSchema, key.path);
   const read = schema?.safeParse(value);
-  return read === undefined || read.success ? [] : read.error.issues.map(({ message }) => message);
+  return schema === undefined || read === undefined || read.success
+    ? []
+    : schemaFaults(schema, value, read.error.issues).map(({ message }) => message);
 }
 
 function kindOf(schema: JsonSchema): Kind {

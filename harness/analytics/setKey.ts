@@ -20,7 +20,7 @@ export function setKey(
   const read = valueFromText(key, text);
   if ("wrong" in read)
     return {
-      fault: { path: name, code: "wrong_value", message: `\`${name}\`: ${read.wrong}.`, severity: "error" },
+      fault: { path: name, code: "wrong_value", message: read.wrong, severity: "error" },
     };
   const copy = structuredClone(document) as Record<string, unknown>;
   let at = copy;

@@ -1,6 +1,6 @@
 import { type ConcreteKey, complaints, type Kind } from "./keys";
 
-/** A value that text stands for, or why it stands for none. The reason never repeats the text. */
+/** A value that text stands for, or why it stands for none, in a sentence that does not repeat the text. */
 export type FromText = { readonly value: unknown } | { readonly wrong: string };
 
 /** Text that is a number from its first to its last character. */
@@ -27,7 +27,7 @@ function parse(kind: Kind, text: string): FromText {
       if (kind === "number-or-empty" && text === "") return { value: "" };
       return NUMBER.test(text.trim()) && Number.isFinite(Number(text))
         ? { value: Number(text) }
-        : { wrong: "The text is not wholly a number" };
+        : { wrong: "The text is not wholly a number." };
     case "list":
       return text.trimStart().startsWith("[") ? jsonList(text) : { value: commaList(text) };
     case "records":
@@ -50,6 +50,6 @@ function jsonList(text: string): FromText {
     // The same complaint as for JSON that is no list.
   }
   return {
-    wrong: "Expected a list: a JSON array, or texts with commas between them where the key holds texts",
+    wrong: "Expected a list: a JSON array, or texts with commas between them where the key holds texts.",
   };
 }

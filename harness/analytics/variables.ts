@@ -95,7 +95,7 @@ function wrongVariable(key: ConcreteKey, variable: string, where: string, why: s
   return {
     path: key.name,
     code: "wrong_variable",
-    message: `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}.`,
+    message: `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}`,
     severity: "error",
   };
 }

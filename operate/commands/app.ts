@@ -12,6 +12,7 @@ import { type Format, formatOption, printResult } from "../output";
 export function appCommand(): Command {
   return new Command("app")
     .description("start, use and stop the application under test")
+    .addHelpText("after", "\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh")
     .addCommand(runCommand());
 }
 

@@ -14,6 +14,7 @@ type GateOptions = ContractOptions & { format: Format };
 export function gateCommand(): Command {
   return new Command("gate")
     .description("run a gate of an automation contract")
+    .addHelpText("after", "\nExample:\n  serving gate coverage --contract contract.json")
     .addCommand(coverageCommand())
     .addCommand(visualCommand());
 }

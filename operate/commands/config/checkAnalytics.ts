@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { readJsonFile } from "../../../faults/jsonDocument";
-import { configureAnalytics } from "../../../harness/analytics/configuration";
+import { configureAnalytics, shownDocument } from "../../../harness/analytics/configuration";
 import { readDotenv } from "../../../harness/analytics/dotenv";
 import { type Format, formatOption } from "../../output";
 import { checkResult, reportCheck, reportUnreadable } from "./checkResult";
@@ -20,7 +20,7 @@ export function checkAnalyticsCommand(): Command {
     )
     .action((file: string, options: Pick<HarnessOptions, "prefix"> & { dotenv?: string; format: Format }) =>
       reportUnreadable(options.format, file, async () => {
-        const { faults } = configureAnalytics({
+        const configuration = configureAnalytics({
           prefix: options.prefix,
           document: readJsonFile(file),
           dotenv:
@@ -30,7 +30,7 @@ export function checkAnalyticsCommand(): Command {
           environment: process.env,
           settings: [],
         });
-        reportCheck(options.format, file, checkResult(faults));
+        reportCheck(options.format, file, checkResult(configuration.faults, shownDocument(configuration)));
       }),
     );
 }

@@ -20,8 +20,7 @@ export function checkProvidersCommand(): Command {
       reportUnreadable(options.format, file, async () => {
         const document = readProfile(file);
         const verdict = checkProfile(document);
-        const resolved = resolvedProfile(verdict);
-        const result = { ...checkResult(verdict.faults), ...(resolved === undefined ? {} : { resolved }) };
+        const result = checkResult(verdict.faults, resolvedProfile(verdict));
         if (options.probe !== true) return reportCheck(options.format, file, result);
         const { probeProviders } = await import("../../../harness/providers/probe");
         const probes = await probeProviders(document, verdict, process.env, options.probeTimeout);

@@ -6,12 +6,14 @@ import { type Format, printResult } from "../../output";
 export interface CheckResult {
   readonly valid: boolean;
   readonly issues: readonly Fault[];
-  readonly resolved?: unknown;
+  /** What the file comes to; `null` when it has faults. */
+  readonly resolved: unknown;
 }
 
-/** A check's result from its faults: valid while there is no error. */
-export function checkResult(faults: readonly Fault[]): CheckResult {
-  return { valid: !hasErrors(faults), issues: faults };
+/** A check's result from its faults: valid while there is no error, and only then resolved. */
+export function checkResult(faults: readonly Fault[], resolved: unknown): CheckResult {
+  const valid = !hasErrors(faults);
+  return { valid, issues: faults, resolved: valid ? (resolved ?? null) : null };
 }
 
 /** Prints a check's result and sets the exit code. */
@@ -54,8 +56,7 @@ export async function reportUnreadable(
       ...(error.input === file ? {} : { file: error.input }),
       ...error.place,
     };
-    const input = error.input === file ? file : error.input;
-    reportCheck(format, input, { valid: false, issues: [issue] });
+    printResult(format, { valid: false, issues: [issue], resolved: null }, () => error.message);
     process.exitCode = EXIT.wrongUse;
   }
 }

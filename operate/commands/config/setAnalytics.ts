@@ -7,6 +7,7 @@ import { replaceFile } from "../../../harness/files/replaceFile";
 import { harnessFile } from "../../../harness/harness";
 import { EXIT } from "../../exit";
 import { type Format, formatOption, printResult } from "../../output";
+import { issueLines } from "./checkResult";
 import { type HarnessOptions, homeOption, prefixOption } from "./harnessOptions";
 
 type Options = HarnessOptions & { config?: string; format: Format };
@@ -48,9 +49,7 @@ function readDocument(file: string): Record<string, unknown> {
 
 function report(format: Format, file: string, key: string, written: boolean, issues: readonly Fault[]): void {
   printResult(format, { written, file, key, issues }, () =>
-    written
-      ? `${file}: ${key} is set`
-      : issues.map(({ message }) => `${file} is unchanged: ${message}`).join("\n"),
+    written ? `${file}: ${key} is set` : [...issueLines(issues, file), `${file} is unchanged`].join("\n"),
   );
   process.exitCode = written ? EXIT.fine : EXIT.faults;
 }

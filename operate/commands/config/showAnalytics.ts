@@ -30,6 +30,9 @@ export function showAnalyticsCommand(): Command {
       const values = shownValues(configuration);
       const issues = configuration.faults;
       for (const line of issueLines(issues, sources.document?.file ?? "settings")) say(line);
+      process.exitCode = hasErrors(issues) ? EXIT.faults : EXIT.fine;
+      // Whoever asks with a wrong argument does not want the answer without it.
+      if (options.format === "text" && configuration.wrongArguments) return;
       printResult(options.format, { values, issues }, () =>
         table(
           Object.entries(values).map(([name, { value, layer }]) => [
@@ -39,7 +42,6 @@ export function showAnalyticsCommand(): Command {
           ]),
         ),
       );
-      process.exitCode = hasErrors(issues) ? EXIT.faults : EXIT.fine;
     });
 }
 

@@ -97,6 +97,18 @@ describe("check of a session-analytics file", () => {
       { judge: { base_url: "http://u:p@h/v1" } },
       ["judge.base_url", "secret_in_file", "error"],
     ],
+    [
+      "a password in a connection string",
+      { dsn: "host=h user=u password=12345678" },
+      ["dsn", "secret_in_file", "error"],
+    ],
+    ["a key in another place", { api_key: "12345678" }, ["api_key", "secret_in_file", "error"]],
+    [
+      "a key in a block that has none",
+      { judge: { default: { apiKey: "12345678" } } },
+      ["judge.default.apiKey", "secret_in_file", "error"],
+    ],
+    ["digits in the place of text", { dsn: 12345678 }, ["dsn", "wrong_type", "error"]],
     ["a block that is text", { judge: "x" }, ["judge", "wrong_type", "error"]],
     ["a document that is a list", [], ["", "wrong_type", "error"]],
   ])("points out %s", (_, document, expected) => {

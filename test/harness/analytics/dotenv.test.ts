@@ -13,6 +13,12 @@ describe("a .env file", () => {
     expect(readDotenv(file)).toEqual({ A: "1", B: "two words", C: "3", D: "", E: "a=b" });
   });
 
+  it("is read behind a byte order mark and with CRLF", () => {
+    const file = join(folder(), ".env");
+    writeFileSync(file, "\ufeffA=1\r\nB=2\r\n");
+    expect(readDotenv(file)).toEqual({ A: "1", B: "2" });
+  });
+
   it("that is named must be there", () => {
     expect(() => readDotenv(join(folder(), ".env"))).toThrow("no such file");
   });
@@ -25,5 +31,12 @@ describe("a .env file", () => {
     expect(repositoryDotenv(join(root, "a", "b"))).toBeUndefined();
     writeFileSync(join(root, ".env"), "");
     expect(repositoryDotenv(join(root, "a", "b"))).toBe(join(root, ".env"));
+  });
+
+  it("is none where a folder has that name", () => {
+    const root = folder();
+    mkdirSync(join(root, ".git"));
+    mkdirSync(join(root, ".env"));
+    expect(repositoryDotenv(root)).toBeUndefined();
   });
 });

@@ -30,6 +30,22 @@ describe("serving config", () => {
       expect(out).toContain("--format <format>");
     }
   });
+
+  it.each([
+    "",
+    "config",
+    "config check",
+    "config show",
+    "config set",
+    "config init",
+    "config freeze",
+    "gate",
+    "app",
+  ])("shows an example in the help of the group `%s`, too", async (words) => {
+    const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
+    expect(code).toBe(0);
+    expect(out).toContain(`Example:\n  serving ${words}`);
+  });
 });
 
 describe("serving config check", () => {
@@ -48,7 +64,7 @@ describe("serving config check", () => {
     const run = await runServing(["config", "check", "providers", wrong, "--format", "json"]);
     expect(run).toMatchObject({ code: 1, err: "" });
     const { valid, issues, resolved } = json(run.out);
-    expect([valid, issues.length, resolved]).toEqual([false, 13, undefined]);
+    expect([valid, issues.length, resolved]).toEqual([false, 13, null]);
     const text = await runServing(["config", "check", "providers", wrong]);
     expect(text.code).toBe(1);
     expect(text.out).toContain(`error: ${wrong}:7:12 providers.local.base_url: The URL must end in exactly`);
@@ -67,8 +83,15 @@ describe("serving config check", () => {
     if (text !== undefined) writeFileSync(file, text);
     const run = await runServing(["config", "check", subject, file, "--format", "json"]);
     expect(run.code).toBe(2);
-    expect(json(run.out)).toMatchObject({ valid: false, issues: [{ path: "", code: "unreadable" }] });
+    expect(json(run.out)).toMatchObject({
+      valid: false,
+      issues: [{ path: "", code: "unreadable" }],
+      resolved: null,
+    });
     expect(json(run.out).issues[0].message).toContain(message);
+    const said = await runServing(["config", "check", subject, file]);
+    expect(said.code).toBe(2);
+    expect(said.out).toMatch(new RegExp(`^${file}(?::\\d+:\\d+)?: [^\n]*${message}[^\n]*\n$`));
   });
 
   it("asks every provider with --probe, over a real socket", async () => {
@@ -130,6 +153,38 @@ describe("serving config check", () => {
   });
 });
 
+describe("serving config check analytics", () => {
+  it("resolves to what holds, with ids that have dots, and shows no secret", async () => {
+    const file = join(folder(), "a.json");
+    writeFileSync(
+      file,
+      JSON.stringify({
+        judge: { workers: 3 },
+        pricing: { models: { "gpt-4.1": { input: 1 }, constructor: { input: 2 } } },
+      }),
+    );
+    const env = {
+      HX_SA_JUDGE_API_KEY: "sk-SECRET",
+      HX_SA_DSN: "host=h password=SECRET",
+      HX_DEVELOPER_ID: "me",
+    };
+    const run = await runServing(["config", "check", "analytics", file, "--format", "json"], env);
+    expect(run.code).toBe(0);
+    const { resolved } = json(run.out);
+    expect(resolved).toMatchObject({
+      dsn: "<set>",
+      judge: { workers: 3, api_key: "<set>", default: { backend: "ollama", model: "" } },
+      pricing: { models: { "gpt-4.1": { input: 1, currency: "USD" }, constructor: { input: 2 } } },
+    });
+    expect(Object.keys(resolved)).not.toContain("HX_DEVELOPER_ID");
+    expect(run.out).not.toContain("SECRET");
+    const wrong = await runServing(["config", "check", "analytics", file, "--format", "json"], {
+      HX_SA_JUDGE_WORKERS: "x",
+    });
+    expect(json(wrong.out).resolved).toBe(null);
+  });
+});
+
 describe("serving config show analytics", () => {
   const show = (...more: string[]) => ["config", "show", "analytics", "--format", "json", ...more];
 
@@ -160,6 +215,34 @@ describe("serving config show analytics", () => {
     writeFileSync(join(home, "session-analytics.json"), '{"redaction_mode":"none"}');
     const run = await runServing(show("--home", home, "--dotenv", dotenv));
     expect(json(run.out).values.redaction_mode).toEqual({ value: "none", layer: "file" });
+  });
+
+  it.each([
+    ["nope=2", "error: Unknown key `nope`."],
+    ["judge=x", "error: `judge` is a block; set one of its keys: judge.default.backend,"],
+    ["judge.workers=many", "error: judge.workers: The text is not wholly a number."],
+    ["judge.workers=0", "error: judge.workers: Expected at least 1, got 0. (Sessions judged at once.)"],
+    ["auto_build.ledger_root=x", "error: auto_build.ledger_root: This key has no variable,"],
+    [
+      "dsn=host=h password=SECRET",
+      "error: dsn: A secret is set in the environment only, by the variable HX_SA_DSN.",
+    ],
+  ])("says what is wrong with --set %s, once, and shows no table beside it", async (setting, message) => {
+    const run = await runServing(["config", "show", "analytics", "--config", analytics, "--set", setting]);
+    expect([run.code, run.out]).toEqual([1, ""]);
+    expect(run.err.split("\n")).toEqual([expect.stringContaining(message), ""]);
+    expect(run.err).not.toContain("SECRET");
+  });
+
+  it("shows the table beside the faults of a file or variable, and names key and variable once", async () => {
+    const run = await runServing(["config", "show", "analytics", "--config", analytics], {
+      HX_SA_JUDGE_WORKERS: "x",
+    });
+    expect(run.code).toBe(1);
+    expect(run.out).toMatch(/^judge\.workers +default +2$/m);
+    expect(run.err).toBe(
+      "error: The variable `HX_SA_JUDGE_WORKERS` (environment) can't set `judge.workers`: The text is not wholly a number.\n",
+    );
   });
 
   it("takes another harness's prefix", async () => {
