@@ -1,6 +1,8 @@
 import { DEFAULT_HARNESS } from "../harness";
 import type { ReferenceDocument, ReferenceSection } from "../reference/document";
+import { OURS_MARK } from "../reference/markdown";
 import { automationSchema } from "./schema";
+import { AUTOMATION_TEMPLATE } from "./template";
 
 /** The reference page of the automation config. */
 export function automationReference(): ReferenceDocument {
@@ -16,10 +18,21 @@ export function automationReference(): ReferenceDocument {
         "`serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` " +
         "writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
       "The file is closed: a key that is not listed is an error. Only `branch`, `phases`, `build`, `notify` and " +
-        "`merge` take any keys. The specification leaves 29 keys without a description; the words for them here are " +
-        "ours, made from their form.",
+        "`merge` take any keys.",
+      `${OURS_MARK} marks a key that the specification lists without a meaning: it says that 29 keys of the harness's own ` +
+        "schema have none. Those descriptions are ours, made from the key's name and form.",
     ],
-    sections: [refused(), derived(), files()],
+    sections: [start(), refused(), derived(), gates(), files()],
+  };
+}
+
+function start(): ReferenceSection {
+  return {
+    heading: "A file to start from",
+    text: [
+      "`serving config init automation` writes it. It is valid as it stands, and so is all of it uncommented.",
+      `\`\`\`yaml\n${AUTOMATION_TEMPLATE.trimEnd()}\n\`\`\``,
+    ],
   };
 }
 
@@ -63,18 +76,38 @@ function derived(): ReferenceSection {
   };
 }
 
+function gates(): ReferenceSection {
+  return {
+    heading: "What the gates read",
+    text: [
+      [
+        "- `serving gate coverage`, parser `istanbul`: the output of istanbul's `json-summary` reporter, of which `total.lines.pct` and `total.branches.pct` count. Parser `lcov`: a tracefile, whose `LF`, `LH`, `BRF` and `BRH` are summed. A metric that has a floor and is missing fails the gate; it is not 0 and not 100.",
+        '- `serving gate visual`: a JSON object such as `{"passed": true, "mode": "full", "skipped": [], "criteria": [{"verdict": "pass"}]}`. `passed` is required. It did not run in full when `mode` is missing or not `full`, `degraded` is true, `status` is `skipped` or `degraded`, something stands in `skipped`, or a criterion\'s verdict is `skip`. `passed` beside a criterion with the verdict `fail` or `unreached` is a fault of the result. The specification leaves this form open; it is that of the public harness.',
+        "- The visual command finds the browser's address in `HX_VISUAL_URL` and the app's in `HX_APP_URL`.",
+      ].join("\n"),
+    ],
+  };
+}
+
 function files(): ReferenceSection {
   return {
     heading: "Files beside it",
     table: {
       head: ["Option", "File"],
       rows: [
-        ["`--mapping`", "A list of requirements, or a map of id to requirement, each with `kind`."],
+        [
+          "`--mapping`",
+          "YAML or JSON: a list of requirements, or a map of id to requirement, each with `kind`. Only `runtime_conformance` and `visual` make a block required.",
+        ],
         [
           "`--presets`",
           "A directory of `NAME.json` or `NAME.yaml`, flat: `min_line_pct`, `min_branch_pct`, `max_regression_pct`.",
         ],
-        ["`--registry`", "`profiles: [id, ...]` and `routes: [name, ...]`."],
+        ["`--registry`", "YAML, JSON or TOML: `profiles: [id, ...]` and `routes: [name, ...]`."],
+        [
+          "`--project`",
+          "The project's directory, by default the current one: artifacts stay inside it, gates run in it.",
+        ],
         [
           "`--providers`",
           "The [providers profile](providers-profile.md); the evaluator must declare `conformance_command`.",

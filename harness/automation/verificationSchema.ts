@@ -13,13 +13,13 @@ const command = (text: string) => z.string().min(1).describe(text);
 export const presetSchema = z
   .strictObject({
     min_line_pct: percentage("Smallest share of lines that tests must reach.")
-      .meta({ examples: [80] })
+      .meta({ ours: true, examples: [80] })
       .optional(),
     min_branch_pct: percentage("Smallest share of branches that tests must reach.")
-      .meta({ examples: [70] })
+      .meta({ ours: true, examples: [70] })
       .optional(),
     max_regression_pct: percentage(
-      "How far coverage may fall below the captured baseline, in percentage points; only metrics with a floor count.",
+      "How far coverage may fall below the captured baseline, in points and not relative to it. It holds for the metrics that have a floor. Required for baseline `admission`, refused for `none`.",
     )
       .meta({ unit: "percentage points", examples: [0.5] })
       .optional(),
@@ -34,13 +34,14 @@ export type Preset = z.infer<typeof presetSchema>;
 export const coverageSchema = z
   .strictObject({
     command: command("Shell command that runs the tests and writes `artifact`.").meta({
+      ours: true,
       examples: ["npm run coverage"],
     }),
     artifact: z
       .string()
       .min(1)
       .describe(
-        "File that `command` writes, relative to the project and inside it. It is deleted before every run, so symlinks are resolved before that and once more after the command.",
+        "File that `command` writes, relative to the project and inside it, symlinks resolved. It is deleted before every run, and counts only when the command has written it anew.",
       )
       .meta({ examples: ["coverage/coverage-summary.json"] }),
     parser: z
@@ -55,20 +56,23 @@ export const coverageSchema = z
     floor_enforced_at: z
       .enum(["landing", "phase"])
       .describe(
-        "When the gate runs: once before landing, or after every phase. The default is the public harness's, the specification has none.",
+        "When the floors are enforced: once before landing, or after every phase. The default is the public harness's; the specification has none.",
       )
+      .meta({ ours: true })
       .default("landing"),
     preset: z
       .string()
       .min(1)
-      .describe("Bare name of a preset file that supplies floors; what this block says itself wins over it.")
+      .describe(
+        "Bare name of a preset file that supplies floors (`--presets DIR`); what this block says itself wins over it. A preset that can't be read fails the check, unless this block supplies every floor.",
+      )
       .meta({ examples: ["typescript-service"] })
       .optional(),
     timeout_sec: z
       .number()
       .positive()
       .describe(
-        "Longest run of `command`; a fraction is fine. The specification has no default; this one is the bound of a test run in the public harness's template.",
+        "Longest run of `command`; fractions are allowed. A host without `timeout` refuses a run with coverage. The specification has no default; this is the bound of a test run in the public harness's template.",
       )
       .meta({ unit: "seconds" })
       .default(1200),
@@ -92,14 +96,17 @@ export const readySchema = z
 
 export const appSchema = z
   .strictObject({
-    command: command("Shell command that starts the app in the foreground.").meta({
+    command: command(
+      "Shell command that starts the app in the foreground, in a process group of its own.",
+    ).meta({
+      ours: true,
       examples: ["npm start"],
     }),
     interface: z
       .string()
       .min(1)
       .describe(
-        "Absolute http(s) URL at which evaluators reach the app; probed together with `ready`. Without it `ready.url` serves; needed when readiness is a command.",
+        "Absolute http(s) URL at which evaluators reach the app; without it they get `ready.url`. The harness probes it, too, so that readiness is that of the app it started. Required when readiness is a command.",
       )
       .meta({ examples: ["http://127.0.0.1:3000"] })
       .optional(),
@@ -126,12 +133,14 @@ export const conformanceSchema = z
 export const visualSchema = z
   .strictObject({
     command: command(
-      "Shell command of the UI check. It runs in a fresh checkout of HEAD without build output, so it must prepare what it needs.",
+      "Shell command of the UI check. It runs in a throwaway checkout of HEAD, where ignored files such as installed packages are missing, so it must prepare what it needs.",
     ).meta({ examples: ["npm ci && npm run ui:review"] }),
     artifact: z
       .string()
       .min(1)
-      .describe("File that `command` writes its verdict to, relative to the checkout and inside it.")
+      .describe(
+        "File to which `command` writes its result, relative to the checkout and inside it. It is deleted before the run, and must be a regular file that the run has written: a JSON object with `passed` and `mode`.",
+      )
       .meta({ examples: ["review/verdict.json"] }),
     url: z
       .string()
@@ -141,7 +150,9 @@ export const visualSchema = z
     timeout_sec: wholeSeconds("Longest run of `command`.").meta({ examples: [900] }),
     skip_is_failure: z
       .boolean()
-      .describe("Whether a result that is degraded, skipped or says no mode fails the gate.")
+      .describe(
+        "Whether a result that is degraded, skipped or says no mode fails the gate although it says passed. Only `false` lets such a result land.",
+      )
       .default(true),
   })
   .describe("Check of the rendered UI before landing. Required when the mapping has a `visual` requirement.");

@@ -1,9 +1,10 @@
 import { DEFAULT_HARNESS } from "../harness";
 import type { ReferenceDocument, ReferenceSection } from "../reference/document";
+import { jsonSchemaOf } from "../schema/jsonSchema";
 import { nextReviewer, reviewersFor, type Turn } from "./fallback";
 import { debit } from "./metering";
 import { nextRound, parkLoop, remainingSec, resumeLoop, startLoop } from "./reviewLoop";
-import { providersProfileSchema } from "./schema";
+import { providerSchema, providersProfileSchema } from "./schema";
 
 /** The reference page of the providers profile. */
 export function providersReference(): ReferenceDocument {
@@ -20,7 +21,30 @@ export function providersReference(): ReferenceDocument {
       "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are " +
         "refused: `api_key_env` names the variable that holds it.",
     ],
-    sections: [dialect(), fallbackExample(), costExample(), loopExample()],
+    sections: [providerExample(), dialect(), fallbackExample(), costExample(), loopExample()],
+  };
+}
+
+/** A provider that both readings take alike; each value but the type is its key's own example. */
+export function exampleProvider(): string {
+  const keys = [
+    "base_url",
+    "api_key_env",
+    "model",
+    "max_tokens",
+    "disable_thinking",
+    "timeout_sec",
+    "healthcheck",
+  ];
+  const examples = jsonSchemaOf(providerSchema).properties ?? {};
+  const lines = keys.map((key) => `${key} = ${JSON.stringify(examples[key]?.examples?.[0])}`);
+  return ["[providers.local]", 'type = "openai-compatible"', ...lines].join("\n");
+}
+
+function providerExample(): ReferenceSection {
+  return {
+    heading: "Example: a model server of this machine",
+    text: [`\`\`\`toml\n${exampleProvider()}\n\`\`\``],
   };
 }
 

@@ -3,6 +3,9 @@ import { descriptionOf, type SchemaKey, schemaKeys } from "../schema/schemaKeys"
 import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceSection } from "./document";
 import { code, typeText } from "./typeText";
 
+/** Stands behind a description that is ours, where the specification has none; the page's introduction says so. */
+export const OURS_MARK = "†";
+
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
 export function renderMarkdown(document: ReferenceDocument): string {
   const keys = document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
@@ -56,8 +59,11 @@ function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
     required ? "The block is required." : undefined,
     schema.variable === undefined ? undefined : `Variables: ${code(`${prefix}${schema.variable}`)}.`,
     defaultText(schema) === undefined ? undefined : `Default: ${defaultText(schema)}.`,
+    schema.examples === undefined ? undefined : examplesText(schema.examples),
   ].filter((note) => note !== undefined);
-  return [[descriptionOf(schema), ...notes].join(" ").trim()].filter((text) => text !== "");
+  return [[descriptionOf(schema), ...oursMark(schema), ...notes].join(" ").trim()].filter(
+    (text) => text !== "",
+  );
 }
 
 /** Keys are shown as they stand in their block, whose whole path is the heading. */
@@ -90,13 +96,20 @@ function meaning(schema: JsonSchema): string {
   return [
     refused === undefined ? "" : `Refused: ${refused}`,
     descriptionOf(schema),
+    ...oursMark(schema),
     secret === true ? "A secret: it is never shown." : "",
-    examples.length === 0
-      ? ""
-      : `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`,
+    examples.length === 0 ? "" : examplesText(examples),
   ]
     .filter((part) => part !== "")
     .join(" ");
+}
+
+function examplesText(examples: readonly unknown[]): string {
+  return `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
+}
+
+function oursMark(schema: JsonSchema): string[] {
+  return schema.ours === true ? [OURS_MARK] : [];
 }
 
 function cell(text: string): string {

@@ -10,6 +10,8 @@ export interface KeyNotes {
   secret?: boolean;
   /** The key is known only to be refused; the text says why. */
   refused?: string;
+  /** The specification lists the key without a meaning: the description is ours. */
+  ours?: boolean;
   /** What stands for a free key of a map in the reference: `provider` is shown as `<provider>`. */
   placeholder?: string;
 }
@@ -20,6 +22,7 @@ export const KEY_NOTES: readonly (keyof KeyNotes)[] = [
   "variable",
   "secret",
   "refused",
+  "ours",
   "placeholder",
 ];
 

@@ -64,6 +64,6 @@ export const calibrationSchema = z
   })
   .prefault({})
   .describe(
-    "How sure the evidence of past sessions must be before a task is routed to a cheaper model. The specification " +
-      "gives the defaults of this block without a meaning; the descriptions are read from the keys' names.",
+    "How sure the evidence of past sessions must be before a task is routed to a cheaper model. These descriptions are " +
+      "read from the keys' names alone.",
   );
