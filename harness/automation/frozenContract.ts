@@ -83,7 +83,7 @@ export function readFrozen(file: string): FrozenContract {
     );
   }
   const { sha256, ...body } = read.data;
-  if (digestOf(body) !== sha256) {
+  if (digestRead(file, body) !== sha256) {
     throw new UnreadableInput(file, "was changed after it was frozen: its digest does not match its content");
   }
   // The digest says that these are the very bytes that `writeFrozen` was given, so they have its form.
@@ -95,6 +95,17 @@ function digestOf(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(sorted(value)))
     .digest("hex");
+}
+
+/** The digest of what a file held. No contract of ours nests so deep that its digest can't be made. */
+function digestRead(file: string, body: unknown): string {
+  try {
+    return digestOf(body);
+  } catch (error) {
+    if (error instanceof RangeError)
+      throw new UnreadableInput(file, "is no frozen contract: it nests too deeply");
+    throw error;
+  }
 }
 
 function sorted(value: unknown): unknown {

@@ -62,6 +62,10 @@ describe("a frozen contract", () => {
       "another version",
       '{"format":"automation-contract","version":2,"frozen_at":"","contract":{},"baseline":null,"sha256":""}',
     ],
+    [
+      "100,000 levels deep",
+      `{"format":"automation-contract","version":1,"frozen_at":"","contract":{"verification":{},"review":{},"build":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}},"baseline":null,"sha256":""}`,
+    ],
   ])("%s is no frozen contract", (_, text) => {
     expect(() => readFrozen(join(directoryWith({ x: text }), "x"))).toThrow("is no frozen contract");
   });
