@@ -16,6 +16,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pure",
+          globalSetup: ["test/temporaryFolder.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           testTimeout: 20_000,
