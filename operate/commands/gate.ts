@@ -1,4 +1,5 @@
 import { Command } from "commander";
+import { FaultyInput, faultLine } from "../../faults/fault";
 import { commandEnvironment } from "../../harness/app/commandEnvironment";
 import type { GateResult } from "../../harness/gates/coverageGate";
 import { coverageGate } from "../../harness/gates/coverageGate";
@@ -27,7 +28,7 @@ function coverageCommand(): Command {
     .addOption(formatOption())
     .addHelpText("after", "\nExample:\n  serving gate coverage --contract contract.json")
     .action(async (options: GateOptions) => {
-      const { contract, baseline } = readContract(options);
+      const { contract, baseline } = contractOf("coverage", options);
       const { coverage } = contract.verification;
       if (coverage === undefined) throw new WrongUse("the contract has no coverage (verification.coverage)");
       const setting = {
@@ -49,7 +50,7 @@ function visualCommand(): Command {
     .addOption(formatOption())
     .addHelpText("after", "\nExample:\n  serving gate visual --config automation.yaml --project .")
     .action(async (options: GateOptions) => {
-      const { visual, app } = readContract(options).contract.verification;
+      const { visual, app } = contractOf("visual", options).contract.verification;
       if (visual === undefined) throw new WrongUse("the contract has no visual check (verification.visual)");
       if (app === undefined) throw new WrongUse("the contract has no app (verification.app)");
       const { project, prefix } = options;
@@ -60,6 +61,19 @@ function visualCommand(): Command {
       );
       finish("visual", result, options, ledger.directory);
     });
+}
+
+/** The contract to judge by. A faulty config fails the gate, and with `--format json` a script finds that on stdout. */
+function contractOf(gate: string, options: GateOptions): ReturnType<typeof readContract> {
+  try {
+    return readContract(options);
+  } catch (error) {
+    if (error instanceof FaultyInput && options.format === "json") {
+      const failures = error.faults.map((fault) => faultLine(fault, error.input));
+      printResult("json", { gate, verdict: "fail", failures, issues: error.faults }, () => "");
+    }
+    throw error;
+  }
 }
 
 function finish(gate: string, result: GateResult, options: GateOptions, ledger: string): void {

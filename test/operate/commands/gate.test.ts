@@ -1,0 +1,51 @@
+import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { runServing } from "../runServing";
+
+function config(value: unknown): { project: string; file: string } {
+  const project = mkdtempSync(join(tmpdir(), "gate-command-"));
+  const file = join(project, "a.json");
+  writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value));
+  return { project, file };
+}
+
+const coverage = { command: "true", artifact: "c.json", parser: "jacoco", baseline: "none", min_line_pct: 1 };
+
+describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
+  test("a faulty config fails it: exit 1, the verdict on stdout as one document, nothing run", async () => {
+    const { project, file } = config({ verification: { coverage } });
+    const args = ["gate", gate, "--config", file, "--project", project];
+    const json = await runServing([...args, "--format", "json"]);
+    expect(json.code).toBe(1);
+    expect(JSON.parse(json.out)).toMatchObject({
+      gate,
+      verdict: "fail",
+      failures: [
+        expect.stringMatching(/a\.json:1:\d+ verification\.coverage\.parser: Parser `jacoco` is not/),
+      ],
+      issues: [{ path: "verification.coverage.parser", code: "not_implemented" }],
+    });
+    const text = await runServing(args);
+    expect([text.code, text.out]).toEqual([1, ""]);
+    expect(text.err).toContain("verification.coverage.parser: Parser `jacoco` is not implemented");
+    expect(readdirSync(project)).toEqual(["a.json"]);
+  });
+
+  test.each([
+    ["nothing to judge by", () => [], "exactly one of --config FILE and --contract FILE"],
+    [
+      "both files",
+      () => ["--config", "a", "--contract", "b"],
+      "exactly one of --config FILE and --contract FILE",
+    ],
+    ["a config without its block", () => ["--config", config({}).file], `verification.${gate}`],
+    ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
+    ["a contract that is none", () => ["--contract", config("{}").file], "is no frozen contract"],
+  ])("%s: exit 2, said on stderr", async (_, args, message) => {
+    const run = await runServing(["gate", gate, ...args(), "--format", "json"]);
+    expect([run.code, run.out]).toEqual([2, ""]);
+    expect(run.err).toContain(message);
+  });
+});
