@@ -123,6 +123,8 @@ function issueText(root: unknown, issue: Issue): string {
     return `This key is required (${wanted}).`;
   }
   if (issue.code === "invalid_type") {
+    if (typeof value === "number" && !Number.isFinite(value))
+      return "Expected a finite number, not NaN or Infinity.";
     return `Expected ${issue.expected === "int" ? "a whole number" : issue.expected}, got ${kindOf(value)}.`;
   }
   if (issue.code === "invalid_value") {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Fault, FaultyInput } from "../../../faults/fault";
 import { schemaFaults } from "../../../faults/schemaFaults";
 import type { SourceDocument } from "../../../faults/yamlDocument";
@@ -30,6 +31,11 @@ export interface ModelShape {
   readonly ignoresKvDtype?: boolean;
 }
 
+/** Where a model is a part of another, as the language model of one that also sees, its fields are nested. */
+const rootSchema = z.looseObject({
+  text_config: z.looseObject({}).nullish().describe("the language model's own config"),
+});
+
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
@@ -41,8 +47,15 @@ type Fields = Readonly<Record<string, unknown>>;
  * `unknown_architecture`
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
-  const prefix = isFields(configJson) && isFields(configJson.text_config) ? ["text_config"] : [];
   const root = isFields(configJson) ? configJson : {};
+  const nesting = rootSchema.safeParse(root);
+  if (!nesting.success) {
+    throw new FaultyInput(
+      document?.file ?? "config.json",
+      schemaFaults(rootSchema, root, nesting.error.issues, document),
+    );
+  }
+  const prefix = isFields(root.text_config) ? ["text_config"] : [];
   const text = prefix.length > 0 && isFields(root.text_config) ? root.text_config : configJson;
   const faults: Fault[] = isFields(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
   const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];

@@ -27,11 +27,12 @@ export function planProblems(
 /** Source of both refusals: vLLM 0.28 `kv_cache_utils.py`, _check_enough_kv_cache_memory. */
 function noFit(plan: Figures, rules: EngineRules): Fault[] {
   if (plan.fits) return [];
-  if (plan.availableBytes <= 0) {
-    const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
+  const reserved = rules.reservedBlocks * plan.bytesPerBlock;
+  if (plan.availableBytes <= reserved) {
+    const than = reserved > 0 ? `, and the engine keeps a block of ${gib(reserved)} free` : "";
+    const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}${than}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
     return [error("availableBytes", "no_room", message)];
   }
-  const reserved = rules.reservedBlocks * plan.bytesPerBlock;
   const missing = plan.bytesPerRequest + reserved - plan.availableBytes;
   const longest = plan.largestMaxModelLen ?? 0;
   const shorter = longest > 0 ? `lower --max-model-len to at most ${longest}, or ` : "";
