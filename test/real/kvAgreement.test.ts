@@ -23,15 +23,15 @@ const SECONDS = 900;
 /** vLLM's figures of a case, as far as it came, and its words where it refused. */
 type Answer = Readonly<Record<string, number | boolean>> & { readonly refused?: string };
 
-const FORMATS_OF_LATENT = ["auto", "bfloat16", "float16", "fp8", "fp8_e4m3"] as const;
+const FEWER_FORMATS = ["auto", "bfloat16", "float16", "fp8", "fp8_e4m3"] as const;
 const FORMATS = [
-  ...FORMATS_OF_LATENT,
+  ...FEWER_FORMATS,
   ...(["fp8_e5m2", "fp8_per_token_head", "int8_per_token_head", "int4_per_token_head"] as const),
 ] as const;
 
-function engines({ drafts, latent }: Family): fc.Arbitrary<KvEngineSettings> {
+function engines({ drafts, fewerFormats }: Family): fc.Arbitrary<KvEngineSettings> {
   return fc.record({
-    kvCacheDtype: fc.constantFrom(...(latent ? FORMATS_OF_LATENT : FORMATS)),
+    kvCacheDtype: fc.constantFrom(...(fewerFormats ? FEWER_FORMATS : FORMATS)),
     maxModelLen: fc.oneof(fc.integer({ min: 1, max: 262_144 }), fc.constantFrom(16, 4096, 32_768, 262_144)),
     maxNumSeqs: fc.oneof(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 1, max: 256 })),
     maxNumBatchedTokens: fc.constantFrom(512, 1000, 2048, 8192),

@@ -17,8 +17,8 @@ export interface Family {
   readonly configs: fc.Arbitrary<Config>;
   /** It has a module that drafts tokens. */
   readonly drafts?: true;
-  /** Its attention caches compressed vectors, in fewer formats. */
-  readonly latent?: true;
+  /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
+  readonly fewerFormats?: true;
 }
 
 /** What no cache depends on; small, so that a model without weights is built fast. */
@@ -194,7 +194,11 @@ const nested = (text: fc.Arbitrary<Config>, architecture: string, model_type: st
 export const FAMILIES: readonly Family[] = [
   { name: "dense, width of heads derived", configs: config("LlamaForCausalLM", "llama", depth, derived) },
   { name: "dense, width of heads given", configs: config("Qwen3ForCausalLM", "qwen3", depth, given) },
-  { name: "dense, quantized", configs: config("LlamaForCausalLM", "llama", depth, given, quantized) },
+  {
+    name: "dense, quantized",
+    configs: config("LlamaForCausalLM", "llama", depth, given, quantized),
+    fewerFormats: true,
+  },
   {
     name: "dense, a window that is switched off",
     configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, { use_sliding_window: false }),
@@ -247,6 +251,7 @@ export const FAMILIES: readonly Family[] = [
     ),
   },
   {
+    // Here vLLM reads no mamba_ssm_dtype, and an interval of 4 whatever the config says.
     name: "gated delta nets by layer_types",
     configs: config("Qwen3NextForCausalLM", "qwen3_next", linears, linear, given),
     drafts: true,
@@ -276,13 +281,13 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "MLA",
     configs: config("DeepseekV2ForCausalLM", "deepseek_v2", depth, latent, EXPERTS),
-    latent: true,
+    fewerFormats: true,
   },
   {
     name: "MLA with a drafter",
     configs: config("DeepseekV3ForCausalLM", "deepseek_v3", depth, latent, EXPERTS, drafter),
     drafts: true,
-    latent: true,
+    fewerFormats: true,
   },
   {
     name: "state space, layers in letters",
