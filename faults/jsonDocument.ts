@@ -12,12 +12,13 @@ export interface JsonDocument extends SourceDocument {
   readonly duplicates: readonly { path: readonly string[]; place: Place }[];
 }
 
-/** Python writes these where JSON has no number. */
-const PYTHON_NUMBERS = /(?<=[:[,]\s*)-?(?:Infinity|NaN)(?=\s*[,\]}])/g;
+/** Python writes these where JSON has no number; JSON has none for NaN, but for one that is too large. */
+const PYTHON_NUMBERS = /(?<=[:[,]\s*-?)(?:Infinity|NaN)(?=\s*[,\]}])/g;
+const TOO_LARGE = "1e999";
 
 /** What is let through besides JSON. */
 export interface JsonLeniency {
-  /** `NaN` and `Infinity`, as Python programs write them, are read as null. */
+  /** `NaN` and `Infinity`, as Python programs write them, are read as an infinite number. */
   readonly pythonNumbers?: boolean;
 }
 
@@ -36,7 +37,7 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
     });
   const place = placeFinder(text);
   let value: unknown;
-  const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, "null") : text;
+  const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, TOO_LARGE) : text;
   try {
     value = JSON.parse(json);
   } catch {

@@ -61,7 +61,7 @@ function readModel(id: string, project: string, cache: string): ModelEvidence | 
     const starts = readStarts(join(kept, STARTS));
     return {
       source,
-      config: readJsonFile(config).value,
+      config: readJsonFile(config, { pythonNumbers: true }).value,
       ...(weights === undefined ? {} : { weightsGB: weights }),
       ...(starts.length === 0 ? {} : { starts }),
     };

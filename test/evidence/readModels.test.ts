@@ -29,6 +29,11 @@ describe("what is known of a model", () => {
     expect(read()).toEqual({ source: "models/org--model/config.json", config: { a: 1 } });
   });
 
+  it("is the config also where Python wrote numbers into it that JSON has not", () => {
+    file("project/models/org--model/config.json", '{"limits": [0.0, Infinity]}');
+    expect(read()?.config).toEqual({ limits: [0, Infinity] });
+  });
+
   it("is else the config of the cache's snapshot that `main` names, with the size in its index", () => {
     file(`${REPOSITORY}/refs/main`, "abc\n");
     file(`${REPOSITORY}/snapshots/old/config.json`, { a: 0 });

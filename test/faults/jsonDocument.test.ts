@@ -20,6 +20,16 @@ describe("a JSON document", () => {
     expect(document.locate(path, part)).toEqual({ line, column });
   });
 
+  it("reads what Python writes for numbers that JSON has not, where it is let", () => {
+    const text = '{"a": [NaN, -Infinity, Infinity], "b": "c: NaN, Infinity"}';
+    const read = parseJson("a.json", text, { pythonNumbers: true });
+    expect(read.value).toEqual({
+      a: [Infinity, -Infinity, Infinity],
+      b: expect.stringMatching(/^c: /),
+    });
+    expect(() => parseJson("a.json", text)).toThrow("no valid JSON from here on");
+  });
+
   it("finds every value of any document", () => {
     fc.assert(
       fc.property(

@@ -43,9 +43,19 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
   return { attention: { kind: "heads", kvHeads, headDim: derived }, faults };
 }
 
+/**
+ * Whether the engine keeps such a model's cache in the model's own format, whatever `--kv-cache-dtype` says: vLLM 0.30
+ * does not pass the setting on to the layers of models with this field.
+ */
+export function ignoresKvDtype(config: ConfigFields): boolean {
+  return config.new_decoder_architecture != null;
+}
+
 /** The aliases in the order in which vLLM tries them; without any, every query head has its own. */
 function keyValueHeads(config: ConfigFields): number {
-  if (config.multi_query === true && config.new_decoder_architecture !== true) return 1;
+  if (config.multi_query != null && config.new_decoder_architecture !== true) {
+    return config.multi_query ? 1 : config.num_attention_heads;
+  }
   return (
     config.n_head_kv ??
     config.num_kv_heads ??

@@ -54,7 +54,7 @@ const LARGER_KIND_BELOW = 1.5;
 
 /** The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and `kv_cache_utils.py`. */
 export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings): CacheLayout {
-  const dtype = resolveKvDtype(engine.kvCacheDtype, model.kvCacheDtype);
+  const dtype = resolveKvDtype(model.ignoresKvDtype ? "auto" : engine.kvCacheDtype, model.kvCacheDtype);
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
   const rules = engineRules(model, engine);
   const state = stateOf(model, engine);
@@ -98,7 +98,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
 
 /** Bytes of one linear layer's state on one device; heads and channels are divided among the devices. */
 function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
-  if (model.linear === null || model.layers.linear === 0) return 0;
+  if (model.linear === null) return 0;
   const dtype = engine.mambaSsmCacheDtype === "auto" ? null : engine.mambaSsmCacheDtype;
   return stateBytes(model.linear, engine.draftTokens, dtype) / engine.tensorParallelSize;
 }

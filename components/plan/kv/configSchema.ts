@@ -24,7 +24,10 @@ export const configSchema = z.looseObject({
   n_head_kv: width().nullish().describe("another name of num_key_value_heads"),
   multi_query_group_num: width().nullish().describe("another name of num_key_value_heads"),
   num_attention_groups: width().nullish().describe("another name of num_key_value_heads"),
-  multi_query: z.boolean().nullish().describe("true: all query heads share one key/value head"),
+  multi_query: z
+    .boolean()
+    .nullish()
+    .describe("true: all query heads share one key/value head; false: none do"),
   new_decoder_architecture: z.boolean().nullish().describe("true: multi_query is ignored"),
 
   v_head_dim: width().nullish().describe("width of a value head where it differs from a key head's"),
@@ -33,10 +36,17 @@ export const configSchema = z.looseObject({
 
   layer_types: z.array(z.string()).min(1).nullish().describe("kind of each layer, first to last"),
   full_attention_interval: z.int().min(1).nullish().describe("every n-th layer has full attention"),
-  sliding_window: tokens().nullish().describe("window of the sliding-window layers, in tokens"),
-  sliding_window_pattern: z.int().min(1).nullish().describe("every n-th layer has full attention"),
+  sliding_window: z
+    .int()
+    .min(0)
+    .nullish()
+    .describe("window of the sliding-window layers, in tokens; 0: none"),
+  sliding_window_pattern: z
+    .union([z.int().min(1), z.string()])
+    .nullish()
+    .describe("every n-th layer has full attention; as text it means nothing without layer_types"),
   use_sliding_window: z.boolean().nullish().describe("false: sliding_window is ignored"),
-  max_window_layers: layerCount().nullish().describe("layers from this one on use the sliding window"),
+  max_window_layers: layerCount().nullish().describe("layers before this one have full attention"),
 
   linear_num_key_heads: width().nullish().describe("key heads of a linear-attention layer"),
   linear_num_value_heads: width().nullish().describe("value heads of a linear-attention layer"),

@@ -45,9 +45,20 @@ export function resolveKvDtype(setting: KvDtype | "auto", checkpoint: KvDtype | 
   return setting === "auto" ? (checkpoint ?? AUTO) : setting;
 }
 
-/** Whether vLLM takes the format for MLA ("nvfp4 KV cache is not supported with MLA", vLLM 0.28 config). */
+/** Formats of the one backend for MLA on a GB10 (vLLM 0.30 `triton_mla.py`). */
+const FOR_LATENT: readonly KvDtype[] = ["bfloat16", "float16", "fp8", "fp8_e4m3"];
+
+/** Whether vLLM takes the format for such an attention. */
 export function supports(attention: AttentionShape, dtype: KvDtype): boolean {
-  return attention.kind === "heads" || !dtype.startsWith("nvfp4");
+  return attention.kind === "heads" || FOR_LATENT.includes(dtype);
+}
+
+/** Formats that vLLM has for other machines only: NVFP4 from compute capability 10, fp8_inc on Gaudi (vLLM 0.30). */
+const ELSEWHERE: readonly KvDtype[] = ["nvfp4", "nvfp4_4over6", "fp8_inc"];
+
+/** Whether vLLM as it is published has an attention backend for the format on a GB10 (compute capability 12.1). */
+export function servedOnGb10(dtype: KvDtype): boolean {
+  return !ELSEWHERE.includes(dtype);
 }
 
 /**

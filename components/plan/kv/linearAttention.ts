@@ -11,6 +11,11 @@ const FIELDS = [
   "linear_conv_kernel_dim",
 ] as const;
 
+/** Whether the config has all that the state of a gated-delta-net layer depends on. */
+export function tellsLinearAttention(config: ConfigFields): boolean {
+  return FIELDS.every((field) => config[field] != null);
+}
+
 /** The state of a gated-delta-net layer, or what is missing for it. */
 export function linearAttention(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
   const absent = FIELDS.filter((field) => config[field] == null);

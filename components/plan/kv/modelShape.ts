@@ -1,12 +1,13 @@
+import { z } from "zod";
 import { type Fault, FaultyInput } from "../../../faults/fault";
 import { schemaFaults } from "../../../faults/schemaFaults";
 import type { SourceDocument } from "../../../faults/yamlDocument";
-import { type AttentionShape, attentionShape } from "./attentionShape";
+import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
 import { checkpointKvDtype } from "./checkpointKvDtype";
 import { type ConfigFields, configSchema } from "./configSchema";
 import type { KvDtype } from "./kvDtype";
 import { type LayerCounts, layerPattern } from "./layerPattern";
-import { linearAttention } from "./linearAttention";
+import { linearAttention, tellsLinearAttention } from "./linearAttention";
 import type { RecurrentState } from "./recurrentState";
 import { missingField, unknownArchitecture } from "./shapeFaults";
 import { stateSpaceState, tellsStateSpace } from "./stateSpace";
@@ -18,7 +19,7 @@ export interface ModelShape {
   readonly layers: LayerCounts;
   /** Window of the sliding layers in tokens, `null` where there are none. */
   readonly slidingWindow: number | null;
-  /** The state of the linear layers, `null` where there are none. */
+  /** The state of a linear layer, which sizes the blocks; `null` where the model is no hybrid. */
   readonly linear: RecurrentState | null;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
   readonly draftLayers: number | null;
@@ -26,7 +27,14 @@ export interface ModelShape {
   readonly window: number | null;
   /** KV cache format that the checkpoint asks for when the engine's is `auto`. */
   readonly kvCacheDtype: KvDtype | null;
+  /** The cache has the model's own format, whatever the engine or the checkpoint asks for. */
+  readonly ignoresKvDtype?: boolean;
 }
+
+/** Where a model is a part of another, as the language model of one that also sees, its fields are nested. */
+const rootSchema = z.looseObject({
+  text_config: z.looseObject({}).nullish().describe("the language model's own config"),
+});
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -39,8 +47,15 @@ type Fields = Readonly<Record<string, unknown>>;
  * `unknown_architecture`
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
-  const prefix = isFields(configJson) && isFields(configJson.text_config) ? ["text_config"] : [];
   const root = isFields(configJson) ? configJson : {};
+  const nesting = rootSchema.safeParse(root);
+  if (!nesting.success) {
+    throw new FaultyInput(
+      document?.file ?? "config.json",
+      schemaFaults(rootSchema, root, nesting.error.issues, document),
+    );
+  }
+  const prefix = isFields(root.text_config) ? ["text_config"] : [];
   const text = prefix.length > 0 && isFields(root.text_config) ? root.text_config : configJson;
   const faults: Fault[] = isFields(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
   const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
@@ -61,8 +76,11 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
 function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; faults: Fault[] } {
   const { counts, faults } = layerPattern(config);
   const found = attentionShape(config);
-  const linear = counts.linear > 0 ? recurrentState(config) : { state: null, faults: [] };
+  const linear = recurrentState(config, counts, isFields(root.text_config));
   faults.push(...found.faults, ...linear.faults);
+  if (tellsStateSpace(config) && config.sliding_window) {
+    faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
+  }
   if (counts.sliding > 0 && config.sliding_window == null) {
     faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
   }
@@ -81,13 +99,26 @@ function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; fault
     linear: linear.state,
     draftLayers: drafts === 0 ? null : drafts,
     window: config.max_position_embeddings ?? null,
-    kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config),
+    ...(ignoresKvDtype(config)
+      ? { kvCacheDtype: null, ignoresKvDtype: true }
+      : { kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config) }),
   };
   return { shape, faults };
 }
 
-function recurrentState(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
-  return tellsStateSpace(config) ? { state: stateSpaceState(config), faults: [] } : linearAttention(config);
+/**
+ * The state that blocks are sized by, also where no layer is a linear one: vLLM takes a model that can have linear
+ * layers for a hybrid, unless the config lists attention alone and is not nested (vLLM 0.30 `config/model.py`, is_hybrid).
+ */
+function recurrentState(
+  config: ConfigFields,
+  counts: LayerCounts,
+  nested: boolean,
+): { state: RecurrentState | null; faults: Fault[] } {
+  const none = { state: null, faults: [] };
+  if (counts.full === config.num_hidden_layers && !nested) return none;
+  if (tellsStateSpace(config)) return { state: stateSpaceState(config), faults: [] };
+  return counts.linear > 0 || tellsLinearAttention(config) ? linearAttention(config) : none;
 }
 
 /** A config that tells nothing of attention is no broken one, but one of another kind. */

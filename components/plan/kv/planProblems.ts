@@ -2,6 +2,7 @@ import type { Fault } from "../../../faults/fault";
 import { CHECKED_VERSIONS, type EngineRules } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { gib } from "./gib";
+import { servedOnGb10 } from "./kvDtype";
 import type { KvPlan } from "./kvPlan";
 import type { ModelShape } from "./modelShape";
 
@@ -19,18 +20,19 @@ export function planProblems(
     ...noFit(plan, rules),
     ...tooManySequences(plan, model),
     ...windowAboveModel(plan, model),
-    ...assumptions(model, settings, rules),
+    ...assumptions(plan, model, settings, rules),
   ];
 }
 
 /** Source of both refusals: vLLM 0.28 `kv_cache_utils.py`, _check_enough_kv_cache_memory. */
 function noFit(plan: Figures, rules: EngineRules): Fault[] {
   if (plan.fits) return [];
-  if (plan.availableBytes <= 0) {
-    const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
+  const reserved = rules.reservedBlocks * plan.bytesPerBlock;
+  if (plan.availableBytes <= reserved) {
+    const than = reserved > 0 ? `, and the engine keeps a block of ${gib(reserved)} free` : "";
+    const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}${than}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
     return [error("availableBytes", "no_room", message)];
   }
-  const reserved = rules.reservedBlocks * plan.bytesPerBlock;
   const missing = plan.bytesPerRequest + reserved - plan.availableBytes;
   const longest = plan.largestMaxModelLen ?? 0;
   const shorter = longest > 0 ? `lower --max-model-len to at most ${longest}, or ` : "";
@@ -54,17 +56,26 @@ function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   return [warning("maxModelLen", "window_above_model", message)];
 }
 
-function assumptions(model: ModelShape, settings: ResolvedKvEngineSettings, rules: EngineRules): Fault[] {
+function assumptions(
+  plan: Figures,
+  model: ModelShape,
+  settings: ResolvedKvEngineSettings,
+  rules: EngineRules,
+): Fault[] {
   const faults: Fault[] = [];
+  const dtype = plan.kvCacheDtype;
+  if (!servedOnGb10(dtype)) {
+    const message = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
+    faults.push(warning("kvCacheDtype", "kv_cache_dtype_not_served", message));
+  }
+  if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto") {
+    const message = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
+    faults.push(warning("kvCacheDtype", "kv_cache_dtype_ignored", message));
+  }
   if (settings.draftTokens > 0 && model.draftLayers === null) {
     const message =
       "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
     faults.push(warning("draftTokens", "draft_layer_assumed", message));
-  }
-  if (model.linear?.kind === "state-space") {
-    const message =
-      "The rules for state-space layers were read in vLLM 0.28 and compared with one published log; take the engine's own log as the last word.";
-    faults.push(warning("", "few_comparisons", message));
   }
   if (!rules.checked) {
     const message = `The rules of the cache were compared with vLLM ${CHECKED_VERSIONS.oldest} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;

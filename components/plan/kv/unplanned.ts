@@ -9,7 +9,10 @@ import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   { field: /^(mamba_(?!ssm_dtype$)|ssm_|rwkv|lru_|recurrent_|time_step_)/, says: "state-space layers" },
   { field: /^(conv_L_cache|conv_dim_cache|short_conv)/, says: "short-convolution layers" },
-  { field: /^(linear_attn_config|lightning_|kda_)/, says: "another kind of linear attention" },
+  {
+    field: /^(linear_attn_config|lightning_|kda_|layer_group_size$)/,
+    says: "another kind of linear attention",
+  },
   {
     field:
       /^(hybrid_override_pattern|hybrid_layer_pattern|layers_block_type|layer_block_types?|block_types?)$/,
@@ -23,14 +26,20 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
     field: /^(block_configs|per_layer_config|is_heterogeneous)$/,
     says: "layers that differ from each other",
   },
-  { field: /^(attention_chunk_size|rswa_window)$/, says: "another kind of windowed attention" },
+  { field: /^attention_chunk_size$/, says: "another kind of windowed attention" },
+  {
+    field: /^(?!use_sliding_window$|max_window_layers$|_?sliding_window(_pattern)?$).*window/,
+    says: "another kind of windowed attention",
+  },
+  { field: /^param_sink_number$/, says: "layers that cache more than a request's tokens" },
+  { field: /^(loop_num|num_layers_per_stack)$/, says: "layers that run more than once" },
   {
     field: /^(index_topk|index_head_dim|indexer_.*|compress_ratios|sparse_attention_config)$/,
     says: "sparse attention",
   },
   { field: /^(num_kv_shared_layers|kv_shared_layers|cla_share_factor)$/, says: "layers that share a cache" },
   {
-    field: /^(global_head_dim|num_global_key_value_heads|swa_(v_)?head_dim|swa_num_.*heads)$/,
+    field: /^(global_head_dim|num_global_key_value_heads|swa_|attention_other_setting|local_layer_ids)/,
     says: "attention layers whose heads differ from each other",
   },
   { field: /^(cross_attention_layers|is_encoder_decoder)$/, says: "cross attention" },

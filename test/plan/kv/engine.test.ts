@@ -70,7 +70,6 @@ describe("bytes of a token by KV cache format", () => {
   it("one vector a token for MLA", () => {
     expect(perLayer("fp8", mla)).toBe(576);
     expect(perLayer("auto", mla)).toBe(1152);
-    expect(perLayer("int8_per_token_head", mla)).toBe(584);
   });
 
   it("a text is a format or not", () => {
@@ -81,12 +80,49 @@ describe("bytes of a token by KV cache format", () => {
     ]);
   });
 
-  it("nvfp4 is refused for MLA, as vLLM does", () => {
-    const run = () => kvPlan(mla, { kvCacheDtype: "nvfp4", maxModelLen: 4096 }, GIB);
+  it.each([
+    "nvfp4",
+    "nvfp4_4over6",
+    "fp8_e5m2",
+    "fp8_inc",
+    "int8_per_token_head",
+    "int4_per_token_head",
+  ] as const)("%s is refused for MLA, as vLLM does", (kvCacheDtype) => {
+    const run = () => kvPlan(mla, { kvCacheDtype, maxModelLen: 4096 }, GIB);
     expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
     expect(run).toThrow(
-      "vLLM has no nvfp4 KV cache for compressed key/value vectors (MLA); use fp8 or auto.",
+      `vLLM has no ${kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`,
     );
+  });
+
+  it.each([
+    ["nvfp4", ["kv_cache_dtype_not_served"]],
+    ["nvfp4_4over6", ["kv_cache_dtype_not_served"]],
+    ["fp8_inc", ["kv_cache_dtype_not_served"]],
+    ["fp8_e5m2", []],
+    ["int8_per_token_head", []],
+  ] as const)("%s: what a GB10 can't serve is said, beside the figures", (kvCacheDtype, codes) => {
+    const { problems, fits, starts } = kvPlan(dense, { kvCacheDtype, maxModelLen: 4096 }, GIB);
+    expect(problems.map((each) => each.code)).toEqual(codes);
+    expect([fits, starts]).toEqual([true, true]);
+  });
+
+  it("nvfp4 that the checkpoint asks for is said to be unserved too, with what helps", () => {
+    const plan = kvPlan({ ...dense, kvCacheDtype: "nvfp4" }, { maxModelLen: 4096 }, GIB);
+    expect(plan.problems.map((each) => each.message)).toEqual([
+      'vLLM has no attention backend for a KV cache in nvfp4 on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0\'s own code). Use fp8; these figures hold for an image that was changed for it.',
+    ]);
+  });
+
+  it("a model whose layers don't take the setting keeps its own format, and the plan says so", () => {
+    const own = modelShape({
+      ...{ num_hidden_layers: 2, num_attention_heads: 8, hidden_size: 512, multi_query: true },
+      ...{ new_decoder_architecture: false, quantization_config: { kv_cache_scheme: {} } },
+    });
+    const plan = (kvCacheDtype: "fp8" | "auto") => kvPlan(own, { kvCacheDtype, maxModelLen: 4096 }, GIB);
+    expect([plan("fp8").bytesPerToken, plan("auto").bytesPerToken]).toEqual([512, 512]);
+    expect(plan("fp8").problems.map((each) => each.code)).toEqual(["kv_cache_dtype_ignored"]);
+    expect(plan("auto").problems).toEqual([]);
   });
 
   it("auto follows the checkpoint, an explicit format wins over it", () => {
@@ -99,6 +135,49 @@ describe("bytes of a token by KV cache format", () => {
     const plan = kvPlan(hybrid, { kvCacheDtype: "nvfp4", maxModelLen: 4096, vllmVersion: "0.30.0" }, GIB);
     // State 2,146,304 bytes; a token 2 x 2 x (128 + 16) = 576: 16 x ceil(232.9).
     expect([plan.blockSize, plan.layout.pageBytes]).toEqual([3728, 3728 * 576]);
+  });
+});
+
+describe("a hybrid's block", () => {
+  const hybridConfig = (...layer_types: string[]) => ({
+    ...{ num_hidden_layers: layer_types.length, layer_types, num_attention_heads: 8, num_key_value_heads: 2 },
+    ...{ head_dim: 256, linear_num_key_heads: 16, linear_num_value_heads: 32, linear_key_head_dim: 128 },
+    ...{ linear_value_head_dim: 128, linear_conv_kernel_dim: 4, mamba_ssm_dtype: "float32" },
+  });
+
+  const planned = (config: object) =>
+    kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096 }, GIB);
+
+  it("follows the state also where a nested config lists no linear layer", () => {
+    const mixed = planned(hybridConfig("linear_attention", "full_attention"));
+    const full = planned({ text_config: hybridConfig("full_attention", "full_attention") });
+    expect([mixed.blockSize, full.blockSize]).toEqual([2096, 2096]);
+    expect([full.bytesPerBlock, full.blocksPerRequest]).toEqual([2 * 2096 * 1024, 2]);
+    expect(full.layers).toMatchObject({ full: 2, linear: 0, groups: 1 });
+  });
+
+  it("is the smallest one where a flat config lists attention alone", () => {
+    expect(planned(hybridConfig("full_attention", "full_attention")).blockSize).toBe(16);
+  });
+
+  it("follows a state-space model's state where it has layers beside attention, of whatever kind", () => {
+    const sizes = { mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 };
+    const block = (hybrid_override_pattern: string) =>
+      planned({
+        ...{
+          num_hidden_layers: hybrid_override_pattern.length,
+          num_attention_heads: 8,
+          head_dim: 64,
+          ...sizes,
+        },
+        hybrid_override_pattern,
+      }).blockSize;
+    expect([block("*M"), block("*-"), block("**")]).toEqual([144, 144, 16]);
+  });
+
+  it("is the smallest one where half of the state's fields are missing and no layer needs them", () => {
+    const { linear_key_head_dim: _, ...rest } = hybridConfig("full_attention");
+    expect(planned({ text_config: rest }).blockSize).toBe(16);
   });
 });
 

@@ -41,8 +41,9 @@ describe("key/value heads and their width", () => {
     expect(heads({ num_key_value_heads: null })).toEqual({ kind: "heads", kvHeads: 32, headDim: 128 });
   });
 
-  it("multi_query is one head for all, unless the decoder is of the newer kind", () => {
+  it("multi_query is one head for all, unless the decoder is of the newer kind; without it none is shared", () => {
     expect(heads({ multi_query: true })).toMatchObject({ kvHeads: 1 });
+    expect(heads({ multi_query: false, num_kv_heads: 8 })).toMatchObject({ kvHeads: 32 });
     expect(heads({ multi_query: true, new_decoder_architecture: true, num_kv_heads: 8 })).toMatchObject({
       kvHeads: 8,
     });
@@ -107,11 +108,23 @@ describe("kinds of layers", () => {
       sliding: 27,
       linear: 0,
     });
-    expect(layers({ sliding_window: 1024, use_sliding_window: true, max_window_layers: 28 })).toEqual({
-      full: 28,
-      sliding: 4,
-      linear: 0,
-    });
+    const from = (max_window_layers: number) =>
+      layers({ sliding_window: 1024, use_sliding_window: true, max_window_layers });
+    expect(from(32)).toEqual({ full: 32, sliding: 0, linear: 0 });
+    expect(from(48)).toEqual({ full: 32, sliding: 0, linear: 0 });
+    expect(from(0)).toEqual({ full: 0, sliding: 32, linear: 0 });
+  });
+
+  it("a window of 0 is none: the layers that would slide cache every token", () => {
+    const all = { full: 32, sliding: 0, linear: 0 };
+    expect(layers({ layer_types: types("sliding", "full"), sliding_window: 0 })).toEqual(all);
+    expect(layers({ sliding_window: 0 })).toEqual(all);
+    expect(layers({ sliding_window: 0, sliding_window_pattern: 6 })).toEqual(all);
+  });
+
+  it("a pattern in letters means nothing beside layer_types", () => {
+    const config = { sliding_window: 1024, sliding_window_pattern: "LLLG" };
+    expect(layers({ ...config, layer_types: types("sliding", "full") })).toMatchObject({ sliding: 16 });
   });
 
   it("is read from text_config where there is one", () => {
@@ -182,6 +195,38 @@ describe("an unknown architecture is said to be unknown", () => {
     ["linear layers of no known kind", { ...dense, full_attention_interval: 4 }, "layer_types"],
     ["linear layers alone", { ...dense, ...linear, full_attention_interval: 64 }, "layer_types"],
     ["a window that no field assigns", { ...dense, sliding_window: 4096 }, "sliding_window"],
+    [
+      "a window whose pattern is in letters",
+      { ...dense, sliding_window: 4096, sliding_window_pattern: "LLLG" },
+      "sliding_window",
+    ],
+    [
+      "a window for the last layers alone, which vLLM refuses or ignores",
+      { ...dense, sliding_window: 4096, use_sliding_window: true, max_window_layers: 28 },
+      "max_window_layers",
+    ],
+    [
+      "a window of another name",
+      { ...dense, interleaved_sliding_window: [4096, null] },
+      "interleaved_sliding_window",
+    ],
+    ["linear layers by group size", { ...dense, layer_group_size: 5 }, "layer_group_size"],
+    ["sink tokens", { ...dense, param_sink_number: 128 }, "param_sink_number"],
+    ["layers that run more than once", { ...dense, loop_num: 2 }, "loop_num"],
+    [
+      "heads of the sliding layers alone",
+      { ...dense, attention_other_setting: { head_dim: 64 } },
+      "attention_other_setting",
+    ],
+    [
+      "state-space layers with a window",
+      {
+        ...{ num_hidden_layers: 2, num_attention_heads: 8, head_dim: 64, hybrid_override_pattern: "M*" },
+        ...{ mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 },
+        sliding_window: 4096,
+      },
+      "sliding_window",
+    ],
     ["values wider than keys", { ...dense, v_head_dim: 256, head_dim: 128 }, "v_head_dim"],
     [
       "MLA mixed with windows",

@@ -51,7 +51,7 @@ const model = fc
 
 const engine: fc.Arbitrary<KvEngineSettings & { maxModelLen: number }> = fc.record({
   vllmVersion: fc.constantFrom("0.26.0", "0.28.0", "0.29.1", "0.30.0", "0.33.0"),
-  kvCacheDtype: fc.constantFrom("auto", "fp8", "bfloat16", "int8_per_token_head"),
+  kvCacheDtype: fc.constantFrom("auto", "fp8", "bfloat16", "fp8_e4m3"),
   maxModelLen: fc.integer({ min: 1, max: 1_000_000 }),
   maxNumSeqs: fc.integer({ min: 1, max: 64 }),
   maxNumBatchedTokens: fc.integer({ min: 16, max: 16_384 }),

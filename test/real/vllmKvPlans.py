@@ -1,0 +1,144 @@
+"""
+vLLM's own KV plans, on a machine without a GPU that is told it is a GB10.
+
+    python vllmKvPlans.py CASES.json
+
+Each case is {config, engine, availableBytes}: a model's config.json, arguments of the engine and the bytes for its
+cache. The whole way to the plan is vLLM's: its arguments, its configuration, its model without weights (on torch's
+"meta" device, and the drafting module with it), the specs of that model's layers, the block size, the groups, the fit
+check, the concurrency. Left out are the compiled kernels alone: they need a driver to load, and nothing calls them.
+Prints {version, plans} after the word PLANS; a case that vLLM refuses has its words in `refused`.
+"""
+
+import importlib.abc
+import importlib.machinery
+import json
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+KERNELS = {"vllm._C_stable_libtorch", "vllm._moe_C_stable_libtorch", "vllm.vllm_flash_attn._vllm_fa2_C"}
+NAMED_BY_MODELS = ["gelu_and_mul", "gelu_tanh_and_mul", "relu_squared", "silu_and_mul"]
+ASKED_BY_MODELS = ["cutlass_group_gemm_supported", "cutlass_scaled_mm_supports_block_fp8",
+                   "cutlass_scaled_mm_supports_fp4", "cutlass_scaled_mm_supports_fp8"]
+
+
+class NoKernels(importlib.abc.MetaPathFinder, importlib.abc.Loader):
+    def find_spec(self, name, path=None, target=None):
+        return importlib.machinery.ModuleSpec(name, self) if name in KERNELS else None
+
+    def create_module(self, spec):
+        return None
+
+    def exec_module(self, module):
+        pass
+
+
+def pretend_gb10():
+    """To be called before anything else of vLLM is imported."""
+    os.environ.update(
+        CUDA_VISIBLE_DEVICES="",  # lets Triton's language be imported without a driver
+        HF_HUB_OFFLINE="1",
+        VLLM_HAS_FLASHINFER_CUBIN="1",  # as in vLLM's image; without it the network is asked
+        VLLM_LOGGING_LEVEL="ERROR",
+        VLLM_NO_USAGE_STATS="1",
+    )
+    sys.meta_path.insert(0, NoKernels())
+    import torch
+    for name in NAMED_BY_MODELS + ASKED_BY_MODELS:
+        setattr(torch.ops._C, name, lambda *_: False)
+
+    import vllm.platforms
+    from vllm.platforms.cuda import NonNvmlCudaPlatform
+    from vllm.platforms.interface import DeviceCapability
+
+    class GB10(NonNvmlCudaPlatform):
+        current_device = classmethod(lambda cls: "meta")
+        device_count = classmethod(lambda cls: 1)
+        get_device_capability = classmethod(lambda cls, device_id=0: DeviceCapability(12, 1))
+        get_device_name = classmethod(lambda cls, device_id=0: "NVIDIA GB10")
+        get_device_total_memory = classmethod(lambda cls, device_id=0: 127_600_592 * 1024)
+        is_integrated_gpu = classmethod(lambda cls, device_id=0: True)
+        num_compute_units = classmethod(lambda cls, device_id=0: 48)
+
+    vllm.platforms._current_platform = GB10()
+    from vllm.model_executor.models import registry
+    from vllm.utils import torch_utils
+    registry._run_in_subprocess = lambda inspect: inspect()  # a child process would see the real machine
+    torch_utils._aux_stream = object()  # else a CUDA stream is made
+
+    from vllm.config import VllmConfig, set_current_vllm_config
+    from vllm.distributed import ensure_model_parallel_initialized, init_distributed_environment
+    with set_current_vllm_config(VllmConfig()):
+        init_distributed_environment(1, 0, f"file://{tempfile.mkdtemp()}/rendezvous", 0, backend="gloo")
+        ensure_model_parallel_initialized(1, 1)
+
+
+def engine_of(case):
+    from vllm.engine.arg_utils import EngineArgs
+    model = tempfile.mkdtemp()
+    Path(model, "config.json").write_text(json.dumps(case["config"]))
+    return EngineArgs(model=model, skip_tokenizer_init=True, enforce_eager=True, **case["engine"]).create_engine_config()
+
+
+def cache_specs(engine):
+    """What the layers of the model, and of its drafting module, want to cache."""
+    import torch
+    from vllm.config import set_current_vllm_config
+    from vllm.distributed.kv_transfer.kv_connector.utils import get_current_attn_backends
+    from vllm.model_executor.model_loader.utils import initialize_model
+    from vllm.platforms import current_platform
+    from vllm.utils.torch_utils import set_default_torch_dtype
+    from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts, resolve_kv_cache_layout
+    from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
+    with set_current_vllm_config(engine), set_default_torch_dtype(engine.model_config.dtype), torch.device("meta"):
+        initialize_model(engine)
+        if engine.speculative_config is not None:
+            initialize_model(engine, model_config=engine.speculative_config.draft_model_config)
+    current_platform.update_block_size_for_backend(engine)
+    specs = get_kv_cache_spec(engine)
+    layouts = get_supported_kv_cache_layouts(get_current_attn_backends(engine))
+    resolve_kv_cache_layout(engine, [[layout.name for layout in layouts]], specs.values())
+    return specs
+
+
+def check_sequences(engine, cache):
+    """vLLM's check of --max-num-seqs as it captures graphs of whole decode steps, which is its default."""
+    from vllm.config import CompilationConfig
+    from vllm.v1.attention.backend import AttentionCGSupport
+    CompilationConfig(cudagraph_mode="FULL").resolve_cudagraph_mode_and_sizes(
+        AttentionCGSupport.ALWAYS, None, kv_cache_config=cache, max_num_reqs=engine.scheduler_config.max_num_seqs)
+
+
+def plan(case):
+    from vllm.v1.core import kv_cache_utils as kv
+    engine = engine_of(case)
+    specs = cache_specs(engine)
+    groups = kv.get_kv_cache_groups(engine, dict(specs))
+    bytes_per_block = kv._pool_bytes_per_block(groups)
+    bytes_per_request = kv._max_memory_usage_bytes_from_groups(engine, groups)
+    answer = {"fits": False, "starts": False, "blockSize": engine.cache_config.block_size,
+              "bytesPerBlock": bytes_per_block, "bytesPerRequest": bytes_per_request,
+              "blocksPerRequest": bytes_per_request // bytes_per_block}
+    try:
+        [cache] = kv.get_kv_cache_configs(engine, [specs], [case["availableBytes"]])
+        tokens, concurrency = kv.get_kv_cache_capacity(engine, cache)
+        answer |= {"fits": True, "numBlocks": cache.num_blocks, "tokens": tokens, "maxConcurrency": concurrency}
+        check_sequences(engine, cache)
+        return answer | {"starts": True}
+    except ValueError as error:
+        return answer | {"refused": str(error)}
+
+
+def answered(case):
+    try:
+        return plan(case)
+    except Exception as error:  # a refusal, or a case that vLLM can't have; the test tells which
+        return {"refused": f"{type(error).__name__}: {error}"}
+
+
+pretend_gb10()
+import vllm  # noqa: E402
+plans = [answered(case) for case in json.loads(Path(sys.argv[1]).read_text())]
+print("PLANS" + json.dumps({"version": vllm.__version__, "plans": plans}))
