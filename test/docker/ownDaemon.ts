@@ -1,17 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { mustRun, run } from "../layers/run";
-import { killProcesses, removeRemains, removeShimSockets } from "./remains";
+import { CONTAINERD_STATE, removeRemains } from "./remains";
 
 /** A Docker daemon that a test may stop, kill and start again: the machine's own one is not touched. */
 export interface OwnDaemon {
   /** Removed at the end, with the daemon's data and everything else in it. */
   readonly folder: string;
-  /** The name of that folder: see `Remains`. */
-  readonly mark: string;
   /** Runs the `docker` command against this daemon and returns what it printed. */
   docker(...args: readonly string[]): Promise<string>;
   start(): Promise<void>;
@@ -40,8 +39,20 @@ export async function ownDaemonMissing(): Promise<string | undefined> {
   return undefined;
 }
 
+const PREFIX = "own-daemon-";
+
+/** Takes away the daemons of a run that was broken off, all of which lie in the run's own temporary directory. */
+export function removeOwnDaemons(): void {
+  for (const name of readdirSync(tmpdir())) if (name.startsWith(PREFIX)) remove(join(tmpdir(), name));
+}
+
+function remove(folder: string): void {
+  removeRemains(folder);
+  rmSync(folder, { recursive: true });
+}
+
 export async function startOwnDaemon(): Promise<OwnDaemon> {
-  const folder = mkdtempSync(join(tmpdir(), "own-daemon-"));
+  const folder = mkdtempSync(join(tmpdir(), PREFIX));
   const mark = basename(folder);
   const inside = (name: string) => join(folder, name);
   const address = inside("containerd.sock");
@@ -56,7 +67,7 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
     // A service of its own, as the packages have it: it outlives a dockerd that is killed.
     containerd ??= launch(folder, "containerd", [
       ...["--config", inside("containerd.toml"), "--address", address],
-      ...["--root", inside("containerd"), "--state", inside("containerd-state")],
+      ...["--root", inside("containerd"), "--state", inside(CONTAINERD_STATE)],
     ]);
     dockerd = launch(folder, "dockerd", [
       ...["--config-file", inside("daemon.json"), "--pidfile", inside("dockerd.pid"), "--host", socket],
@@ -66,7 +77,7 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
       ...["--exec-opt", "native.cgroupdriver=cgroupfs", "--cgroup-parent", `/${mark}`],
       ...["--bridge=none", "--iptables=false", "--ip6tables=false"],
     ]);
-    await dockerd.answers("docker", ["--host", socket, "version"]);
+    await dockerd.answers(() => pings(inside("docker.sock")));
   };
   const end = async (signal: "SIGTERM" | "SIGKILL") => {
     await dockerd?.end(signal);
@@ -76,18 +87,13 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
     await end("SIGKILL");
     await containerd?.end("SIGKILL");
     containerd = undefined;
-    await removeRemains(mark);
-    removeShimSockets(inside("containerd-state"), mark);
-    for (const name of ["containerd-state", "exec"]) rmSync(inside(name), { recursive: true, force: true });
+    removeRemains(folder);
+    for (const name of [CONTAINERD_STATE, "exec"]) rmSync(inside(name), { recursive: true, force: true });
   };
-  // A run that is broken off leaves files, but no process.
-  const breakOff = () => killProcesses(mark);
-  process.once("exit", breakOff);
   const close = async () => {
     await end("SIGTERM");
-    await losePower();
-    rmSync(folder, { recursive: true });
-    process.removeListener("exit", breakOff);
+    await containerd?.end("SIGTERM");
+    remove(folder);
   };
   try {
     await start();
@@ -97,7 +103,6 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
   }
   return {
     folder,
-    mark,
     docker,
     start,
     stop: () => end("SIGTERM"),
@@ -108,8 +113,8 @@ export async function startOwnDaemon(): Promise<OwnDaemon> {
 }
 
 interface Service {
-  /** Returns once a command has succeeded that asks it something. */
-  answers(command: string, args: readonly string[]): Promise<void>;
+  /** Returns once it answers. */
+  answers(asked: () => Promise<boolean>): Promise<void>;
   /** Returns once it has ended. */
   end(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
@@ -126,10 +131,10 @@ function launch(folder: string, program: string, args: readonly string[]): Servi
   closeSync(output);
   const ended = new Promise<void>((resolve) => child.once("exit", () => resolve()));
   return {
-    async answers(command, commandArgs) {
+    async answers(asked) {
       const until = Date.now() + ANSWERS_WITHIN_SECONDS * 1000;
       while (isRunning(child) && Date.now() < until) {
-        if ((await run(command, commandArgs)).code === 0) return;
+        if (await asked()) return;
         await sleep(50);
       }
       throw new Error(`${program} does not answer:\n${readFileSync(log, "utf8")}`);
@@ -144,3 +149,12 @@ function launch(folder: string, program: string, args: readonly string[]): Servi
 }
 
 const isRunning = (child: ChildProcess) => child.exitCode === null && child.signalCode === null;
+
+function pings(socketPath: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    get({ socketPath, path: "/_ping" }, (answer) => {
+      answer.resume();
+      resolve(answer.statusCode === 200);
+    }).on("error", () => resolve(false));
+  });
+}

@@ -1,53 +1,62 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
-import { run } from "../layers/run";
+import { basename, join } from "node:path";
+
+/** Folder of containerd's state in a daemon's folder. */
+export const CONTAINERD_STATE = "containerd-state";
 
 /**
- * What a Docker daemon and its containers leave on a machine when they are killed. A daemon of a test has a mark of its
- * own, which stands in its command lines, in its mount points and in the names of its control groups.
+ * What a Docker daemon of a test and its containers leave on a machine when they are killed. The name of the daemon's
+ * folder is to stand in each command line or control group of theirs, and is containerd's namespace.
  */
 export interface Remains {
   /** Ids: the daemon's own processes, shims, and whatever runs in the containers. */
   readonly processes: readonly number[];
-  /** The innermost first. */
+  /** Mount points, the innermost first. */
   readonly mounts: readonly string[];
-  /** The innermost first. */
+  /** Folders, the innermost first. */
   readonly cgroups: readonly string[];
+  /** Sockets of shims. */
+  readonly sockets: readonly string[];
 }
 
-export function remainsOf(mark: string): Remains {
-  return { processes: processes(mark), mounts: mounts(mark), cgroups: cgroups(mark) };
+export function remainsOf(folder: string): Remains {
+  const mark = basename(folder);
+  return {
+    processes: processes(mark),
+    mounts: mounts(folder),
+    cgroups: cgroups(mark),
+    sockets: sockets(folder),
+  };
+}
+
+/** Takes all of it away, the processes by their ids; waits for their ends, so that it can be a process's last act. */
+export function removeRemains(folder: string): void {
+  const mark = basename(folder);
+  repeatWhile(
+    () => processes(mark),
+    (pid) => process.kill(pid, "SIGKILL"),
+  );
+  for (const path of sockets(folder)) rmSync(path, { force: true });
+  for (const path of mounts(folder)) spawnSync("umount", ["--lazy", path]);
+  repeatWhile(() => cgroups(mark), rmdirSync);
 }
 
 const TRIES = 50;
 const TRY_EVERY_MILLISECONDS = 100;
 
-/** Takes all of it away: kills the processes, by their ids, and waits for their ends. */
-export async function removeRemains(mark: string): Promise<void> {
-  for (let attempt = 0; processes(mark).length > 0 && attempt < TRIES; attempt += 1) {
-    killProcesses(mark);
-    await sleep(TRY_EVERY_MILLISECONDS);
-  }
-  for (const path of mounts(mark)) await run("umount", ["--lazy", path]);
-  for (let attempt = 0; cgroups(mark).length > 0 && attempt < TRIES; attempt += 1) {
-    for (const path of cgroups(mark)) ignoringGone(() => rmdirSync(path));
-    await sleep(TRY_EVERY_MILLISECONDS);
-  }
-}
-
-/** Kills them by their ids, without waiting. */
-export function killProcesses(mark: string): void {
-  for (const pid of processes(mark)) ignoringGone(() => process.kill(pid, "SIGKILL"));
-}
-
-/** containerd 1.x has the sockets of its shims outside its state; each shim's folder names its own. */
-export function removeShimSockets(state: string, namespace: string): void {
-  const tasks = join(state, "io.containerd.runtime.v2.task", namespace);
-  if (!existsSync(tasks)) return;
-  for (const id of readdirSync(tasks)) {
-    const file = join(tasks, id, "address");
-    if (existsSync(file)) rmSync(readFileSync(file, "utf8").trim().replace("unix://", ""), { force: true });
+function repeatWhile<Item>(left: () => readonly Item[], remove: (item: Item) => void): void {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const items = left();
+    if (items.length === 0) return;
+    for (const item of items) {
+      try {
+        remove(item);
+      } catch {
+        // It is gone, or is not empty yet: the next try sees.
+      }
+    }
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, TRY_EVERY_MILLISECONDS);
   }
 }
 
@@ -64,12 +73,20 @@ function processes(mark: string): number[] {
   });
 }
 
-function mounts(mark: string): string[] {
+function mounts(folder: string): string[] {
   return readFileSync("/proc/self/mounts", "utf8")
     .split("\n")
     .flatMap((line) => line.split(" ")[1] ?? [])
-    .filter((path) => path.includes(`/${mark}/`))
+    .filter((path) => path.startsWith(`${folder}/`))
     .reverse();
+}
+
+/** containerd 1.x has them outside its state, where each shim's folder names its own. */
+function sockets(folder: string): string[] {
+  return folders(join(folder, CONTAINERD_STATE, "io.containerd.runtime.v2.task", basename(folder)))
+    .map((shim) => join(shim, "address"))
+    .filter((file) => existsSync(file))
+    .map((file) => readFileSync(file, "utf8").trim().replace("unix://", ""));
 }
 
 /** In the one tree of version 2 or in each of version 1. */
@@ -85,12 +102,4 @@ function folders(path: string): string[] {
   return readdirSync(path, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => join(path, entry.name));
-}
-
-function ignoringGone(action: () => void): void {
-  try {
-    action();
-  } catch {
-    // It ended by itself, or is not empty yet; the next try sees.
-  }
 }

@@ -1,6 +1,6 @@
 import type { TestProject } from "vitest/node";
 import { type DockerLayer, startDockerLayer } from "../docker/layer";
-import { ownDaemonMissing } from "../docker/ownDaemon";
+import { ownDaemonMissing, removeOwnDaemons } from "../docker/ownDaemon";
 import { type EngineLayer, findEngine } from "../engine/layer";
 
 declare module "vitest" {
@@ -13,6 +13,8 @@ declare module "vitest" {
 
 /** Runs once before the tests of the engine and docker layers: finds their parts and says what will be skipped, and why. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  // Before the run's directory is removed.
+  process.prependOnceListener("exit", removeOwnDaemons);
   const [engine, docker, daemon] = await Promise.all([findEngine(), startDockerLayer(), ownDaemonMissing()]);
   project.provide("engineLayer", engine);
   project.provide("dockerLayer", docker.layer);
