@@ -11,6 +11,7 @@ export default defineConfig({
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
     pool: "forks",
     maxWorkers: 2,
+    globalSetup: ["test/layers/temporaryDirectory.ts"],
     projects: [
       {
         extends: true,

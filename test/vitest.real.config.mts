@@ -8,7 +8,7 @@ export default defineConfig({
     include: ["test/real/**/*.test.ts"],
     // Programs that are started here want both cores for themselves.
     fileParallelism: false,
-    globalSetup: ["test/real/setup.ts"],
+    globalSetup: ["test/layers/temporaryDirectory.ts", "test/real/setup.ts"],
     testTimeout: 180_000,
     hookTimeout: 300_000,
   },

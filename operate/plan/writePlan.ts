@@ -1,6 +1,8 @@
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Plan } from "../../components/plan/types";
+import { replaceFile } from "../../harness/files/replaceFile";
+import { explainWriting } from "../explainWriting";
 import { dockerRun } from "./dockerRun";
 
 /** Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns what was written. */
@@ -13,11 +15,15 @@ export function writePlan(plan: Plan, folder: string): string[] {
   ]);
 }
 
-/** A reader never meets half a file: it is written beside its place and moved there. */
+/** Mode of a new file: these are for reading and hold no secret. */
+const MODE = 0o644;
+
 function write(path: string, text: string): string {
-  mkdirSync(dirname(path), { recursive: true });
-  const unfinished = `${path}.tmp`;
-  writeFileSync(unfinished, text);
-  renameSync(unfinished, path);
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, text, { newFileMode: MODE });
+  } catch (error) {
+    explainWriting(path, error);
+  }
   return path;
 }

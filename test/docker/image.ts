@@ -36,6 +36,8 @@ export const DEFAULT_VERSIONS: Versions = {
   "flashinfer-python": "0.6.17",
 };
 
+const PUSHES = 5;
+
 /**
  * Makes an image that holds the stand-in server and pushes it to the tests' registry, so that its digest is real.
  * Each call gives a digest of its own, so that a test may remove its image while another runs.
@@ -47,6 +49,7 @@ export async function pinnedImage(options: ImageOptions = {}): Promise<PinnedIma
   const repository = `${layer.registry}/${options.repository ?? "vllm/vllm-openai"}`;
   const tag = `${repository}:${options.tag ?? `v${versions.vllm ?? "0"}`}`;
   const container = await mustRun("docker", ["create", layer.baseImage]);
+  let id: string;
   const folder = mkdtempSync(join(tmpdir(), "stand-in-image-"));
   try {
     mkdirSync(join(folder, "stand-in"));
@@ -59,15 +62,19 @@ export async function pinnedImage(options: ImageOptions = {}): Promise<PinnedIma
     await mustRun("docker", ["cp", `${join(folder, "bin")}/.`, `${container}:/usr/local/bin`]);
     const { entrypoint } = options;
     const changes = entrypoint === undefined ? [] : ["--change", `ENTRYPOINT ${JSON.stringify(entrypoint)}`];
-    await mustRun("docker", ["commit", ...changes, container, tag]);
+    id = await mustRun("docker", ["commit", ...changes, container]);
   } finally {
     rmSync(folder, { recursive: true });
     await mustRun("docker", ["rm", container]);
   }
-  await mustRun("docker", ["push", "--quiet", tag]);
-  const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", tag]);
-  const repoDigests = JSON.parse(inspected) as string[];
-  const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];
-  if (digest === undefined) throw new Error(`the registry gave ${tag} no digest: ${inspected}`);
-  return { tag, digest, reference: `${tag}@${digest}` };
+  // Another test's image may take the tag between the two steps: then that one was pushed, and ours has no digest.
+  for (let attempt = 0; attempt < PUSHES; attempt += 1) {
+    await mustRun("docker", ["tag", id, tag]);
+    await mustRun("docker", ["push", "--quiet", tag]);
+    const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", id]);
+    const repoDigests = JSON.parse(inspected) as string[];
+    const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];
+    if (digest !== undefined) return { tag, digest, reference: `${tag}@${digest}` };
+  }
+  throw new Error(`the registry gave ${tag} no digest`);
 }

@@ -42,7 +42,11 @@ export async function startDockerLayer(): Promise<Started> {
     await makeRootfs(root);
     const archive = join(folder, "rootfs.tar");
     await mustRun("tar", ["--create", "--file", archive, "--directory", root, "--owner=0", "--group=0", "."]);
-    const changes = ['ENTRYPOINT ["vllm","serve"]', "ENV PATH=/usr/local/bin:/usr/bin:/bin"];
+    const changes = [
+      'ENTRYPOINT ["vllm","serve"]',
+      "ENV PATH=/usr/local/bin:/usr/bin:/bin",
+      `LABEL ${LABEL}=${registry.address}`,
+    ];
     const baseImage = await mustRun("docker", [
       "import",
       ...changes.flatMap((change) => ["--change", change]),
@@ -76,15 +80,13 @@ async function gpuRefusal(image: string): Promise<string | undefined> {
   return `the daemon starts no container with --gpus all (${said}); it needs nvidia-container-runtime-hook on its PATH`;
 }
 
-/** Removes the images that bear the tests' registry in their name, with every container made from them. */
+/** On the base image, and so on each that is made from it: by names alone one that lost its tag is not found. */
+const LABEL = "local-serving.tests";
+
+/** Removes the images of this run, with every container made from them. */
 async function removeImages(registry: string): Promise<void> {
-  const listed = await run("docker", [
-    "images",
-    "--quiet",
-    "--no-trunc",
-    "--filter",
-    `reference=${registry}/*/*`,
-  ]);
+  const filter = `label=${LABEL}=${registry}`;
+  const listed = await run("docker", ["images", "--all", "--quiet", "--no-trunc", "--filter", filter]);
   const images = [...new Set(listed.stdout.split("\n").filter(Boolean))];
   for (const image of images) {
     const { stdout } = await run("docker", ["ps", "--all", "--quiet", "--filter", `ancestor=${image}`]);

@@ -16,11 +16,11 @@ const SEARCH = ["/usr/bin", "/bin"];
  * stand-in programs. Nothing is fetched, so this works where no registry of images is reached.
  */
 export async function makeRootfs(root: string): Promise<void> {
-  for (const folder of ["tmp", "root", "bin", "usr/local/bin", "opt/stand-in"]) {
+  for (const folder of ["tmp", "root", "usr/local/bin", "opt/stand-in"]) {
     mkdirSync(join(root, folder), { recursive: true });
   }
   chmodSync(join(root, "tmp"), 0o1777);
-  for (const tool of TOOLS) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
+  await copyTools(root);
   await copyBinary(process.execPath, join(root, "usr/local/bin/node"), root);
   for (const program of PROGRAMS) {
     await build({
@@ -35,6 +35,12 @@ export async function makeRootfs(root: string): Promise<void> {
     writeFileSync(launcher, `#!/bin/sh\nexec node /opt/stand-in/${program}.cjs "$@"\n`);
     chmodSync(launcher, 0o755);
   }
+}
+
+/** Puts the shell and the tools into a root, with the libraries that they need. */
+export async function copyTools(root: string): Promise<void> {
+  mkdirSync(join(root, "bin"), { recursive: true });
+  for (const tool of TOOLS) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
 }
 
 function hostTool(name: string): string {

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -12,6 +12,8 @@ import { type PinnedImage, pinnedImage } from "./image";
 const TOTAL_KIB = 100 * 1024 ** 2;
 /** 45 of 100 GiB, with an A of 30. */
 const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
+/** The gate counts its sleeps of five seconds. */
+const SLEEPS_A_MINUTE = 12;
 const DEAD = "http://host.docker.internal:9/health";
 
 describeDocker("a container behind the start gate", () => {
@@ -26,7 +28,8 @@ describeDocker("a container behind the start gate", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "start-gate-"));
     // The gate's sleeps of five seconds take a twentieth of one; it counts sleeps, not seconds.
-    writeFileSync(join(folder, "sleep"), "#!/bin/sh\nexec /bin/sleep 0.05\n");
+    writeFileSync(join(folder, "sleep"), "#!/bin/sh\necho >> /count/sleeps; exec /bin/sleep 0.05\n");
+    mkdirSync(join(folder, "count"));
     chmodSync(join(folder, "sleep"), 0o755);
   });
   afterEach(async () => {
@@ -54,7 +57,9 @@ describeDocker("a container behind the start gate", () => {
     container = await mustRun("docker", [
       ...["run", "--detach", "--add-host", "host.docker.internal:host-gateway"],
       ...["--volume", `${folder}/meminfo:/proc/meminfo:ro`],
-      ...(slow ? [] : ["--volume", `${folder}/sleep:/usr/local/bin/sleep:ro`]),
+      ...(slow
+        ? []
+        : ["--volume", `${folder}/sleep:/usr/local/bin/sleep:ro`, "--volume", `${folder}/count:/count`]),
       ...["--volume", `${folder}/gate:/run/local-serving:ro`],
       ...options,
       ...["--entrypoint", entrypoint, image.reference, ...words, ...ARGUMENTS],
@@ -66,6 +71,11 @@ describeDocker("a container behind the start gate", () => {
   };
   const says = (words: string) => expect.poll(said, { timeout: 20_000, interval: 100 }).toContain(words);
   const serves = () => says("Application startup complete.");
+  const sleeps = () => {
+    const file = join(folder, "count/sleeps");
+    return existsSync(file) ? readFileSync(file, "utf8").length : 0;
+  };
+  const inspect = (fields: string) => mustRun("docker", ["inspect", "--format", fields, container ?? ""]);
   const declared = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
   const listen = async () => {
     const server = createServer((_, answer) => answer.end());
@@ -127,8 +137,7 @@ describeDocker("a container behind the start gate", () => {
     await start("", ["--restart", "unless-stopped"]);
     await says("start gate: waiting");
     await pause(1000);
-    const restarts = () =>
-      mustRun("docker", ["inspect", "--format", "{{.RestartCount}} {{.State.Running}}", container ?? ""]);
+    const restarts = () => inspect("{{.RestartCount}} {{.State.Running}}");
     expect(await restarts()).toBe("0 true");
     await mustRun("docker", ["restart", container ?? ""]);
     await pause(500);
@@ -148,6 +157,43 @@ describeDocker("a container behind the start gate", () => {
     await says("start gate: open after");
   });
 
+  it("a server that crashes in a loop: the loop ends in the gate once memory is gone", async () => {
+    writeFileSync(join(folder, "vllm"), "#!/bin/sh\necho crash; exit 1\n", { mode: 0o755 });
+    available(50);
+    await start("", ["--restart", "unless-stopped", "--volume", `${folder}/vllm:/usr/local/bin/vllm:ro`]);
+    await expect
+      .poll(() => inspect("{{.RestartCount}}").then(Number), { timeout: 20_000 })
+      .toBeGreaterThan(2);
+    expect(await said()).not.toContain("start gate");
+    available(20);
+    await says("start gate: waiting for 45.00 GiB");
+    const [crashes, restarts] = [(await said()).match(/crash/g)?.length, await inspect("{{.RestartCount}}")];
+    await pause(1000);
+    expect((await said()).match(/crash/g)?.length).toBe(crashes);
+    expect(await inspect("{{.RestartCount}} {{.State.Running}}")).toBe(`${restarts} true`);
+  });
+
+  it("says what it waits for in one line a minute of its own count", async () => {
+    available(20);
+    await start();
+    await expect.poll(sleeps, { timeout: 20_000 }).toBeGreaterThan(3 * SLEEPS_A_MINUTE);
+    const before = sleeps();
+    const lines = (await said()).trim().split("\n").length;
+    // Of the sleeps one is under way.
+    expect(lines).toBeGreaterThanOrEqual(1 + Math.floor((before - 1) / SLEEPS_A_MINUTE));
+    expect(lines).toBeLessThanOrEqual(1 + Math.floor(sleeps() / SLEEPS_A_MINUTE));
+  });
+
+  it("with room it costs nothing: no line, no sleep, and the server is process 1", async () => {
+    available(80);
+    await start(declared(DEAD));
+    await serves();
+    expect(await said()).not.toContain("start gate");
+    expect(sleeps()).toBe(0);
+    const first = await mustRun("docker", ["exec", container ?? "", "cat", "/proc/1/cmdline"]);
+    expect(first.split("\0").slice(1, 3)).toEqual(["/opt/stand-in/vllm.cjs", "serve"]);
+  });
+
   it("`docker stop` ends it at once while it waits", async () => {
     available(20);
     await start("", [], true);
@@ -155,8 +201,6 @@ describeDocker("a container behind the start gate", () => {
     const before = Date.now();
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
     expect(Date.now() - before).toBeLessThan(5_000);
-    expect(await mustRun("docker", ["inspect", "--format", "{{.State.ExitCode}}", container ?? ""])).toBe(
-      "143",
-    );
+    expect(await inspect("{{.State.ExitCode}}")).toBe("143");
   });
 });

@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,6 +14,9 @@ import { plan } from "../../components/plan/plan";
 import { utilizationOf } from "../../policies/lib/argvUtilization";
 import { stack } from "../fixtures/machine";
 
+/** The gate counts its sleeps of five seconds. */
+const SLEEPS_A_MINUTE = 12;
+const COUNT = 'echo "$1" >> "$OUT.sleeps"';
 const TOTAL_GIB = 100;
 const KIB_PER_GIB = 1024 ** 2;
 /** 0.45 of 100 GiB; with an A of 0.3 both are 75 GiB. */
@@ -25,14 +28,23 @@ let instanceA: Server | undefined;
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), "start-gate-"));
-  program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec sleep 60');
+  program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec /bin/sleep 60');
 });
 afterEach(() => {
-  gate?.child.kill("SIGKILL");
+  endGroup(gate?.child.pid);
   instanceA?.close();
   [gate, instanceA] = [undefined, undefined];
-  rmSync(folder, { recursive: true });
+  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
+
+/** The gate, what it became, and a sleep of its that is left. */
+function endGroup(pid: number | undefined): void {
+  try {
+    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
+  }
+}
 
 interface Gate {
   readonly child: ChildProcess;
@@ -43,13 +55,14 @@ interface Gate {
 
 /** The gate under dash, with a /proc/meminfo of its own; its sleeps take no time unless `slow`. */
 function start(declared?: string, slow = false): Gate {
-  if (!slow) program("sleep", 'exec /bin/sleep "$(case $1 in 5) echo 0.01 ;; *) echo "$1" ;; esac)"');
+  if (!slow) program("sleep", `${COUNT}; exec /bin/sleep 0.01`);
   const script = START_GATE.replace("/proc/meminfo", join(folder, "meminfo")).replaceAll(
     "/run/local-serving/instance-a",
     join(folder, "instance-a"),
   );
   declare(declared);
   const child = spawn("dash", ["-c", script, "start-gate", ...ARGUMENTS], {
+    detached: true,
     env: { PATH: `${folder}:${process.env.PATH ?? ""}`, OUT: join(folder, "arguments") },
   });
   let text = "";
@@ -59,6 +72,12 @@ function start(declared?: string, slow = false): Gate {
   });
   gate = { child, ended, said: () => text };
   return gate;
+}
+
+/** What the gate's sleeps were asked for; none where it never slept. */
+function sleeps(): string[] {
+  const file = join(folder, "arguments.sleeps");
+  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
 }
 
 /** What is declared of instance A, as the gate reads it; nothing where there is no file. */
@@ -93,22 +112,22 @@ const DEAD = "http://127.0.0.1:9/health";
 const A = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
 
 describe("the start gate", () => {
-  it("starts at once and without a word when there is room, with the arguments as they are", async () => {
+  it("A absent by design: starts at once with room for B alone, with vLLM's own arguments", async () => {
     available(45);
-    const it = start();
+    const it = start("# There is none.\n");
     await started(it);
     expect(it.said()).toBe(`vllm serve ${ARGUMENTS.join(" ")}\n`);
     expect(readFileSync(join(folder, "arguments"), "utf8")).toBe(`${["serve", ...ARGUMENTS].join("\n")}\n`);
   });
 
-  it("starts at once beside a declared A that is not there yet, when there is room for both", async () => {
+  it("B first, with room for both: starts at once beside a declared A that is not there yet", async () => {
     available(75);
     const it = start(A(DEAD));
     await started(it);
     expect(it.said()).not.toContain("start gate");
   });
 
-  it("starts at once when A answers and there is room for its own share", async () => {
+  it("A first: starts at once when it answers and there is room for B's own share", async () => {
     available(45);
     const it = start(A(await listen(200)));
     await started(it);
@@ -116,10 +135,10 @@ describe("the start gate", () => {
   });
 
   it.each([
-    ["A was first and is dead", 74.9, DEAD],
-    ["A answers and there is too little", 44.9, "answers"],
-    ["there is no A and too little", 44.9, ""],
-  ])("waits while %s", async (_, gib, url) => {
+    ["B first, and not room for both", 74.9, DEAD],
+    ["A first, and too little for B", 44.9, "answers"],
+    ["A absent by design, and too little for B", 44.9, ""],
+  ])("%s: waits", async (_, gib, url) => {
     available(gib);
     const declared = url === "" ? undefined : A(url === "answers" ? await listen(200) : url);
     const it = start(declared);
@@ -135,17 +154,60 @@ describe("the start gate", () => {
     expect(it.said()).not.toContain("vllm serve org/m");
   });
 
-  it("says what it waits for, once a minute of its own count", async () => {
+  it("never enough: waits for ever, and says so in one line a minute", async () => {
     available(30);
-    const it = start();
-    await expect.poll(() => it.said().split("\n").length, { timeout: 8_000 }).toBeGreaterThan(3);
-    const lines = it.said().trim().split("\n");
-    expect(new Set(lines)).toEqual(
-      new Set(["start gate: waiting for 45.00 GiB (0.45 of the memory), 30.00 GiB are available"]),
+    const minutes = 3;
+    // The last of them takes long, so that nothing moves while we look.
+    program(
+      "sleep",
+      `${COUNT}; [ $(wc -l < "$OUT.sleeps") -le ${minutes * SLEEPS_A_MINUTE} ] || exec /bin/sleep 60`,
     );
+    const it = start(undefined, true);
+    await expect.poll(() => sleeps().length, { timeout: 8_000 }).toBe(minutes * SLEEPS_A_MINUTE + 1);
+    const line = "start gate: waiting for 45.00 GiB (0.45 of the memory), 30.00 GiB are available\n";
+    // The first at once.
+    expect(it.said()).toBe(line.repeat(1 + minutes));
+    expect(new Set(sleeps())).toEqual(new Set(["5"]));
   });
 
-  it("opens when memory that frees slowly is enough", async () => {
+  it("with room it costs nothing: no sleep, no request, no process that stays", async () => {
+    program("curl", 'echo "curl was run"');
+    available(75);
+    const it = start(A(DEAD));
+    await started(it);
+    expect(it.said()).toBe(`vllm serve ${ARGUMENTS.join(" ")}\n`);
+    expect(sleeps()).toEqual([]);
+    const pid = String(it.child.pid);
+    expect(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")).toBe("");
+  });
+
+  it("a server that crashes in a loop: each start goes through the gate, and the loop ends where memory is gone", async () => {
+    program("vllm", 'echo "vllm serve org/m"; exit 1');
+    for (let crash = 0; crash < 3; crash += 1) {
+      available(45);
+      const it = start();
+      expect(await it.ended).toBe(1);
+      expect(it.said()).toBe("vllm serve org/m\n");
+    }
+    available(44);
+    const it = start();
+    await expect.poll(it.said).toContain("start gate: waiting for 45.00 GiB");
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(it.said()).not.toContain("vllm");
+  });
+
+  it("ended and started again, as by a restart of the daemon: waits again", async () => {
+    available(60);
+    for (const time of [1, 2]) {
+      const it = start(A(DEAD));
+      await expect.poll(it.said).toContain("waiting for instance A");
+      it.child.kill("SIGTERM");
+      expect(await it.ended, `time ${time}`).toBe(143);
+      expect(it.said()).not.toContain("vllm serve org/m");
+    }
+  });
+
+  it("memory that frees slowly: opens when it is enough", async () => {
     available(30);
     const it = start();
     await expect.poll(it.said).toContain("30.00 GiB are available");
@@ -165,7 +227,7 @@ describe("the start gate", () => {
     await started(it);
   });
 
-  it("opens when A comes up", async () => {
+  it("B first: opens when A comes up", async () => {
     available(60);
     const url = await listen(503);
     const it = start(A(url));
@@ -174,7 +236,7 @@ describe("the start gate", () => {
     await started(it);
   });
 
-  it("starts without a declared A once its time is over and memory has been steady for a minute", async () => {
+  it("A declared but dead: starts once its time is over and memory has been steady for a minute", async () => {
     available(60);
     const it = start(A(DEAD, 120));
     await started(it);
@@ -183,7 +245,7 @@ describe("the start gate", () => {
     );
   });
 
-  it("waits on while A is loading: memory that falls is not steady", async () => {
+  it("A declared and loading: waits on, since memory that falls is not steady", async () => {
     available(74);
     const it = start(A(DEAD, 60));
     await expect.poll(it.said).toContain("waiting for instance A");
@@ -206,7 +268,7 @@ describe("the start gate", () => {
     expect(it.said()).toContain("start gate: MemAvailable is not readable here; starting without it\n");
   });
 
-  it("ends at once on TERM, as it sleeps five seconds", async () => {
+  it("`docker stop`: ends at once on TERM, as it sleeps five seconds", async () => {
     available(30);
     const it = start(undefined, true);
     await expect.poll(it.said).toContain("start gate: waiting");

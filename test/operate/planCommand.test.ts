@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
@@ -125,6 +125,15 @@ describe("serving plan", () => {
     const written = readdirSync(join(folder, "out/dgx"));
     expect(written).toContain("vllm-qwen3.6-35b-a3b-8001.docker-run.sh");
     expect(written.filter((name) => name.endsWith(".tmp"))).toEqual([]);
+  });
+
+  it("says which file it could not write, with exit code 2, and leaves nothing unfinished beside it", async () => {
+    const taken = join(folder, "taken/dgx/bridge-config");
+    mkdirSync(taken, { recursive: true });
+    const { code, out, err } = await runServing(["plan", "--out", join(folder, "taken")]);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toContain(`${taken} can't be written: EISDIR`);
+    expect(readdirSync(join(folder, "taken/dgx")).filter((name) => name.includes("tmp"))).toEqual([]);
   });
 });
 
