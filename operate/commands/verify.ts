@@ -20,11 +20,10 @@ const ANSWER_SECONDS = 120;
 export function verifyCommand(): Command {
   return withStackFile(new Command("verify"))
     .description("Probe a running environment as its clients use it, and say what to change.")
-    .option("--only <names>", "run these probes alone, separated by commas", (text: string) =>
-      text
-        .split(",")
-        .map((name) => name.trim())
-        .filter(Boolean),
+    .option(
+      "--only <names>",
+      "run these probes alone, separated by commas; a name that is none lists them all",
+      probeList,
     )
     .option("--timeout <seconds>", "longest that one answer may take", wholeNumber(1), ANSWER_SECONDS)
     .option("--base-url <url>", "probe the inference server at this address, and it alone", baseUrl)
@@ -54,6 +53,17 @@ export function verifyCommand(): Command {
       printResult(options.format, { probes, summary }, () => verifyText(probes));
       if (summary.fail > 0) process.exitCode = EXIT.faults;
     });
+}
+
+/** Names of probes, those of an earlier `--only` first. */
+function probeList(text: string, earlier: readonly string[] = []): string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0)
+    throw new InvalidArgumentError("It is at least one name, such as models,chat-tools.");
+  return [...earlier, ...names];
 }
 
 function checkNames(only: readonly string[], known: readonly string[]): void {

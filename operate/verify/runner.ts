@@ -94,7 +94,9 @@ async function run(probe: Probe, target: Target): Promise<Run> {
     return { verdict: await probe.run(target), noAnswer: undefined };
   } catch (error) {
     if (error instanceof NoAnswer) {
-      return { verdict: fail(error.message, probe.fix(target)), noAnswer: error };
+      // Where nobody is, it matters why, and what this probe is about does not. The first one of a kind asks whether it lives.
+      const asked = error.reason === "refused" ? (probesFor(target)[0] ?? probe) : probe;
+      return { verdict: fail(error.message, asked.fix(target)), noAnswer: error };
     }
     if (error instanceof BadAnswer || error instanceof Failed) {
       return { verdict: fail(error.message, probe.fix(target)), noAnswer: undefined };
