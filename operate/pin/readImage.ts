@@ -16,15 +16,27 @@ export interface ImageReading {
 /** Python packages whose versions decide whether a server is sound. */
 const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python"];
 
-/** Reads package metadata only: nothing is imported, so no GPU is needed. */
+/**
+ * Reads package metadata, so that neither a GPU nor a minute is needed. Only a package without any, such as a source tree
+ * on the path, is imported and asked.
+ */
 export const READ_VERSIONS = `
-import importlib.metadata, json
+import contextlib, importlib, importlib.metadata, importlib.util, json, sys
+def imported(name):
+    if not name.isidentifier() or importlib.util.find_spec(name) is None:
+        return None
+    with contextlib.redirect_stdout(sys.stderr):
+        return getattr(importlib.import_module(name), "__version__", None)
 found = {}
 for name in ${JSON.stringify(PACKAGES)}:
-    try:
-        found[name] = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        pass
+    for read in (importlib.metadata.version, imported):
+        try:
+            version = read(name)
+        except BaseException:
+            continue
+        if version:
+            found[name] = str(version)
+            break
 print(json.dumps(found))
 `.trim();
 
