@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { docker, dockerShown } from "../docker";
 import { Failed, WrongUse } from "../exit";
 
@@ -42,6 +43,8 @@ print(json.dumps(found))
 
 /** Starting the interpreter in a fresh container of a 20 GB image can take a while on a cold disk. */
 const READ_TIMEOUT_SECONDS = 300;
+
+const REMOVE_SECONDS = 20;
 
 /** Pulls the image and reads its digests and the versions inside. Starts one short-lived container without network. */
 export async function readImage(reference: string): Promise<ImageReading> {
@@ -100,11 +103,17 @@ async function digestOfPlatform(repository: string, digest: string): Promise<str
 
 /** Package versions inside an image that is already here, read in one short-lived container without network. */
 export async function versionsInside(image: string, dockerHost?: string): Promise<Record<string, string>> {
+  const name = `local-serving-versions-${randomBytes(4).toString("hex")}`;
+  const isolated = ["--rm", "--network", "none", "--name", name];
   const printed = await docker(
-    ["run", "--rm", "--network", "none", "--entrypoint", "python3", image, "-c", READ_VERSIONS],
+    ["run", ...isolated, "--entrypoint", "python3", image, "-c", READ_VERSIONS],
     READ_TIMEOUT_SECONDS,
     dockerHost,
-  );
+  ).catch(async (error: unknown) => {
+    // A client that gave up leaves its container running.
+    await docker(["rm", "--force", name], REMOVE_SECONDS, dockerHost).catch(() => {});
+    throw error;
+  });
   const versions = parseVersions(printed);
   if (versions === undefined) throw new Failed(`${image}: the versions inside could not be read.`);
   return versions;

@@ -127,7 +127,7 @@ describe("serving inventory", () => {
     "image inspect": {
       out: `sha256:${"1".repeat(64)} ["vllm/vllm-openai@${DIGEST}"]\nsha256:${"2".repeat(64)} []\n`,
     },
-    "run --rm --network none --entrypoint python3 sha256:1111": {
+    "run --rm --network none --name local-serving-versions-": {
       out: `{"torch": "2.13.0", "vllm": "0.30.0", "transformers": "5.12.1"}\n`,
     },
   };
@@ -207,6 +207,26 @@ describe("serving inventory", () => {
     const other = `sha256:${"1".repeat(64)} ["vllm/vllm-openai@sha256:${"c".repeat(64)}"]\n`;
     const { out } = await inventory([], { ...answers, "image inspect": { out: other } });
     expect(JSON.parse(out).record).toEqual({ edits: [], diff: "" });
+  });
+
+  it("leaves no container of its own where reading one fails", async () => {
+    const failing = { out: "", err: "exec: python3: not found\n", code: 127 };
+    const { code, out, asked } = await inventory([], {
+      ...answers,
+      "run --rm --network none --name local-serving-versions-": failing,
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(out).problems).toEqual([`${CONTAINER}: docker run failed: exec: python3: not found`]);
+    const [, name] = /--name (local-serving-versions-[0-9a-f]{8}) /.exec(asked) ?? [];
+    expect(asked).toContain(` rm --force ${name}\n`);
+  });
+
+  it("bears with a container that goes away while it looks", async () => {
+    const gone = { ...answers, "inspect ": { out: "[]", err: "Error: No such object: f00\n", code: 1 } };
+    const { code, out, asked } = await inventory([], gone);
+    expect(code).toBe(1);
+    expect(JSON.parse(out).problems).toEqual(["docker inspect failed: Error: No such object: f00"]);
+    expect(asked.match(/ ps --all/g)).toHaveLength(3);
   });
 
   it("prints tables for people", async () => {
