@@ -6,7 +6,7 @@ import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
-import { fromMachine } from "../doctor/read/fromMachine";
+import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
@@ -61,7 +61,7 @@ export function doctorCommand(): Command {
       const { unreadable, ...known } = fromAfar ? stackFromAfar(options, said) : { stack: stackOf(options) };
       const reading =
         fromAfar || known.stack === undefined
-          ? { evidence: await fromFiles(files), notes: [] }
+          ? await fromGivenFiles(files)
           : await fromMachine(known.stack.plan);
       for (const note of reading.notes) say(note);
       const evidence: Evidence = {
@@ -72,7 +72,7 @@ export function doctorCommand(): Command {
       const diagnoses = diagnose(evidence);
       const looked = lookedAt(evidence);
       printResult(options.format, { diagnoses, looked, notes: reading.notes }, () =>
-        doctorText(diagnoses, looked),
+        doctorText(diagnoses, looked, reading.notes),
       );
       if (unreadable === true) process.exitCode = EXIT.wrongUse;
       else if (diagnoses.length > 0) process.exitCode = EXIT.faults;
@@ -111,6 +111,11 @@ function stackOf(options: DoctorOptions): Stack {
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
   return stack;
+}
+
+async function fromGivenFiles(files: GivenFiles): Promise<MachineReading> {
+  const evidence = await fromFiles(files);
+  return { evidence, notes: cutShortNotes(evidence.logs) };
 }
 
 function lookedAt({ logs, meminfo, containers, sockets, stack }: Evidence): string[] {

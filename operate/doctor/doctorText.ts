@@ -1,9 +1,14 @@
 import type { DiagnosisReport } from "./diagnose";
 
-/** Diagnoses for people: what it is, how it is known, what to change, what to run. */
-export function doctorText(reports: readonly DiagnosisReport[], looked: readonly string[]): string {
+/** Diagnoses for people: what it is, how it is known, what to change, what to run. `notes` say what was not read. */
+export function doctorText(
+  reports: readonly DiagnosisReport[],
+  looked: readonly string[],
+  notes: readonly string[] = [],
+): string {
   const at = looked.length === 0 ? "" : `Looked at: ${looked.join(", ")}.\n`;
-  if (reports.length === 0) return `${at}No trouble found.`;
+  if (reports.length === 0)
+    return `${at}No trouble found${notes.length === 0 ? "" : " in what could be read"}.`;
   const count = reports.length === 1 ? "1 diagnosis" : `${reports.length} diagnoses`;
   return [`${at}${count}.`, ...reports.map(section)].join("\n\n");
 }

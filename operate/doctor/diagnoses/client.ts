@@ -23,7 +23,7 @@ const TRUNCATED = sign(
   /"truncation"\s*:\s*\{[^{}]*"max_length"\s*:\s*2048\b|tokenizer with truncation at 2048/,
 );
 const TRUNCATION_KEY = sign('"truncation"', /"truncation"\s*:\s*\{\s*$/);
-const MAX_LENGTH = sign('"max_length"', /^\s*"max_length"\s*:\s*2048\b/);
+const MAX_LENGTH = sign('"max_length"', /(?:^|\s)"max_length"\s*:\s*2048\b/);
 
 /** Settings of clients that have a bound on their answers, by their key. */
 const BOUNDED_CLIENTS = ["claudeCode", "opencode", "pi", "qwenCode"];

@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { doctorText } from "../../../operate/doctor/doctorText";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { CONTAINER } from "./cases";
@@ -162,9 +164,43 @@ describe("serving doctor, from afar", () => {
     expect(code).toBe(0);
   });
 
+  it("of a huge log reads the start and the newest part, and says so", async () => {
+    const huge = file("huge.log", "INFO Starting to load model m\n");
+    truncateSync(huge, 200 * 1024 ** 2);
+    appendFileSync(huge, "\nValueError: No available memory for the cache blocks.\n");
+    const { code, out, err } = await runServing(["doctor", "--file", STACK, "--log", huge, ...json]);
+    expect(code).toBe(1);
+    const { diagnoses, notes } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room"]);
+    expect(notes).toEqual([
+      expect.stringMatching(
+        /huge\.log: of 2097152\d\d bytes the first 16777216 and the last 117440512 were read\.$/,
+      ),
+    ]);
+    expect(err).toContain(notes[0]);
+    expect(doctorText([], [], notes)).toBe("No trouble found in what could be read.");
+  });
+
+  it("reads a pipe, and a copy that PowerShell saved", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const writer = spawn("cp", [fixture("too-many-sequences.log"), pipe]);
+    const { out } = await runServing(["doctor", "--file", STACK, "--log", pipe, ...json]);
+    expect(writer.exitCode ?? 0).toBe(0);
+    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["too-many-sequences"]);
+    const meminfo = join(folder, "meminfo-utf16");
+    writeFileSync(
+      meminfo,
+      Buffer.from(`\ufeffMemTotal:       127600592 kB\r\nMemAvailable:     1048576 kB\r\n`, "utf16le"),
+    );
+    const { out: exhausted } = await runServing(["doctor", "--file", STACK, "--meminfo", meminfo, ...json]);
+    expect(JSON.parse(exhausted).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["memory-exhausted"]);
+  });
+
   it.each<[string, string[], string]>([
     ["a log that isn't there", ["--log", "/nowhere.log"], "/nowhere.log: no such file"],
     ["a folder for a log", ["--log", folder], "is a directory, not a file"],
+    ["a device for a meminfo", ["--meminfo", "/dev/zero"], "is larger than 1048576 bytes"],
     ["a meminfo that is none", ["--meminfo", fixture("healthy.log")], "expected a copy of /proc/meminfo"],
     ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
     ["an inspect that is no JSON", ["--inspect", fixture("healthy.log")], "no valid JSON"],
