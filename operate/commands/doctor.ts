@@ -5,6 +5,7 @@ import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
+import { forStack } from "../doctor/forStack";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
@@ -69,7 +70,14 @@ export function doctorCommand(): Command {
         ...known,
         ...(options.server === undefined ? {} : { serverKey: options.server }),
       };
-      const diagnoses = diagnose(evidence);
+      const chosen = {
+        ...(options.file === undefined ? {} : { file: options.file }),
+        ...(said ? { stack: options.stack } : {}),
+      };
+      const diagnoses = diagnose(evidence).map((each) => ({
+        ...each,
+        command: forStack(each.command, chosen),
+      }));
       const looked = lookedAt(evidence);
       printResult(options.format, { diagnoses, looked, notes: reading.notes }, () =>
         doctorText(diagnoses, looked, reading.notes),

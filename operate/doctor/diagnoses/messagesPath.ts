@@ -63,7 +63,7 @@ const systemRoleRefused: Diagnosis = {
       evidence: hit.line,
       edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
       ...(advice === undefined ? {} : { advice }),
-      command: `${APPLY} && serving verify --only messages`,
+      command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
     };
   },
 };
@@ -82,7 +82,7 @@ const nativePathFails: Diagnosis = {
         "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
       evidence: hit.line,
       ...throughTheBridge(evidence),
-      command: `${APPLY} && serving verify --only native-path`,
+      command: `${APPLY} && serving verify --only native-messages-path`,
     };
   },
 };
@@ -110,7 +110,7 @@ const prefixCacheCold: Diagnosis = {
       advice: off
         ? "It decides between a working agent loop and a very slow one."
         : "vLLM 0.19.1 and later drop the header on /v1/messages where the system prompt is a list of blocks. A prompt shorter than a block of a hybrid model never hits.",
-      command: `${APPLY} && serving verify --only prefix`,
+      command: `${APPLY} && serving verify --only prefix-reuse`,
     };
   },
 };

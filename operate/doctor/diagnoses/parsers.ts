@@ -68,7 +68,7 @@ const toolParserMismatch: Diagnosis = {
             advice: `From vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser: if the probe still fails after this, the chat template of the model is to blame.`,
           }
         : {}),
-      command: `${APPLY} && serving verify --only tools`,
+      command: `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`,
     };
   },
 };
@@ -88,7 +88,7 @@ const reasoningIntercepts: Diagnosis = {
       evidence: hit.line,
       edits: [server.set(["model", "thinking"], false), server.set(["reasoningParser"], "auto")],
       advice: "`auto` passes no reasoning parser at all for a model without a thinking mode.",
-      command: `${APPLY} && serving verify --only tools`,
+      command: `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`,
     };
   },
 };

@@ -38,7 +38,7 @@ describe("serving doctor, from afar", () => {
       change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
       edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],
       advice: expect.any(String),
-      command: "serving plan && npm run up",
+      command: `serving plan --file ${STACK} && npm run up`,
       source: expect.stringContaining("Model loads but no KV room"),
       caughtByPlan: true,
       caughtBy: expect.stringContaining("KV plan"),
