@@ -83,7 +83,7 @@ export function doctorCommand(): Command {
         doctorText(diagnoses, looked, reading.notes),
       );
       if (unreadable === true) process.exitCode = EXIT.wrongUse;
-      else if (diagnoses.length > 0) process.exitCode = EXIT.faults;
+      else if (diagnoses.some(({ severity }) => severity === "trouble")) process.exitCode = EXIT.faults;
     });
 }
 

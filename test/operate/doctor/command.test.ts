@@ -33,6 +33,7 @@ describe("serving doctor, from afar", () => {
     expect(diagnoses).toHaveLength(1);
     expect(diagnoses[0]).toEqual({
       id: "window-too-long",
+      severity: "trouble",
       cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, and 2.05 GiB are there.",
       evidence: expect.stringContaining("the estimated maximum model length is 199120."),
       change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
@@ -45,10 +46,12 @@ describe("serving doctor, from afar", () => {
     });
   });
 
-  it("ends with 0 where nothing is wrong", async () => {
+  it("ends with 0 where nothing is wrong, and explains what only looks wrong", async () => {
     const { code, out } = await runServing(["doctor", "--file", STACK, "--log", fixture("healthy.log")]);
     expect(code).toBe(0);
     expect(out).toContain("No trouble found.");
+    expect(out).toContain("inert-fp4-variable (harmless): VLLM_USE_FLASHINFER_MOE_FP4 is set as specified");
+    expect(out.match(/^ {2}evidence /gm)).toHaveLength(1);
   });
 
   it("reads several files, and says what it looked at", async () => {
@@ -115,9 +118,10 @@ describe("serving doctor, from afar", () => {
     expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
   });
 
-  it("says of a failed probe that it knows nothing more, and passes its fix on", async () => {
+  it("passes on what a probe says that no diagnosis explains", async () => {
     const probes = [
       { name: "chat", status: "fail", detail: "the answer is empty", fix: "Raise max_tokens." },
+      { name: "window", status: "fail", detail: "answered with 200", fix: "Ask the server directly." },
     ];
     const { out } = await runServing([
       "doctor",
@@ -128,9 +132,13 @@ describe("serving doctor, from afar", () => {
       ...json,
     ]);
     const [only] = JSON.parse(out).diagnoses;
-    expect(only.id).toBe("unknown");
-    expect(only.evidence).toContain("probe chat: the answer is empty");
-    expect(only.change).toContain("Raise max_tokens.");
+    expect(only).toMatchObject({
+      id: "probe-failed",
+      cause: "`serving verify` fails in 2 of its probes.",
+      evidence: "probe chat: the answer is empty | probe window: answered with 200",
+      change: "Raise max_tokens.\nAsk the server directly.",
+      command: `serving verify --file ${STACK} --only chat,window`,
+    });
   });
 
   it("prints no secret, whether the log, the stack file or a probe holds it", async () => {

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { diagnose } from "../../../operate/doctor/diagnose";
+import { type DiagnosisReport, diagnose } from "../../../operate/doctor/diagnose";
 import { diagnoses } from "../../../operate/doctor/diagnoses";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
 import { serving } from "../../../operate/serving";
@@ -24,10 +24,17 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
   return { evidence, reports: diagnose(evidence) };
 }
 
+/** Notes stand alone or not at all. */
+function idsOf(reports: readonly DiagnosisReport[], severity: DiagnosisReport["severity"]): string[] {
+  expect(new Set(reports.map((each) => each.severity)).size).toBeLessThanOrEqual(1);
+  return reports.filter((each) => each.severity === severity).map(({ id }) => id);
+}
+
 describe("each trouble in its own words", () => {
   it.each(cases.map((each) => [each.name, each] as const))("%s", async (_name, each) => {
     const { evidence, reports } = await diagnosed(each);
-    expect(reports.map(({ id }) => id).sort()).toEqual([...each.ids].sort());
+    const severity = each.harmless === true ? "note" : "trouble";
+    expect(idsOf(reports, severity).sort()).toEqual([...each.ids].sort());
     const report = reports.find(({ id }) => id === each.ids[0]);
     for (const { command } of reports) expect(command.split(/&&|;/).flatMap(faultOf)).toEqual([]);
     if (report === undefined) return;
@@ -65,7 +72,8 @@ describe("each trouble in its own words", () => {
       const { stack: _stack, ...afar } = evidence;
       const reports = diagnose(afar);
       for (const report of reports) expect(report.change).not.toMatch(/^--- /);
-      if (each.needsStack !== true) expect(reports.map(({ id }) => id)).toEqual(each.ids);
+      const severity = each.harmless === true ? "note" : "trouble";
+      if (each.needsStack !== true) expect(idsOf(reports, severity)).toEqual(each.ids);
     },
   );
 });
