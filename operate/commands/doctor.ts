@@ -36,7 +36,8 @@ export function doctorCommand(): Command {
       "after",
       [
         "",
-        "Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets.",
+        "Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets, and what",
+        "`serving verify` last found.",
         "With files it reads them and the stack file, and nothing of this machine. A stack file with faults is said to have",
         "them, and the files are judged without it.",
         "",
@@ -63,7 +64,7 @@ export function doctorCommand(): Command {
       const reading =
         fromAfar || known.stack === undefined
           ? await fromGivenFiles(files)
-          : await fromMachine(known.stack.plan);
+          : await fromMachine(known.stack.plan, known.stack.file);
       for (const note of reading.notes) say(note);
       const evidence: Evidence = {
         ...reading.evidence,

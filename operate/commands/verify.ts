@@ -4,7 +4,8 @@ import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult } from "../output";
 import { plannedStack } from "../plannedStack";
-import { type StackFileOptions, withStackFile } from "../stackFile";
+import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import type { ProbeResult } from "../verify/probe";
 
 interface VerifyCommandOptions extends StackFileOptions {
   readonly format: Format;
@@ -30,7 +31,7 @@ export function verifyCommand(): Command {
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nEvery probe only asks; nothing is changed. Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
+      "\nEvery probe only asks; nothing is changed. The results are kept for `serving doctor` in $XDG_STATE_HOME/local-serving\n(~/.local/state). Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
     )
     .action(async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);
@@ -42,13 +43,24 @@ export function verifyCommand(): Command {
       const { summaryOf, verifyText } = await import("../verify/report");
       const { only } = options;
       checkNames(only ?? [], probeNames());
-      const probes = await verify(planned, {
-        ...(only === undefined ? {} : { only }),
-        ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-        timeoutSeconds: options.timeout,
-        host: thisHost,
-        progress: verifyProgress(process.stderr),
-      });
+      const { keepVerify } = await import("../verify/lastVerify");
+      const probes: ProbeResult[] = [];
+      for (const machine of planned.machines) {
+        const found = await verify(
+          { ...planned, machines: [machine] },
+          {
+            ...(only === undefined ? {} : { only }),
+            ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
+            timeoutSeconds: options.timeout,
+            host: thisHost,
+            progress: verifyProgress(process.stderr),
+          },
+        );
+        probes.push(...found);
+        // A server that was named by its address need not be the machine's.
+        if (options.baseUrl === undefined)
+          await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+      }
       const summary = summaryOf(probes);
       printResult(options.format, { probes, summary }, () => verifyText(probes));
       if (summary.fail > 0) process.exitCode = EXIT.faults;

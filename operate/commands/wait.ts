@@ -77,7 +77,7 @@ async function diagnosesOf(
   const { forStack } = await import("../doctor/forStack");
   const { fromMachine } = await import("../doctor/read/fromMachine");
   const { readStack } = await import("../doctor/read/stack");
-  const { evidence, notes } = await fromMachine(machine);
+  const { evidence, notes } = await fromMachine(machine, stackFile(options));
   for (const note of notes) say(note);
   const found = diagnose({ ...evidence, stack: readStack(stackFile(options), machine.name) });
   return found.map((each) => ({ ...each, command: forStack(each.command, options) }));

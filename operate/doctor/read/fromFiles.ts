@@ -37,8 +37,8 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Evidence, "stac
 }
 
 /** Largest log that is read whole, in bytes; of a larger one the start and the newest part say what is wrong. */
-const READ_WHOLE_BYTES = 128 * 1024 ** 2;
-const HEAD_BYTES = 16 * 1024 ** 2;
+const READ_WHOLE_BYTES = 64 * 1024 ** 2;
+const HEAD_BYTES = 8 * 1024 ** 2;
 
 /** Bytes that are read at once. */
 const AT_ONCE_BYTES = 256 * 1024;

@@ -6,6 +6,8 @@ import { type ContainerState, readContainers } from "../../containers/readContai
 import { Failed } from "../../exit";
 import type { Evidence, FileState } from "../evidence";
 import type { LogReading } from "../scanLog";
+import { scanProbes } from "./fromFiles";
+import { keptProbes } from "./keptProbes";
 import { scanProgram } from "./scanProgram";
 import { readSockets } from "./sockets";
 
@@ -25,8 +27,8 @@ export interface MachineReading {
   readonly notes: readonly string[];
 }
 
-/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files. It only ever reads. */
-export async function fromMachine(machine: MachinePlan): Promise<MachineReading> {
+/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
+export async function fromMachine(machine: MachinePlan, stackFile: string): Promise<MachineReading> {
   const notes: string[] = [];
   const here = !machine.dockerHost.startsWith("ssh://");
   const asked = await readContainers(machine.dockerHost).then(
@@ -48,12 +50,17 @@ export async function fromMachine(machine: MachinePlan): Promise<MachineReading>
     const service = await serviceLog(machine);
     if (service !== undefined) logs.push(service);
   }
+  const ours = containers.filter(({ name }) => machine.containers.some((each) => each.name === name));
+  const { probes, notes: aboutProbes } = await keptProbes({ stackFile, machine: machine.name }, ours);
+  if (probes !== undefined) logs.push(await scanProbes(probes));
+  notes.push(...aboutProbes);
   const meminfo = here ? parseMeminfo(await readFile("/proc/meminfo", "utf8").catch(() => "")) : undefined;
   notes.push(...cutShortNotes(logs));
   return {
     notes,
     evidence: {
       logs,
+      ...(probes === undefined ? {} : { probes }),
       ...("containers" in asked ? { containers, allContainers: true } : {}),
       ...("problem" in asked && machine.containers.length > 0 ? { dockerProblem: asked.problem } : {}),
       ...(meminfo === undefined ? {} : { meminfo }),
