@@ -14,8 +14,8 @@ export interface ImageReading {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Python packages whose versions decide whether a server is sound. */
-const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python"];
+/** Python packages whose versions tell what an image is. */
+const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python", "litellm", "open-webui"];
 
 /**
  * Reads package metadata, so that neither a GPU nor a minute is needed. Only a package without any, such as a source tree
