@@ -10,8 +10,8 @@ export interface Chosen {
 /** Stack that every command takes when none is named. */
 const DEFAULT_STACK = "dgx";
 
-/** Commands of `serving` that read a stack file, and words of `npm run` that apply one. */
-const READS = /\bserving (plan|verify|wait|doctor|inventory)\b/g;
+/** Commands of `serving` that read a stack file and do not say which, and words of `npm run` that apply one. */
+const READS = /\bserving (plan|verify|wait|doctor|inventory)\b(?! --(?:file|stack) )/g;
 const APPLIES = /\bnpm run (preview|up)\b/g;
 
 /** A proposed command for the stack that was looked at: without its name it would act on the default one. */

@@ -16,6 +16,10 @@ describe("a proposed command", () => {
     expect(forStack(APPLY, chosen)).toBe(command);
   });
 
+  it("that names its file already stays as it is", () => {
+    expect(forStack("serving plan --file a.yaml", { file: "a.yaml" })).toBe("serving plan --file a.yaml");
+  });
+
   it("of somebody else's program stays as it is", () => {
     expect(forStack("serving pin vllm/vllm-openai:v0.30.0; docker ps", { stack: "pair" })).toBe(
       "serving pin vllm/vllm-openai:v0.30.0; docker ps",
