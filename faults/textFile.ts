@@ -9,6 +9,17 @@ export const LARGEST_FILE_BYTES = 1024 * 1024;
  * Throws `UnreadableInput` when it can't be read, is larger, or is no UTF-8 text.
  */
 export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): string {
+  const bytes = readBytes(file, limit);
+  try {
+    // A byte order mark is kept: not every reader of the file skips it, and a check must be able to say so.
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new UnreadableInput(file, "is not UTF-8 text");
+  }
+}
+
+/** Reads a whole file of at most `limit` bytes. Throws `UnreadableInput` when it can't be read or is larger. */
+export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buffer {
   let bytes: Buffer;
   try {
     bytes = readAtMost(file, limit + 1);
@@ -18,12 +29,7 @@ export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): 
   if (bytes.length > limit) {
     throw new UnreadableInput(file, `is larger than ${limit} bytes; a configuration file is far smaller`);
   }
-  try {
-    // A byte order mark is kept: not every reader of the file skips it, and a check must be able to say so.
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new UnreadableInput(file, "is not UTF-8 text");
-  }
+  return bytes;
 }
 
 function readAtMost(file: string, limit: number): Buffer {

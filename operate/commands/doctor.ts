@@ -5,8 +5,9 @@ import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
 import type { Evidence, Stack } from "../doctor/evidence";
+import { forStack } from "../doctor/forStack";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
-import { fromMachine } from "../doctor/read/fromMachine";
+import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
@@ -35,7 +36,8 @@ export function doctorCommand(): Command {
       "after",
       [
         "",
-        "Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets.",
+        "Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets, and what",
+        "`serving verify` last found.",
         "With files it reads them and the stack file, and nothing of this machine. A stack file with faults is said to have",
         "them, and the files are judged without it.",
         "",
@@ -61,21 +63,28 @@ export function doctorCommand(): Command {
       const { unreadable, ...known } = fromAfar ? stackFromAfar(options, said) : { stack: stackOf(options) };
       const reading =
         fromAfar || known.stack === undefined
-          ? { evidence: await fromFiles(files), notes: [] }
-          : await fromMachine(known.stack.plan);
+          ? await fromGivenFiles(files)
+          : await fromMachine(known.stack.plan, known.stack.file);
       for (const note of reading.notes) say(note);
       const evidence: Evidence = {
         ...reading.evidence,
         ...known,
         ...(options.server === undefined ? {} : { serverKey: options.server }),
       };
-      const diagnoses = diagnose(evidence);
+      const chosen = {
+        ...(options.file === undefined ? {} : { file: options.file }),
+        ...(said ? { stack: options.stack } : {}),
+      };
+      const diagnoses = diagnose(evidence).map((each) => ({
+        ...each,
+        command: forStack(each.command, chosen),
+      }));
       const looked = lookedAt(evidence);
       printResult(options.format, { diagnoses, looked, notes: reading.notes }, () =>
-        doctorText(diagnoses, looked),
+        doctorText(diagnoses, looked, reading.notes),
       );
       if (unreadable === true) process.exitCode = EXIT.wrongUse;
-      else if (diagnoses.length > 0) process.exitCode = EXIT.faults;
+      else if (diagnoses.some(({ severity }) => severity === "trouble")) process.exitCode = EXIT.faults;
     });
 }
 
@@ -111,6 +120,11 @@ function stackOf(options: DoctorOptions): Stack {
   if (options.server !== undefined && !servers.includes(options.server))
     throw new WrongUse(`--server ${options.server}: ${basename(file)} has ${servers.join(", ") || "none"}.`);
   return stack;
+}
+
+async function fromGivenFiles(files: GivenFiles): Promise<MachineReading> {
+  const evidence = await fromFiles(files);
+  return { evidence, notes: cutShortNotes(evidence.logs) };
 }
 
 function lookedAt({ logs, meminfo, containers, sockets, stack }: Evidence): string[] {

@@ -1,28 +1,75 @@
 import { Command } from "commander";
+import { parseStackFile } from "../../components/settings/load";
+import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { EXIT } from "../exit";
 import { type Format, formatOption, printResult } from "../output";
-import { type ImageReading, readImage } from "../pin/readImage";
+import { chooseEntry, imageEntries } from "../pin/imageEntries";
+import { type ImageReading, readImage, splitReference } from "../pin/readImage";
+import { pinSource, type Written, writePin } from "../pin/writePin";
+import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+
+interface PinOptions extends StackFileOptions {
+  readonly format: Format;
+  readonly write?: true;
+  readonly entry?: string;
+}
 
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
 
-/** `serving pin`: what a tag points at today, and the versions inside. Writes nothing. */
+/** `serving pin`: what a tag points at today and the versions inside; with `--write` into the stack file. */
 export function pinCommand(): Command {
-  return new Command("pin")
+  return withStackFile(new Command("pin"))
     .description("Read an image's digests and the versions inside it, and judge them. Pulls the image.")
     .argument("<image:tag>", "image to read, with its tag")
+    .option("--write", "write digest and versions into the stack file, unless the image is refused")
+    .option(
+      "--entry <path>",
+      "entry to write to, such as inferenceServers.b, bridge or chatUi (default: the only one that runs this repository)",
+    )
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nThe image is pulled and one short-lived container without network reads the package versions.\n\nExample:\n  serving pin vllm/vllm-openai:v0.30.0",
+      [
+        "",
+        "The image is pulled and one short-lived container without network reads the package versions. --write changes the",
+        "lines concerned and nothing else, in one step; the file as it was is kept beside it as FILE.bak.",
+        "",
+        "Examples:",
+        "  serving pin vllm/vllm-openai:v0.30.0",
+        "  serving pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
+        "",
+        "Exit code: 0 read, and written where that was asked for, 1 the image is refused or can't be read, 2 wrong use.",
+      ].join("\n"),
     )
-    .action(async (reference: string, options: { format: Format }) => {
+    .action(async (reference: string, options: PinOptions) => {
+      const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
       const { verdict, reasons } = judgeImage(reading);
-      printResult(options.format, { ...reading, verdict, reasons }, () => pinText(reading, verdict, reasons));
+      const written =
+        entry === undefined || verdict === "refused"
+          ? undefined
+          : writePin(stackFile(options), entry, reading);
+      const done = { written: written !== undefined && written.diff !== "", ...written };
+      const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
+      printResult(options.format, result, () =>
+        [
+          ...imageText(reading, verdict, reasons),
+          "",
+          ...(entry === undefined ? recordText(reading) : writtenText(written)),
+        ].join("\n"),
+      );
       if (verdict === "refused") process.exitCode = EXIT.faults;
     });
+}
+
+/** Found before anything is pulled: an image of 20 GB is a long way to a question. */
+function entryFor(reference: string, options: PinOptions) {
+  const { repository } = splitReference(reference);
+  const file = stackFile(options);
+  const entries = imageEntries(parseStackFile(file, readTextFile(file)));
+  return chooseEntry(file, entries, repository, options.entry);
 }
 
 /** Judges an image by the very rules that judge a stack, as if a server ran it. */
@@ -53,21 +100,41 @@ export function judgeImage(reading: ImageReading) {
   return { verdict, reasons: verdicts.map((each) => each.message) } as const;
 }
 
-function pinText(reading: ImageReading, verdict: string, reasons: readonly string[]): string {
-  const versions = Object.entries(reading.versions).map(
-    ([name, version]) => `            ${name}: ${version}`,
-  );
+function imageText(reading: ImageReading, verdict: string, reasons: readonly string[]): string[] {
   return [
-    `${reading.image}`,
+    reading.image,
     `  this machine's image: ${reading.platformDigest}`,
+    ...Object.entries(reading.versions).map(([name, version]) => `  ${name} ${version}`),
     `  verdict: ${verdict}`,
     ...reasons.map((reason) => `    ${reason}`),
+  ];
+}
+
+/** What an inference server's entry is to hold. */
+function recordText({ image, versions, platformDigest }: ImageReading): string[] {
+  const recorded = Object.entries(versions).filter(([name]) => name === "vllm" || name === "transformers");
+  return [
+    "For the stack file (--write puts it there):",
+    `          image: ${image}`,
+    ...(recorded.length === 0
+      ? []
+      : [
+          "          versions:",
+          ...recorded.map(([name, version]) => `            ${name}: ${version}`),
+          "            evidence: read",
+          `            source: ${pinSource(platformDigest)}`,
+        ]),
+  ];
+}
+
+function writtenText(written: Written | undefined): string[] {
+  if (written === undefined) return ["Nothing was written: the image is refused."];
+  const { file, entry, diff, backup } = written;
+  if (diff === "") return [`${file} has all of this already (${entry}).`];
+  return [
+    diff.trimEnd(),
     "",
-    "For the stack file:",
-    `          image: ${reading.image}`,
-    "          versions:",
-    ...versions.filter((line) => /^\s+(vllm|transformers):/.test(line)),
-    "            evidence: read",
-    `            source: serving pin, ${reading.platformDigest.slice(0, "sha256:".length + 12)}`,
-  ].join("\n");
+    `${file} is written (${entry}); as it was it is in ${backup}.`,
+    "Next: npm run preview",
+  ];
 }

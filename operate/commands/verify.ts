@@ -4,7 +4,8 @@ import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
 import { type Format, formatOption, printResult } from "../output";
 import { plannedStack } from "../plannedStack";
-import { type StackFileOptions, withStackFile } from "../stackFile";
+import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import type { ProbeResult } from "../verify/probe";
 
 interface VerifyCommandOptions extends StackFileOptions {
   readonly format: Format;
@@ -20,18 +21,17 @@ const ANSWER_SECONDS = 120;
 export function verifyCommand(): Command {
   return withStackFile(new Command("verify"))
     .description("Probe a running environment as its clients use it, and say what to change.")
-    .option("--only <names>", "run these probes alone, separated by commas", (text: string) =>
-      text
-        .split(",")
-        .map((name) => name.trim())
-        .filter(Boolean),
+    .option(
+      "--only <names>",
+      "run these probes alone, separated by commas; a name that is none lists them all",
+      probeList,
     )
     .option("--timeout <seconds>", "longest that one answer may take", wholeNumber(1), ANSWER_SECONDS)
     .option("--base-url <url>", "probe the inference server at this address, and it alone", baseUrl)
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nEvery probe only asks; nothing is changed. Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
+      "\nEvery probe only asks; nothing is changed. The results are kept for `serving doctor` in $XDG_STATE_HOME/local-serving\n(~/.local/state). Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
     )
     .action(async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);
@@ -43,17 +43,39 @@ export function verifyCommand(): Command {
       const { summaryOf, verifyText } = await import("../verify/report");
       const { only } = options;
       checkNames(only ?? [], probeNames());
-      const probes = await verify(planned, {
-        ...(only === undefined ? {} : { only }),
-        ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-        timeoutSeconds: options.timeout,
-        host: thisHost,
-        progress: verifyProgress(process.stderr),
-      });
+      const { keepVerify } = await import("../verify/lastVerify");
+      const probes: ProbeResult[] = [];
+      for (const machine of planned.machines) {
+        const found = await verify(
+          { ...planned, machines: [machine] },
+          {
+            ...(only === undefined ? {} : { only }),
+            ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
+            timeoutSeconds: options.timeout,
+            host: thisHost,
+            progress: verifyProgress(process.stderr),
+          },
+        );
+        probes.push(...found);
+        // A server that was named by its address need not be the machine's.
+        if (options.baseUrl === undefined)
+          await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+      }
       const summary = summaryOf(probes);
       printResult(options.format, { probes, summary }, () => verifyText(probes));
       if (summary.fail > 0) process.exitCode = EXIT.faults;
     });
+}
+
+/** Names of probes, those of an earlier `--only` first. */
+function probeList(text: string, earlier: readonly string[] = []): string[] {
+  const names = text
+    .split(",")
+    .map((name) => name.trim())
+    .filter(Boolean);
+  if (names.length === 0)
+    throw new InvalidArgumentError("It is at least one name, such as models,chat-tools.");
+  return [...earlier, ...names];
 }
 
 function checkNames(only: readonly string[], known: readonly string[]): void {

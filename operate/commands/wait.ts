@@ -74,11 +74,13 @@ async function diagnosesOf(
   const machine = servers.find(({ server }) => server.container.name === dead?.container)?.machine;
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/diagnose");
+  const { forStack } = await import("../doctor/forStack");
   const { fromMachine } = await import("../doctor/read/fromMachine");
   const { readStack } = await import("../doctor/read/stack");
-  const { evidence, notes } = await fromMachine(machine);
+  const { evidence, notes } = await fromMachine(machine, stackFile(options));
   for (const note of notes) say(note);
-  return diagnose({ ...evidence, stack: readStack(stackFile(options), machine.name) });
+  const found = diagnose({ ...evidence, stack: readStack(stackFile(options), machine.name) });
+  return found.map((each) => ({ ...each, command: forStack(each.command, options) }));
 }
 
 async function waitFor(

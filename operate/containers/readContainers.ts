@@ -1,4 +1,5 @@
 import { docker } from "../docker";
+import { Failed } from "../exit";
 
 /** A container as the engine knows it, running or not. */
 export interface ContainerState {
@@ -32,8 +33,22 @@ const MOST_CONTAINERS = 100;
 const JOB_VARIABLES = ["MAX_JOBS", "NINJA_JOBS"];
 const ANSWER_WITHIN_SECONDS = 15;
 
+/** How often the engine is asked anew because a container went away between two questions, as it does during `up`. */
+const LOOKS = 3;
+
 /** Every container of an engine, running or not. Reads only. Throws `Failed` with docker's own words. */
 export async function readContainers(dockerHost: string): Promise<ContainerState[]> {
+  for (let look = 1; ; look++) {
+    try {
+      return await readOnce(dockerHost);
+    } catch (error) {
+      const gone = error instanceof Failed && /No such (?:object|container)/.test(error.message);
+      if (!gone || look === LOOKS) throw error;
+    }
+  }
+}
+
+async function readOnce(dockerHost: string): Promise<ContainerState[]> {
   const listed = await docker(["ps", "--all", "--quiet", "--no-trunc"], ANSWER_WITHIN_SECONDS, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];

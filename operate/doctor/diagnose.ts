@@ -6,12 +6,15 @@ import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { diagnoses } from "./diagnoses";
 import type { Diagnosis, Finding } from "./diagnosis";
 import type { Evidence, Stack } from "./evidence";
+import { failedProbes } from "./failedProbes";
 import { redact } from "./redact";
 import { unknownTrouble } from "./unknown";
 
 /** A diagnosis as it is printed. */
 export interface DiagnosisReport {
   readonly id: string;
+  /** `note`: it looks like trouble and is harmless. */
+  readonly severity: "trouble" | "note";
   readonly cause: string;
   readonly evidence: string;
   /** A unified diff of the stack file where there is one, else words. */
@@ -32,22 +35,28 @@ export function diagnose(evidence: Evidence): DiagnosisReport[] {
     const finding = diagnosis.judge(evidence);
     return finding === undefined ? [] : [{ diagnosis, finding }];
   });
-  const explained = found.some(({ diagnosis }) => diagnosis.aside !== true);
-  const unknown = explained ? undefined : unknownTrouble(evidence);
-  return [
-    ...(unknown === undefined ? [] : [report(evidence, unknown.about, unknown.finding)]),
-    ...found.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding)),
+  const troubles = found.filter(({ diagnosis }) => diagnosis.harmless !== true);
+  const explained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
+  const more = explained ? [] : [failedProbes(evidence), unknownTrouble(evidence)];
+  const reports = [
+    ...more.flatMap((each) => (each === undefined ? [] : [report(evidence, each.about, each.finding)])),
+    ...troubles.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding)),
   ];
+  // What is harmless would only stand in the way of what is not.
+  return reports.length > 0
+    ? reports
+    : found.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding));
 }
 
 function report(
   { stack }: Evidence,
-  diagnosis: Pick<Diagnosis, "id" | "source" | "caughtBy">,
+  diagnosis: Pick<Diagnosis, "id" | "source" | "caughtBy" | "harmless">,
   finding: Finding,
 ): DiagnosisReport {
   const { change, edits } = changeOf(stack, finding);
   return {
     id: diagnosis.id,
+    severity: diagnosis.harmless === true ? "note" : "trouble",
     cause: redact(finding.cause),
     evidence: redact(finding.evidence),
     change: redact(change),

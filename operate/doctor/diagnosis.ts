@@ -12,6 +12,8 @@ export interface Diagnosis {
   readonly caughtBy: string | false;
   /** Worth saying, but no explanation of a server that fails: unknown trouble beside it is still said. */
   readonly aside?: true;
+  /** Explains a line that looks like trouble and is none: it is said, and counts as no fault. */
+  readonly harmless?: true;
   /** What has to be looked for in logs. */
   readonly signs: readonly Sign[];
   /** Pure: the same evidence gives the same finding. `undefined` where this is not the trouble. */

@@ -1,16 +1,25 @@
 import type { DiagnosisReport } from "./diagnose";
 
-/** Diagnoses for people: what it is, how it is known, what to change, what to run. */
-export function doctorText(reports: readonly DiagnosisReport[], looked: readonly string[]): string {
+/** Diagnoses for people: what it is, how it is known, what to change, what to run. `notes` say what was not read. */
+export function doctorText(
+  reports: readonly DiagnosisReport[],
+  looked: readonly string[],
+  notes: readonly string[] = [],
+): string {
   const at = looked.length === 0 ? "" : `Looked at: ${looked.join(", ")}.\n`;
-  if (reports.length === 0) return `${at}No trouble found.`;
-  const count = reports.length === 1 ? "1 diagnosis" : `${reports.length} diagnoses`;
+  const troubles = reports.filter(({ severity }) => severity === "trouble").length;
+  const count =
+    troubles === 0
+      ? `No trouble found${notes.length === 0 ? "" : " in what could be read"}`
+      : troubles === 1
+        ? "1 diagnosis"
+        : `${troubles} diagnoses`;
   return [`${at}${count}.`, ...reports.map(section)].join("\n\n");
 }
 
 function section(report: DiagnosisReport): string {
   const lines = [
-    `${report.id}: ${report.cause}`,
+    `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
     `  evidence   ${indented(report.evidence)}`,
     `  change     ${indented(report.change)}`,
     ...(report.advice === "" || report.advice === report.change

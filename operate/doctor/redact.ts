@@ -26,7 +26,7 @@ const OPTION = /(--[A-Za-z][\w-]*)(\s+["']?)([^\s"',-][^\s"',]*)/g;
 
 /** Everything that a terminal would take as a command, and whatever else is no text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
-const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd]/g;
+const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd\ufeff]/g;
 
 /** The text without secrets and without control characters. Tabs become blanks; newlines stay. */
 export function redact(text: string): string {

@@ -42,6 +42,10 @@ export interface LogReading {
 /** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
 const LINE_LIMIT = 64 * 1024;
 
+/** Colours and other commands for a terminal (ECMA-48, control sequences). */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const COLOUR = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
+
 /** Longest piece that is searched at once, in characters. */
 const PIECE = 256 * 1024;
 
@@ -61,7 +65,7 @@ export async function scanLog(
   limits: ScanLimits = {},
 ): Promise<LogReading> {
   const scanner = new Scanner([...new Set([...ALWAYS, ...signs])]);
-  const decoder = new StringDecoder("utf8");
+  const decode = decoderOf();
   const seconds = limits.seconds ?? SCAN_SECONDS;
   const deadline = Date.now() + seconds * 1000;
   const iterator = iteratorOf(chunks);
@@ -76,7 +80,7 @@ export async function scanLog(
         break;
       }
       if (next.done === true) break;
-      scanner.take(typeof next.value === "string" ? next.value : decoder.write(next.value));
+      scanner.take(typeof next.value === "string" ? next.value : decode(next.value));
     }
   } finally {
     silence.stop();
@@ -90,6 +94,15 @@ export async function scanLog(
 }
 
 type Chunk = Buffer | string;
+
+/** Bytes as text: UTF-8, unless the mark at the front says UTF-16, as a redirection in PowerShell writes it. */
+export function decoderOf(): (bytes: Buffer) => string {
+  let decoder: StringDecoder | undefined;
+  return (bytes) => {
+    decoder ??= new StringDecoder(bytes[0] === 0xff && bytes[1] === 0xfe ? "utf16le" : "utf8");
+    return decoder.write(bytes);
+  };
+}
 
 function iteratorOf(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncIterator<Chunk> | Iterator<Chunk> {
   return Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
@@ -174,7 +187,9 @@ class Scanner {
   }
 
   /** Looks at whole lines, but only at those in which a literal stands. */
-  private search(piece: string): void {
+  private search(raw: string): void {
+    // A colour in the middle of a line would hide what is looked for.
+    const piece = raw.includes("\u001b") ? raw.replace(COLOUR, "") : raw;
     const tried = new Set<Sign>();
     let counted = 0;
     let lineEnd = -1;

@@ -16,7 +16,6 @@ const ABOUT: Pick<Diagnosis, "id" | "source" | "caughtBy"> = {
 
 /** Trouble that no diagnosis explains: a server that died or never came up, or a log that ends in an error. */
 export function unknownTrouble(evidence: Evidence): { about: typeof ABOUT; finding: Finding } | undefined {
-  const failedProbe = evidence.probes?.find(({ status }) => status === "fail");
   const states = plannedStates(evidence);
   const dead = states.find(
     ({ status, exitCode, health }) =>
@@ -30,21 +29,20 @@ export function unknownTrouble(evidence: Evidence): { about: typeof ABOUT; findi
       (each) => each.name === log.container && each.status === "running" && each.health === "healthy",
     );
   const error = evidence.logs
-    .filter((log) => log.kind !== "kernel" && !well(log))
+    .filter((log) => log.kind !== "kernel" && log.kind !== "probes" && !well(log))
     .map(errorOf)
     .find((hit) => hit !== undefined);
-  if (failedProbe === undefined && dead === undefined && error === undefined) return undefined;
+  if (dead === undefined && error === undefined) return undefined;
   const shown = [
     ...(dead === undefined ? [] : [stateLine(dead)]),
     ...(error === undefined ? [] : [error.line]),
-    ...(failedProbe === undefined ? [] : [`probe ${failedProbe.name}: ${failedProbe.detail}`]),
   ];
   return {
     about: ABOUT,
     finding: {
       cause: "There is trouble, and it is none that this doctor knows.",
       evidence: shown.join(" | "),
-      advice: failedProbe === undefined || failedProbe.fix === "" ? COLLECT : `${failedProbe.fix} ${COLLECT}`,
+      advice: COLLECT,
       command: `docker logs --tail 200 ${dead?.name ?? "CONTAINER"} 2>&1 | less`,
     },
   };

@@ -1,3 +1,4 @@
+import { randomBytes } from "node:crypto";
 import { docker, dockerShown } from "../docker";
 import { Failed, WrongUse } from "../exit";
 
@@ -13,23 +14,37 @@ export interface ImageReading {
   readonly versions: Readonly<Record<string, string>>;
 }
 
-/** Python packages whose versions decide whether a server is sound. */
-const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python"];
+/** Python packages whose versions tell what an image is. */
+const PACKAGES = ["vllm", "transformers", "torch", "flashinfer-python", "litellm", "open-webui"];
 
-/** Reads package metadata only: nothing is imported, so no GPU is needed. */
+/**
+ * Reads package metadata, so that neither a GPU nor a minute is needed. Only a package without any, such as a source tree
+ * on the path, is imported and asked.
+ */
 export const READ_VERSIONS = `
-import importlib.metadata, json
+import contextlib, importlib, importlib.metadata, importlib.util, json, sys
+def imported(name):
+    if not name.isidentifier() or importlib.util.find_spec(name) is None:
+        return None
+    with contextlib.redirect_stdout(sys.stderr):
+        return getattr(importlib.import_module(name), "__version__", None)
 found = {}
 for name in ${JSON.stringify(PACKAGES)}:
-    try:
-        found[name] = importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        pass
+    for read in (importlib.metadata.version, imported):
+        try:
+            version = read(name)
+        except BaseException:
+            continue
+        if version:
+            found[name] = str(version)
+            break
 print(json.dumps(found))
 `.trim();
 
 /** Starting the interpreter in a fresh container of a 20 GB image can take a while on a cold disk. */
 const READ_TIMEOUT_SECONDS = 300;
+
+const REMOVE_SECONDS = 20;
 
 /** Pulls the image and reads its digests and the versions inside. Starts one short-lived container without network. */
 export async function readImage(reference: string): Promise<ImageReading> {
@@ -88,11 +103,17 @@ async function digestOfPlatform(repository: string, digest: string): Promise<str
 
 /** Package versions inside an image that is already here, read in one short-lived container without network. */
 export async function versionsInside(image: string, dockerHost?: string): Promise<Record<string, string>> {
+  const name = `local-serving-versions-${randomBytes(4).toString("hex")}`;
+  const isolated = ["--rm", "--network", "none", "--name", name];
   const printed = await docker(
-    ["run", "--rm", "--network", "none", "--entrypoint", "python3", image, "-c", READ_VERSIONS],
+    ["run", ...isolated, "--entrypoint", "python3", image, "-c", READ_VERSIONS],
     READ_TIMEOUT_SECONDS,
     dockerHost,
-  );
+  ).catch(async (error: unknown) => {
+    // A client that gave up leaves its container running.
+    await docker(["rm", "--force", name], REMOVE_SECONDS, dockerHost).catch(() => {});
+    throw error;
+  });
   const versions = parseVersions(printed);
   if (versions === undefined) throw new Failed(`${image}: the versions inside could not be read.`);
   return versions;

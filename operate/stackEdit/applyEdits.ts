@@ -9,17 +9,18 @@ export interface Edit {
   readonly value: EditValue | undefined;
 }
 
-export type EditValue =
-  | string
-  | number
-  | boolean
-  | readonly EditValue[]
-  | { readonly [key: string]: EditValue };
+type Plain = string | number | boolean;
+
+export type EditValue = Plain | readonly EditValue[] | { readonly [key: string]: EditValue };
 
 /** The text of a stack file after the edits. Only the lines concerned change: comments and order stay. */
 export function applyEdits(text: string, edits: readonly Edit[]): string {
-  return edits.reduce(applyEdit, text);
+  if (!LINE_ENDS_OF_WINDOWS.test(text)) return edits.reduce(applyEdit, text);
+  return edits.reduce(applyEdit, text.replaceAll("\r\n", "\n")).replaceAll("\n", "\r\n");
 }
+
+/** A text whose every line ends as Windows ends it. */
+const LINE_ENDS_OF_WINDOWS = /^(?:[^\r\n]*\r\n)+[^\r\n]*$/;
 
 function applyEdit(text: string, edit: Edit): string {
   const path = placeInFile(edit.path);
@@ -35,7 +36,8 @@ function applyEdit(text: string, edit: Edit): string {
   // Keys that are missing on the way become part of the value.
   const [key = "", ...missing] = path.slice(depth);
   const value = missing.reduceRight<EditValue>((inner, step) => ({ [step]: inner }), edit.value);
-  const changed = pair === undefined ? withPair(text, map, key, value) : withValue(text, pair, value);
+  const changed =
+    pair === undefined ? withPair(text, map, key, value) : withValue(text, pair, value, map?.flow === true);
   if (changed !== undefined && holds(changed, path, edit.value)) return changed;
   document.setIn(path, document.createNode(edit.value));
   return document.toString({ lineWidth: 0 });
@@ -68,15 +70,16 @@ function walk(root: unknown, path: readonly string[]): Walk {
 }
 
 /** Replaces a plain value where it stands. */
-function withValue(text: string, pair: Pair, value: EditValue): string | undefined {
+function withValue(text: string, pair: Pair, value: EditValue, inFlow: boolean): string | undefined {
   const { value: node } = pair;
   if (!isScalar(node) || isBlock(node.type) || !node.range || typeof value === "object") return undefined;
-  return `${text.slice(0, node.range[0])}${scalar(value)}${text.slice(node.range[1])}`;
+  return `${text.slice(0, node.range[0])}${scalar(value, inFlow)}${text.slice(node.range[1])}`;
 }
 
-/** Adds a key behind the last one-line key of a map, with that key's indentation. */
+/** Adds a key to a map: behind the last one-line key with its indentation, or behind the last one between braces. */
 function withPair(text: string, map: YAMLMap | undefined, key: string, value: EditValue): string | undefined {
-  const neighbour = map?.flow ? undefined : map?.items.filter(isOneLine).at(-1);
+  if (map?.flow === true) return typeof value === "object" ? undefined : withFlowPair(text, map, key, value);
+  const neighbour = map?.items.filter(isOneLine).at(-1);
   const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
   if (at === undefined) return undefined;
   const indentation = /^ */.exec(text.slice(at.start))?.[0] ?? "";
@@ -89,10 +92,45 @@ function withPair(text: string, map: YAMLMap | undefined, key: string, value: Ed
   return `${before}${before.endsWith("\n") ? "" : "\n"}${added}${text.slice(at.end)}`;
 }
 
+/** `{ a: 1 }` becomes `{ a: 1, key: value }`. */
+function withFlowPair(text: string, map: YAMLMap, key: string, value: Plain): string | undefined {
+  const added = `${scalar(key, true)}: ${scalar(value, true)}`;
+  const last = map.items.at(-1);
+  if (last !== undefined) {
+    const end = isNode(last.value) ? last.value.range?.[1] : undefined;
+    return end === undefined ? undefined : `${text.slice(0, end)}, ${added}${text.slice(end)}`;
+  }
+  const [start, end] = map.range ?? [0, 0];
+  if (!/^\{\s*\}$/.test(text.slice(start, end))) return undefined;
+  return `${text.slice(0, start)}{ ${added} }${text.slice(end)}`;
+}
+
+/** Takes a key from between braces away, with the comma that belongs to it. */
+function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
+  const index = map.items.indexOf(pair);
+  const [before, after] = [map.items[index - 1], map.items[index + 1]];
+  const from =
+    before === undefined
+      ? isNode(pair.key) && pair.key.range?.[0]
+      : isNode(before.value) && before.value.range?.[1];
+  const to =
+    before === undefined && after !== undefined
+      ? isNode(after.key) && after.key.range?.[0]
+      : isNode(pair.value) && pair.value.range?.[1];
+  if (typeof from !== "number" || typeof to !== "number") return undefined;
+  return `${text.slice(0, from)}${text.slice(to)}`;
+}
+
 /** Takes a one-line key away, line and all. */
 function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
-  const at = map.flow || map.items.length === 1 || !isOneLine(pair) ? undefined : lineOf(text, pair);
-  return at === undefined ? undefined : `${text.slice(0, at.start)}${text.slice(at.end)}`;
+  if (map.flow === true) return map.items.length === 1 ? undefined : withoutFlowPair(text, map, pair);
+  const at = isOneLine(pair) ? lineOf(text, pair) : undefined;
+  if (at === undefined) return undefined;
+  const before = text.slice(0, at.start);
+  if (map.items.length > 1) return `${before}${text.slice(at.end)}`;
+  // Nothing behind a key would be no map.
+  const emptied = before.replace(/:[ \t]*\n$/, ": {}\n");
+  return emptied === before ? undefined : `${emptied}${text.slice(at.end)}`;
 }
 
 function isOneLine({ value }: Pair): boolean {
@@ -127,6 +165,10 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function scalar(value: string | number | boolean): string {
-  return stringify(value, { lineWidth: 0 }).trimEnd();
+/** A value as YAML has it; between braces a comma or a bracket would end it. */
+function scalar(value: Plain, inFlow = false): string {
+  const plain = stringify(value, { lineWidth: 0 }).trimEnd();
+  return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain)
+    ? JSON.stringify(value)
+    : plain;
 }

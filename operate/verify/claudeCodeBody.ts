@@ -18,8 +18,18 @@ export interface MessagesShape {
 }
 
 /**
+ * What Claude Code 2.1 sends with every request that has tools, seen in a run: it thinks as much as it likes, asks for much
+ * effort and keeps its earlier thoughts. A server that refuses one of them is of no use to it.
+ */
+const AGENT_FIELDS: JsonObject = {
+  thinking: { type: "adaptive" },
+  output_config: { effort: "high" },
+  context_management: { edits: [{ type: "clear_thinking_20251015", keep: "all" }] },
+};
+
+/**
  * A request as Claude Code shapes it: the system text as a list of blocks, one of them marked for the cache, metadata,
- * tools with input_schema. Without the billing header, which our settings switch off.
+ * tools with input_schema and what goes with them. Without the billing header, which our settings switch off.
  */
 export function claudeCodeBody({
   model,
@@ -43,7 +53,7 @@ export function claudeCodeBody({
     messages: messages ?? [userTurn(GREETING)],
     ...(withoutThinking === true ? { chat_template_kwargs: { enable_thinking: false } } : {}),
     metadata: { user_id: "serving-verify" },
-    ...(tools.length === 0 ? {} : { tools: tools.map(messagesTool) }),
+    ...(tools.length === 0 ? {} : { tools: tools.map(messagesTool), ...AGENT_FIELDS }),
   };
 }
 

@@ -66,6 +66,10 @@ export function ask(url: string, asking: Asking): Promise<Answer> {
     asking.timeoutSeconds * 1000,
   );
   request.on("error", (error: NodeJS.ErrnoException) => fail(...failureOf(error)));
+  request.on("upgrade", (_, socket) => {
+    socket.destroy();
+    fail("protocol", "no valid HTTP answer (it wants to switch to another protocol)");
+  });
   request.on("response", (response) => {
     const chunks: Buffer[] = [];
     let bytes = 0;

@@ -25,7 +25,7 @@ export interface ProbeResult extends Omit<Verdict, "closes"> {
 export interface Probe<T extends Target = Target> {
   /** Unique; stays the same, since scripts select by it. */
   readonly name: string;
-  /** What is asked, for progress and for `--list`. */
+  /** What is asked, for progress. */
   readonly about: string;
   /** Why this target isn't asked, e.g. since its model has no thinking mode. */
   readonly skip?: (target: T) => string | undefined;

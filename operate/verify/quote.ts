@@ -1,13 +1,26 @@
 /** Longest piece of a server's words that is shown. */
 const LONGEST_QUOTE = 240;
 
+/** Longest sentence about an answer: one that lists what a server offers must not fill the screen. */
+const LONGEST_SENTENCE = 2000;
+
+/** Control characters, and those that turn or break a line: what follows them could be read as something else. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not reach a terminal.
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f]+/g;
+const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
 /** A server's own words for a person's terminal: one line, no control characters, cut. */
 export function quote(text: string): string {
+  return cut(text, LONGEST_QUOTE);
+}
+
+/** A sentence that holds such words, as it is shown. */
+export function sentence(text: string): string {
+  return cut(text, LONGEST_SENTENCE);
+}
+
+function cut(text: string, longest: number): string {
   const plain = text.replace(CONTROLS, " ").trim();
-  return plain.length <= LONGEST_QUOTE ? plain : `${plain.slice(0, LONGEST_QUOTE)}...`;
+  return plain.length <= longest ? plain : `${plain.slice(0, longest)}...`;
 }
 
 /** Takes every secret out of a text, whoever put it there. */

@@ -5,7 +5,7 @@ import type { Host } from "./host";
 import { NoAnswer } from "./http";
 import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "./probe";
 import { CHAT_UI_KEY_VARIABLE } from "./probes/chatUi";
-import { withoutSecrets } from "./quote";
+import { quote, sentence, withoutSecrets } from "./quote";
 import { type Target, targetsOf } from "./targets";
 
 export interface VerifyOptions {
@@ -75,8 +75,8 @@ async function verifyTarget(
       name: probe.name,
       target: target.name,
       status: verdict.status,
-      detail: withoutSecrets(verdict.detail, secrets),
-      fix: verdict.fix,
+      detail: sentence(withoutSecrets(verdict.detail, secrets)),
+      fix: withoutSecrets(verdict.fix, secrets),
       seconds: (performance.now() - started) / 1000,
     };
     results.push(report(result, options));
@@ -94,12 +94,19 @@ async function run(probe: Probe, target: Target): Promise<Run> {
     return { verdict: await probe.run(target), noAnswer: undefined };
   } catch (error) {
     if (error instanceof NoAnswer) {
-      return { verdict: fail(error.message, probe.fix(target)), noAnswer: error };
+      // Where nobody is, it matters why, and what this probe is about does not. The first one of a kind asks whether it lives.
+      const asked = error.reason === "refused" ? (probesFor(target)[0] ?? probe) : probe;
+      return { verdict: fail(error.message, asked.fix(target)), noAnswer: error };
     }
     if (error instanceof BadAnswer || error instanceof Failed) {
       return { verdict: fail(error.message, probe.fix(target)), noAnswer: undefined };
     }
-    throw error;
+    // An answer nested a million deep, say: one that no probe foresaw ends its own probe and not the run.
+    const said = quote(error instanceof Error ? error.message : String(error));
+    return {
+      verdict: fail(`the answer could not be judged: ${said}`, probe.fix(target)),
+      noAnswer: undefined,
+    };
   }
 }
 

@@ -10,8 +10,15 @@ export interface ContainerReader {
   imageIsThere(image: string): Promise<boolean>;
   /** Bytes of layers, of whatever image, that the engine is downloading; 0 where it can't be seen. */
   downloadedBytes(): Promise<number>;
-  /** Hands every line of the log since the container's start to `line`, until the returned function is called. */
-  follow(name: string, since: string, line: (text: string) => void): () => void;
+  /** Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of it. */
+  follow(name: string, since: string, line: (text: string) => void): Following;
+}
+
+/** A log that is being followed. */
+export interface Following {
+  stop(): void;
+  /** Whether Docker let go of it, as at the container's end, or where the log was rotated away under it. */
+  ended(): boolean;
 }
 
 /** Longest piece of a log line that is kept: a line without an end must not fill the memory. */
@@ -41,9 +48,15 @@ export function dockerReader(dockerHost: string): ContainerReader {
         stdio: ["ignore", "pipe", "pipe"],
         env: { ...process.env, DOCKER_HOST: dockerHost },
       });
-      child.on("error", () => {}); // The state says that Docker is gone.
+      let over = false;
+      child.on("error", () => {
+        over = true; // The state says that Docker is gone.
+      });
+      child.on("close", () => {
+        over = true;
+      });
       for (const stream of [child.stdout, child.stderr]) eachLine(stream, line);
-      return () => end(child);
+      return { stop: () => end(child), ended: () => over };
     },
   };
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerState } from "../containers/readContainers";
-import type { ContainerReader } from "./container";
+import { Failed } from "../exit";
+import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
 
 /** How a wait ended. */
@@ -38,7 +39,8 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   const seconds = () => (performance.now() - started) / 1000;
   const lines: string[] = [];
   let progress: StartProgress = { phase: "waiting for the container" };
-  let followed: { readonly startedAt: string; readonly stop: () => void } | undefined;
+  let followed: (Following & { readonly startedAt: string }) | undefined;
+  let answered = false;
   let first: ContainerState | undefined;
   const result = (outcome: WaitResult["outcome"], reason: string): WaitResult => ({
     container,
@@ -48,10 +50,22 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     reason,
     lastLines: outcome === "ready" ? [] : lines.slice(-LAST_LINES),
   });
+  const follow = (since: string) =>
+    reader.follow(container, since, (line) => {
+      progress = afterLine(progress, line);
+      if (line.trim() !== "") lines.push(line);
+      if (lines.length > LAST_LINES) lines.shift();
+    });
   try {
     for (;;) {
-      const state = await reader.state(container);
-      if (state === undefined) {
+      const looked = await look(reader, container);
+      // A machine that loads a model may be too busy to answer; one that never answered has no Docker.
+      if (looked instanceof Failed && !answered) throw looked;
+      answered = true;
+      const state = looked instanceof Failed ? undefined : looked;
+      if (looked instanceof Failed) {
+        options.progress({ ...progress, note: looked.message }, seconds());
+      } else if (state === undefined) {
         const here = await reader.imageIsThere(image);
         progress = beforeContainer(here, here ? 0 : await reader.downloadedBytes());
       } else if (isCreated(state)) {
@@ -62,12 +76,9 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
         if (followed?.startedAt !== state.startedAt) {
           followed?.stop();
           if (state.status === "running" || followed === undefined) progress = START;
-          const stop = reader.follow(container, state.startedAt, (line) => {
-            progress = afterLine(progress, line);
-            if (line.trim() !== "") lines.push(line);
-            if (lines.length > LAST_LINES) lines.shift();
-          });
-          followed = { startedAt: state.startedAt, stop };
+          followed = { startedAt: state.startedAt, ...follow(state.startedAt) };
+        } else if (followed.ended() && state.status === "running") {
+          followed = { startedAt: state.startedAt, ...follow(aMomentAgo()) };
         }
         const death = deathOf(state, first);
         if (death !== undefined) {
@@ -81,7 +92,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
           return result("ready", "");
         }
       }
-      options.progress(progress, seconds());
+      if (!(looked instanceof Failed)) options.progress(progress, seconds());
       if (seconds() >= timeoutSeconds) {
         return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);
       }
@@ -106,4 +117,18 @@ function deathOf(state: ContainerState, first: ContainerState): string | undefin
   const memory = state.oomKilled ? ", killed for memory" : "";
   const again = state.restartCount > 0 ? `; Docker has started it again ${state.restartCount} times` : "";
   return `it ended with exit code ${state.exitCode}${memory}${again}`;
+}
+
+function look(reader: ContainerReader, name: string): Promise<ContainerState | Failed | undefined> {
+  return reader.state(name).catch((error: unknown) => {
+    if (error instanceof Failed) return error;
+    throw error;
+  });
+}
+
+/** Since when a log is followed that was let go of: what was said between two looks is not missed. */
+const OVERLAP_MILLISECONDS = 5000;
+
+function aMomentAgo(): string {
+  return new Date(Date.now() - OVERLAP_MILLISECONDS).toISOString();
 }

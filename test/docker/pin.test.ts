@@ -1,6 +1,11 @@
-import { beforeAll, describe, expect, it } from "vitest";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { judgeImage } from "../../operate/commands/pin";
 import { readImage, splitReference } from "../../operate/pin/readImage";
+import { STACK_TEXT, stackOf } from "../operate/doctor/stack";
+import { runServing } from "../operate/runServing";
 import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 
@@ -19,6 +24,26 @@ describeDocker("serving pin", () => {
       platformDigest: image.digest,
       versions: { vllm: "0.30.0", transformers: "5.12.1" },
     });
+  });
+
+  it("writes them into the stack file, which then passes where it was refused", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "pin-docker-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "Pulumi.test.yaml");
+    const unpinned = STACK_TEXT.replace(/vllm\/vllm-openai:v0\.30\.0@\S+/, image.tag);
+    writeFileSync(file, unpinned);
+    expect(stackOf(unpinned).refusals.map(({ name }) => name)).toContain("inference-image");
+    const { code, out } = await runServing(["pin", image.tag, "--write", "--file", file, "--format", "json"]);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      written: true,
+      entry: "dgx.inferenceServers.b",
+      digest: image.digest,
+    });
+    const after = readFileSync(file, "utf8");
+    expect(after).toContain(`image: ${image.reference}\n`);
+    expect(stackOf(after).refusals).toEqual([]);
+    expect(readFileSync(`${file}.bak`, "utf8")).toBe(unpinned);
   });
 
   it("says what docker says of a tag that isn't there", async () => {

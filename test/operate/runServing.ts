@@ -9,6 +9,9 @@ export interface Run {
   readonly err: string;
 }
 
+/** Where nothing can be kept: a test that wants `serving verify` to keep its results names a folder. */
+const NOWHERE = { XDG_STATE_HOME: "/dev/null" };
+
 /** Runs the command line in this process, with these variables over the environment. */
 export async function runServing(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const out: string[] = [];
@@ -17,7 +20,7 @@ export async function runServing(args: readonly string[], env: Record<string, st
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
   ];
-  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  for (const [name, value] of Object.entries({ ...NOWHERE, ...env })) vi.stubEnv(name, value);
   process.exitCode = 0;
   try {
     await serving().parseAsync([...args], { from: "user" });

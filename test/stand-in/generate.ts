@@ -122,3 +122,8 @@ export function tokens(value: unknown): number | undefined {
 export function pieces(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }
+
+/** A tool call's arguments as they come in the worst case: one character a piece. */
+export function letters(text: string): string[] {
+  return [...text];
+}

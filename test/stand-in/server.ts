@@ -2,7 +2,14 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal } from "./errors";
-import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState } from "./exchange";
+import {
+  isObject,
+  type JsonObject,
+  type Reply,
+  type RouteTable,
+  type ServerState,
+  type StreamEvent,
+} from "./exchange";
 import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
 import { chat } from "./routes/chat";
 import { completions } from "./routes/completions";
@@ -31,9 +38,17 @@ export interface StandInOptions {
   readonly kvConcurrency?: number;
   /** Routes that take the place of healthy ones: the form in which this server fails. */
   readonly routes?: RouteTable;
+  /** Other forms of a stream that the standard allows; by default as vLLM writes it. */
+  readonly framing?: Framing;
   /** One of the known ways to fail, with the bytes of the real programs. */
   readonly fault?: FaultName;
 }
+
+/**
+ * `crlf`: line ends of Windows. `bare`: no blank after the colon and no blank line at the end. `comments`: a keep-alive
+ * comment before each event, and an event's data over several lines. `bytes`: one byte at a time.
+ */
+export type Framing = "crlf" | "bare" | "comments" | "bytes";
 
 export interface StandIn {
   /** Root of the server without a slash at its end, `http://127.0.0.1:8001`. */
@@ -65,7 +80,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
   const routes = { ...HEALTHY, ...faultyRoutes(options.fault, HEALTHY), ...options.routes };
   const server = createServer((request, response) => {
     if (answersBadly(options.fault, request, response)) return;
-    void serve(request, routes, state).then((reply) => send(response, reply));
+    void serve(request, routes, state).then((reply) => send(response, reply, options.framing));
   });
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
@@ -116,13 +131,13 @@ async function readBody(request: IncomingMessage): Promise<JsonObject> {
   throw new RefusedRequest(400, "BadRequestError", "The body is no JSON object.");
 }
 
-function send(response: ServerResponse, reply: Reply): void {
+function send(response: ServerResponse, reply: Reply, framing?: Framing): void {
   if ("stream" in reply) {
     response.writeHead(reply.status, { "content-type": "text/event-stream; charset=utf-8" });
-    for (const { event, data } of reply.stream) {
-      if (event !== undefined) response.write(`event: ${event}\n`);
-      response.write(`data: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`);
-    }
+    const events = reply.stream.map((event) => framed(event, framing));
+    if (framing === "bytes") for (const byte of Buffer.from(events.join(""))) response.write(Buffer.of(byte));
+    else if (framing === "bare") response.write(events.join("").trimEnd());
+    else for (const event of events) response.write(event);
     response.end();
   } else if ("json" in reply) {
     response
@@ -131,4 +146,18 @@ function send(response: ServerResponse, reply: Reply): void {
   } else {
     response.writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" }).end(reply.text);
   }
+}
+
+function framed({ event, data }: StreamEvent, framing: Framing | undefined): string {
+  const text = typeof data === "string" ? data : JSON.stringify(data);
+  const blank = framing === "bare" ? "" : " ";
+  // A newline between two parts of JSON changes nothing in it.
+  const lines = framing === "comments" && text !== "[DONE]" ? [text.slice(0, 1), text.slice(1)] : [text];
+  return [
+    ...(framing === "comments" ? [": keep-alive", ""] : []),
+    ...(event === undefined ? [] : [`event:${blank}${event}`]),
+    ...lines.map((line) => `data:${blank}${line}`),
+    "",
+    "",
+  ].join(framing === "crlf" ? "\r\n" : "\n");
 }

@@ -20,6 +20,12 @@ const DEV_VERSION = sign(
   /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
 );
 
+/** pip's resolver, its check, and the loader of a module that was compiled against another torch. */
+const TORCH = sign(
+  ["torch", "undefined symbol"],
+  /\bvllm \S+ (?:requires|has requirement) torch\S*.{0,40}\bbut you(?:'ll)? have torch \S+|\bvllm\b.{0,120}undefined symbol: (?:_ZN\w*(?:c10|at|torch)|aoti_torch)\w*/,
+);
+
 /** Architecture of a GB10 with its own instructions, as nvcc names it. */
 const ARCH = "12.1a";
 
@@ -112,4 +118,30 @@ const unreleased: Diagnosis = {
   },
 };
 
-export const build: readonly Diagnosis[] = [externallyManaged, numaMissing, archList, noKernel, unreleased];
+const torchMismatch: Diagnosis = {
+  id: "torch-mismatch",
+  source:
+    "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
+  caughtBy: false,
+  signs: [TORCH],
+  judge(evidence) {
+    const hit = seen(evidence, TORCH);
+    if (hit === undefined) return undefined;
+    return {
+      cause: "The torch that is installed is not the one that this vLLM is made for.",
+      evidence: hit.line,
+      advice:
+        "Nothing in the stack file: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",
+      command: "pip check; serving inventory",
+    };
+  },
+};
+
+export const build: readonly Diagnosis[] = [
+  externallyManaged,
+  numaMissing,
+  archList,
+  noKernel,
+  unreleased,
+  torchMismatch,
+];

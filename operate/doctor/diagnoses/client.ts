@@ -20,10 +20,10 @@ const ENV_KEY = sign("Missing environment variable", /Missing environment variab
 const WIRE_API = sign("wire_api", /`?wire_api = "chat"`? is no longer supported/);
 const TRUNCATED = sign(
   ["truncation", "max_length"],
-  /"truncation"\s*:\s*\{[^{}]*"max_length"\s*:\s*2048\b|tokenizer with truncation at 2048/,
+  /"truncation\w*"\s*:.{0,2000}"(?:model_)?max_length"\s*:\s*2048\b|"(?:model_)?max_length"\s*:\s*2048\b.{0,2000}"truncation\w*"\s*:|tokenizer with truncation at 2048/,
 );
-const TRUNCATION_KEY = sign('"truncation"', /"truncation"\s*:\s*\{\s*$/);
-const MAX_LENGTH = sign('"max_length"', /^\s*"max_length"\s*:\s*2048\b/);
+const TRUNCATION_KEY = sign('"truncation', /"truncation\w*"\s*:/);
+const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*2048\b/);
 
 /** Settings of clients that have a bound on their answers, by their key. */
 const BOUNDED_CLIENTS = ["claudeCode", "opencode", "pi", "qwenCode"];

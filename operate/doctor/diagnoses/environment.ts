@@ -12,7 +12,7 @@ const FP4_VARIABLE = sign(
 );
 const THINKING_REFUSED = sign(
   ["chat_template_kwargs", "enable_thinking", "thinking"],
-  /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
+  /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
 );
 /** Settings that carry the intent of a variable which vLLM dropped. */
 const SUCCESSORS: Readonly<Record<string, string>> = {
@@ -66,6 +66,31 @@ const fp4Variable: Diagnosis = {
   },
 };
 
+const inertFp4Variable: Diagnosis = {
+  id: "inert-fp4-variable",
+  source: "vllm-project/vllm #43148, #44992: VLLM_USE_FLASHINFER_MOE_FP4 is gone since 0.24",
+  caughtBy: "the plan's warning `inert-variable`",
+  harmless: true,
+  signs: [FP4_VARIABLE],
+  judge(evidence) {
+    const hit = seen(evidence, FP4_VARIABLE);
+    if (hit === undefined || fp4Variable.judge(evidence) !== undefined) return undefined;
+    const { settings } = serverOf(evidence, hit.log);
+    return {
+      cause:
+        settings === undefined
+          ? "VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, and this version of vLLM no longer knows it: what it meant is now said by the MoE backend."
+          : "VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, and this version of vLLM no longer knows it: `moeBackend` says what it meant.",
+      evidence: hit.line,
+      advice:
+        settings === undefined
+          ? "With `moeBackend: marlin` in the stack file there is nothing to do."
+          : "Nothing in the stack file.",
+      command: "serving plan",
+    };
+  },
+};
+
 const thinkingRefused: Diagnosis = {
   id: "thinking-parameter-refused",
   source:
@@ -86,4 +111,9 @@ const thinkingRefused: Diagnosis = {
   },
 };
 
-export const environment: readonly Diagnosis[] = [unknownVariable, fp4Variable, thinkingRefused];
+export const environment: readonly Diagnosis[] = [
+  unknownVariable,
+  fp4Variable,
+  inertFp4Variable,
+  thinkingRefused,
+];

@@ -27,8 +27,20 @@ const CLIENT_CALLS = sign(
   /"POST \/v1\/(?:messages|chat\/completions|responses)\S* HTTP\/[\d.]+" 200/,
 );
 
-/** A rate is printed every ten seconds; the first ones are 0 everywhere. */
-const ENOUGH_RATES = 10;
+/** The header with a hash of its own that a client puts before its system prompt, where a log or a request shows it. */
+const HASHED_HEADER = sign("x-anthropic-billing-header:");
+
+/** What `serving verify` says where a second call reuses next to nothing of the first. */
+const PROBE_COLD = sign(
+  "of the second call's prompt came from the cache",
+  /probe \S+: \d+ % of the second call's prompt came from the cache/,
+);
+
+/**
+ * A rate is printed every ten seconds. The first ones are 0 everywhere, and a cold prompt of 100,000 tokens takes two
+ * minutes: without calls in the log more of them are needed.
+ */
+const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
 const NEAR_ZERO_PERCENT = 1;
 
@@ -63,7 +75,7 @@ const systemRoleRefused: Diagnosis = {
       evidence: hit.line,
       edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
       ...(advice === undefined ? {} : { advice }),
-      command: `${APPLY} && serving verify --only messages`,
+      command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
     };
   },
 };
@@ -82,7 +94,7 @@ const nativePathFails: Diagnosis = {
         "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
       evidence: hit.line,
       ...throughTheBridge(evidence),
-      command: `${APPLY} && serving verify --only native-path`,
+      command: `${APPLY} && serving verify --only native-messages-path`,
     };
   },
 };
@@ -92,14 +104,15 @@ const prefixCacheCold: Diagnosis = {
   source:
     'specification, Errors: "Prefix-cache hit rate near zero on coding-client traffic"; vllm-project/vllm PR 36829',
   caughtBy: "`serving verify`, which measures prefix reuse; the plan sets CLAUDE_CODE_ATTRIBUTION_HEADER=0",
-  signs: [HIT_RATE, CLIENT_CALLS],
+  signs: [HIT_RATE, CLIENT_CALLS, HASHED_HEADER, PROBE_COLD],
   judge(evidence) {
-    const hit = seen(evidence, HIT_RATE);
-    const calls = hit?.log.hits.get(CLIENT_CALLS)?.count ?? 0;
-    if (hit === undefined || hit.count < ENOUGH_RATES || calls < ENOUGH_CALLS) return undefined;
-    if (Number(hit.groups[0]) > NEAR_ZERO_PERCENT) return undefined;
+    const probed = seen(evidence, PROBE_COLD);
+    const hit = coldRate(evidence) ?? probed;
+    if (hit === undefined) return undefined;
     const server = serverOf(evidence, hit.log);
     const off = server.settings?.prefixCaching === false;
+    // The probe's own prompts hold no hash.
+    if (hit === probed && !off) return undefined;
     const header = ["clients", "claudeCode", "environment", "CLAUDE_CODE_ATTRIBUTION_HEADER"];
     return {
       cause: off
@@ -110,9 +123,22 @@ const prefixCacheCold: Diagnosis = {
       advice: off
         ? "It decides between a working agent loop and a very slow one."
         : "vLLM 0.19.1 and later drop the header on /v1/messages where the system prompt is a list of blocks. A prompt shorter than a block of a hybrid model never hits.",
-      command: `${APPLY} && serving verify --only prefix`,
+      command: `${APPLY} && serving verify --only prefix-reuse`,
     };
   },
 };
+
+/** A rate that stayed near zero for long enough to mean something. */
+function coldRate(evidence: Evidence) {
+  const hit = seen(evidence, HIT_RATE);
+  if (hit === undefined || Number(hit.groups[0]) > NEAR_ZERO_PERCENT) return undefined;
+  if (seen(evidence, HASHED_HEADER) !== undefined) return hit;
+  const calls = hit.log.hits.get(CLIENT_CALLS)?.count;
+  const enough =
+    calls === undefined
+      ? hit.count >= ENOUGH_RATES.alone
+      : calls >= ENOUGH_CALLS && hit.count >= ENOUGH_RATES.withCalls;
+  return enough ? hit : undefined;
+}
 
 export const messagesPath: readonly Diagnosis[] = [systemRoleRefused, nativePathFails, prefixCacheCold];

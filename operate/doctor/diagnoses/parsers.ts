@@ -10,15 +10,15 @@ const ONE_QWEN_PARSER = "0.24.0";
 /** An answer, or what `serving verify` says of one. */
 const NO_CALLS = sign(
   "tool_calls",
-  /\\?"tool_calls\\?"\s*:\s*(?:\[\s*\]|null)|tool_calls\b.{0,30}\b(?:empty|\[\])/,
+  /\btool_calls\\?["']?\s*[:=]\s*(?:\[\s*\]|null|None)|\btool_calls\b.{0,30}\bempty\b/,
 );
 const XML_IN_CONTENT = sign(
   ["<tool_call", "<function=", "XML in "],
-  /\\?"content\\?"\s*:\s*\\?"(?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?content\b/,
+  /\bcontent\\?["']?\s*[:=]\s*\\?["'](?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?content\b/,
 );
 const XML_IN_REASONING = sign(
   ["<tool_call", "<function=", "XML in "],
-  /\\?"reasoning(?:_content)?\\?"\s*:\s*\\?"(?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?reasoning\b/,
+  /\breasoning(?:_content)?\\?["']?\s*[:=]\s*\\?["'](?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?reasoning\b/,
 );
 /** The form of the call tells the parser: JSON inside is hermes', named functions are qwen3's. */
 const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
@@ -68,7 +68,7 @@ const toolParserMismatch: Diagnosis = {
             advice: `From vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser: if the probe still fails after this, the chat template of the model is to blame.`,
           }
         : {}),
-      command: `${APPLY} && serving verify --only tools`,
+      command: `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`,
     };
   },
 };
@@ -88,7 +88,7 @@ const reasoningIntercepts: Diagnosis = {
       evidence: hit.line,
       edits: [server.set(["model", "thinking"], false), server.set(["reasoningParser"], "auto")],
       advice: "`auto` passes no reasoning parser at all for a model without a thinking mode.",
-      command: `${APPLY} && serving verify --only tools`,
+      command: `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`,
     };
   },
 };

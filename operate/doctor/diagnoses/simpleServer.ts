@@ -15,7 +15,10 @@ const PORT_TAKEN = startSign(
   ["address already in use", "port is already allocated"],
   /(?:listen tcp |bind: |Bind for |address \(')?([\d.]+|\[::\]|\*)?(?:', |:)(\d{2,5})\)?[:)]?.{0,60}(?:address already in use|port is already allocated)|(?:address already in use|port is already allocated).{0,60}?[:(' ](\d{4,5})\b/,
 );
-const IN_A_VOLUME = sign("OLLAMA_MODELS:/root/.ollama", /OLLAMA_MODELS:(\/root\/\.ollama\S*)/);
+const IN_A_VOLUME = sign(
+  ["OLLAMA_MODELS:/root/.ollama", "/var/lib/docker/volumes/"],
+  /OLLAMA_MODELS:\/root\/\.ollama|\/var\/lib\/docker\/volumes\/[\w.-]*(?:ollama|webui)[\w.-]*\/_data/,
+);
 const ON_CPU = sign(
   ["library=cpu", "no compatible GPUs", "offloaded 0/", "100% CPU"],
   /"?inference compute"?.{0,40}library=cpu|no compatible GPUs were discovered|offloaded 0\/\d+ layers to GPU|\b100% CPU\b/,

@@ -1,17 +1,14 @@
-import { once } from "node:events";
-import { createReadStream, readFileSync } from "node:fs";
+import { createReadStream, statSync } from "node:fs";
 import { parseMeminfo } from "../../../components/plan/evidence";
 import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
-import { readFailure } from "../../../faults/yamlDocument";
+import { readBytes, readFailure } from "../../../faults/textFile";
 import { containersOf } from "../../containers/readContainers";
-import { diagnoses } from "../diagnoses";
 import type { Evidence, Probe } from "../evidence";
-import { type LogReading, scanLog } from "../scanLog";
+import { decoderOf, type LogReading, scanLog } from "../scanLog";
+import { scanProgram } from "./scanProgram";
+import { SIGNS } from "./signs";
 import { socketsOfSs } from "./sockets";
-
-/** Every sign that some diagnosis looks for. */
-export const SIGNS = diagnoses.flatMap((each) => each.signs);
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles {
@@ -39,16 +36,48 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Evidence, "stac
   };
 }
 
+/** Largest log that is read whole, in bytes; of a larger one the start and the newest part say what is wrong. */
+const READ_WHOLE_BYTES = 64 * 1024 ** 2;
+const HEAD_BYTES = 8 * 1024 ** 2;
+
+/** Bytes that are read at once. */
+const AT_ONCE_BYTES = 256 * 1024;
+
 async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogReading> {
   if (file === "-") return scanStdin(kind);
-  const stream = createReadStream(file, { highWaterMark: 1024 * 1024 });
   try {
-    await once(stream, "open");
-    return await scanLog({ name: file, kind }, stream, SIGNS);
+    const found = statSync(file);
+    if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
+    if (!found.isFile()) return await scanPipe(file, kind);
+    const { size } = found;
+    if (size <= READ_WHOLE_BYTES) return await scanLog({ name: file, kind }, bytesOf(file, [{}]), SIGNS);
+    const spans = [{ end: HEAD_BYTES - 1 }, { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) }];
+    const log = await scanLog({ name: file, kind }, bytesOf(file, spans), SIGNS);
+    const left = `of ${size} bytes the first ${HEAD_BYTES} and the last ${READ_WHOLE_BYTES - HEAD_BYTES} were read`;
+    return { ...log, cutShort: log.cutShort === undefined ? left : `${left}; ${log.cutShort}` };
   } catch (error) {
+    if (error instanceof UnreadableInput) throw error;
     throw new UnreadableInput(file, readFailure(error));
-  } finally {
-    stream.destroy();
+  }
+}
+
+/** A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be. */
+async function scanPipe(file: string, kind: LogReading["kind"]): Promise<LogReading> {
+  const log = await scanProgram({ name: file, kind }, ["cat", "--", file]);
+  if (log === undefined) throw new UnreadableInput(file, "gave nothing that could be read");
+  return log;
+}
+
+/** Parts of a file, one behind the other and each beginning a line of its own. */
+async function* bytesOf(file: string, spans: readonly { readonly start?: number; readonly end?: number }[]) {
+  for (const [index, span] of spans.entries()) {
+    if (index > 0) yield Buffer.from("\n");
+    const stream = createReadStream(file, { ...span, highWaterMark: AT_ONCE_BYTES });
+    try {
+      for await (const chunk of stream) yield chunk as Buffer;
+    } finally {
+      stream.destroy();
+    }
   }
 }
 
@@ -102,10 +131,7 @@ function readProbes(file: string): Probe[] {
   });
 }
 
+/** A copy of a program's output, however it was saved: PowerShell writes UTF-16. */
 function textOf(file: string): string {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    throw new UnreadableInput(file, readFailure(error));
-  }
+  return decoderOf()(readBytes(file)).replace(/^\ufeff/, "");
 }

@@ -1,4 +1,3 @@
-import { spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { parseMeminfo } from "../../../components/plan/evidence";
@@ -6,8 +5,10 @@ import type { MachinePlan, PlannedFile } from "../../../components/plan/types";
 import { type ContainerState, readContainers } from "../../containers/readContainers";
 import { Failed } from "../../exit";
 import type { Evidence, FileState } from "../evidence";
-import { type LogReading, scanLog } from "../scanLog";
-import { SIGNS } from "./fromFiles";
+import type { LogReading } from "../scanLog";
+import { scanProbes } from "./fromFiles";
+import { keptProbes } from "./keptProbes";
+import { scanProgram } from "./scanProgram";
 import { readSockets } from "./sockets";
 
 /** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
@@ -16,9 +17,6 @@ const KERNEL_LINES = 5_000;
 
 /** A boot prints hundreds of lines; fewer than these are journalctl's words for "none that you may read". */
 const FEWEST_KERNEL_LINES = 5;
-
-/** Seconds that one program's output is listened to. */
-const LISTEN_SECONDS = 20;
 
 /** Files that others may edit; the applied plan is a record and no setting. */
 const RECORDS = ["applied-plan"];
@@ -29,8 +27,8 @@ export interface MachineReading {
   readonly notes: readonly string[];
 }
 
-/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files. It only ever reads. */
-export async function fromMachine(machine: MachinePlan): Promise<MachineReading> {
+/** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
+export async function fromMachine(machine: MachinePlan, stackFile: string): Promise<MachineReading> {
   const notes: string[] = [];
   const here = !machine.dockerHost.startsWith("ssh://");
   const asked = await readContainers(machine.dockerHost).then(
@@ -52,12 +50,17 @@ export async function fromMachine(machine: MachinePlan): Promise<MachineReading>
     const service = await serviceLog(machine);
     if (service !== undefined) logs.push(service);
   }
+  const ours = containers.filter(({ name }) => machine.containers.some((each) => each.name === name));
+  const { probes, notes: aboutProbes } = await keptProbes({ stackFile, machine: machine.name }, ours);
+  if (probes !== undefined) logs.push(await scanProbes(probes));
+  notes.push(...aboutProbes);
   const meminfo = here ? parseMeminfo(await readFile("/proc/meminfo", "utf8").catch(() => "")) : undefined;
-  for (const log of logs) if (log.cutShort !== undefined) notes.push(`${log.name}: ${log.cutShort}.`);
+  notes.push(...cutShortNotes(logs));
   return {
     notes,
     evidence: {
       logs,
+      ...(probes === undefined ? {} : { probes }),
       ...("containers" in asked ? { containers, allContainers: true } : {}),
       ...("problem" in asked && machine.containers.length > 0 ? { dockerProblem: asked.problem } : {}),
       ...(meminfo === undefined ? {} : { meminfo }),
@@ -72,6 +75,11 @@ export async function fromMachine(machine: MachinePlan): Promise<MachineReading>
         : {}),
     },
   };
+}
+
+/** What was not read of logs that are too long, or that never end. */
+export function cutShortNotes(logs: readonly LogReading[]): string[] {
+  return logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 }
 
 async function containerLogs(
@@ -111,37 +119,6 @@ async function serviceLog(machine: MachinePlan): Promise<LogReading | undefined>
     "--lines",
     String(KERNEL_LINES),
   ]);
-}
-
-/** Both outputs of a program as one, in the order in which it wrote them. */
-const BOTH_OUTPUTS = 'exec "$@" 2>&1';
-
-/** Reads what a program prints; `undefined` where it fails or isn't there. */
-export async function scanProgram(
-  about: Pick<LogReading, "name" | "kind" | "container">,
-  command: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<LogReading | undefined> {
-  const child = spawn("sh", ["-c", BOTH_OUTPUTS, "sh", ...command], {
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { ...process.env, ...environment },
-  });
-  const code = new Promise<number | null>((resolve) => {
-    child.on("error", () => resolve(1));
-    child.on("close", resolve);
-  });
-  const stop = setTimeout(() => child.kill("SIGKILL"), LISTEN_SECONDS * 1000);
-  try {
-    const log = await scanLog(about, child.stdout, SIGNS, { seconds: LISTEN_SECONDS });
-    child.kill("SIGKILL");
-    const ended = await code;
-    if (ended === 0) return log;
-    if (ended === null && log.lines > 1)
-      return { ...log, cutShort: log.cutShort ?? "it did not end in time" };
-    return undefined;
-  } finally {
-    clearTimeout(stop);
-  }
 }
 
 function ownAddresses(): string[] {

@@ -79,7 +79,7 @@ export const bridgeRouting: BridgeProbe = {
 
 /** The marks of a request that was sent on in the wrong shape. */
 function isDetour(answer: Answer): boolean {
-  return /\d+ validation errors?|input_text|ResponseInput/.test(answer.text);
+  return /\d{1,9} validation errors?|input_text|ResponseInput/.test(answer.text);
 }
 
 async function responsesRequests({ server }: BridgeTarget): Promise<number | undefined> {

@@ -1,10 +1,11 @@
-import { gte, valid } from "@renovatebot/pep440";
+import { gte } from "@renovatebot/pep440";
 import { ask } from "../http";
 import { objectsIn, textOr } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";
 import { quote } from "../quote";
 import { isLocal } from "../reach";
 import type { OllamaTarget } from "../targets";
+import { isVersion } from "../versionNumber";
 
 type OllamaProbe = Probe<OllamaTarget>;
 
@@ -22,7 +23,7 @@ const ollamaVersion: OllamaProbe = {
   fix: () => "See `systemctl status ollama` and who has the port (`ss -lntp`).",
   run: async ({ api }) => {
     const version = textOr((await api.json("/api/version")).version);
-    if (valid(version) === null)
+    if (!isVersion(version))
       return fail(
         `it says no version: \`${quote(version)}\``,
         "What listens there may be no Ollama: `ss -lntp`.",

@@ -34,6 +34,7 @@ const agentRequest = (target: ServerTarget) =>
     tools: [responsesTool(READ_FILE)],
     tool_choice: "auto",
     store: false,
+    include: ["reasoning.encrypted_content"],
     max_output_tokens: answerTokens(target.maxModelLen, target.server.model.thinking),
     chat_template_kwargs: {},
   });

@@ -1,7 +1,8 @@
-import { gte, valid } from "@renovatebot/pep440";
+import { gte } from "@renovatebot/pep440";
 import { textOr } from "../json";
 import { fail, pass, type ServerProbe } from "../probe";
 import { quote } from "../quote";
+import { isVersion } from "../versionNumber";
 
 /** First vLLM for the newer model: the specification, "Versioning" 2. */
 const FLOOR = "0.26.0";
@@ -14,7 +15,7 @@ export const version: ServerProbe = {
   run: async ({ api, server, setting }) => {
     const running = textOr((await api.json("/version")).version);
     const recorded = server.imageRecord.versions.vllm;
-    if (valid(running) === null) {
+    if (!isVersion(running)) {
       return fail(
         `it says no version: \`${quote(running)}\``,
         `The image of ${setting("image")} is no release.`,

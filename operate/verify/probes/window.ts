@@ -17,7 +17,7 @@ export const window: ServerProbe = {
     const body = await chatBody(target, [{ role: "user", content: GREETING }], { max_tokens: limit });
     const answer = await target.api.post(CHAT, body);
     const said = refusalText(answer);
-    if (answer.status === 400 && said.includes(String(limit))) return pass(`400: ${said}`);
+    if (answer.status === 400 && names(answer.text, limit)) return pass(`400: ${said}`);
     return fail(
       answer.status === 400
         ? `refused, without naming the maximum of ${limit} tokens: ${said}`
@@ -26,3 +26,8 @@ export const window: ServerProbe = {
     );
   },
 };
+
+/** Whether a text holds this very number, thousands commas allowed: 8192 is not in 81920. */
+function names(text: string, limit: number): boolean {
+  return new RegExp(`(?<!\\d)(?:${limit}|${limit.toLocaleString("en-US")})(?!\\d)`).test(text);
+}

@@ -20,6 +20,8 @@ export interface MatrixCase {
   readonly change?: string;
   /** The change can't be a diff of this stack file. */
   readonly inWords?: true;
+  /** It looks like trouble and is none. */
+  readonly harmless?: true;
   /** Without a stack file it can't be told. */
   readonly needsStack?: true;
   readonly text?: string;
@@ -243,6 +245,67 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["moeBackend", undefined]),
     edits: [[`${B}.moeBackend`, "marlin"]],
   }),
+  {
+    ...own("inert-fp4-variable", "VLLM_USE_FLASHINFER_MOE_FP4", { change: "Nothing in the stack file." }),
+    name: "inert-fp4-variable, where the backend says what it meant",
+    files: { log: "fp4-variable-without-backend.log" },
+    harmless: true,
+  },
+  {
+    ...own("thinking-parameter-refused", "Unknown parameter: 'thinking'", { change: "asks again" }),
+    name: "thinking-parameter-refused, the other parameter",
+    files: { log: "thinking-parameter-unknown.log" },
+  },
+  own("torch-mismatch", "but you have torch 2.13.0", { change: "fresh virtual environment" }),
+  {
+    ...own("torch-mismatch", "undefined symbol: _ZN3c104cuda", {}),
+    name: "torch-mismatch, when the module is loaded",
+    files: { log: "torch-symbol.log" },
+  },
+  {
+    ...own("tool-parser-mismatch", "tool_calls: [] with XML in content", {
+      edits: [[`${B}.tools.parser`, "qwen3_xml"]],
+    }),
+    name: "tool-parser-mismatch, in somebody's words",
+    files: { log: "tool-parser-words.log" },
+  },
+  {
+    ...own("tool-parser-mismatch", "content='<tool_call>", { edits: [[`${B}.tools.parser`, "qwen3_xml"]] }),
+    name: "tool-parser-mismatch, as Python prints an answer",
+    files: { log: "tool-parser-python.log" },
+  },
+  {
+    ...own("tokenizer-truncation", "model_max_length", { change: "tokenizer.json" }),
+    name: "tokenizer-truncation in tokenizer_config.json",
+    files: { log: "tokenizer-config-truncation.log" },
+  },
+  {
+    ...own("ollama-models-in-volume", "/var/lib/docker/volumes/open-webui-ollama/_data", {}),
+    name: "ollama-models-in-volume, by the path that models are written to",
+    files: { log: "ollama-volume-path.log" },
+  },
+  {
+    ...own("prefix-cache-cold", "Prefix cache hit rate: 0.0%", {
+      edits: [["clients.claudeCode.environment.CLAUDE_CODE_ATTRIBUTION_HEADER", "0"]],
+    }),
+    name: "prefix-cache-cold, with the header in sight",
+    files: { log: "prefix-cache-header.log" },
+    inWords: true,
+  },
+  {
+    ...own("prefix-cache-cold", "probe prefix-reuse: 0 %", { edits: [[`${B}.prefixCaching`, true]] }),
+    name: "prefix-cache-cold, by its probe where it is off",
+    files: { log: "prefix-cache-probe.log" },
+    text: withServer(["prefixCaching", false]),
+    needsStack: true,
+    after: ({ plan }) => expect(plan.containers[0]?.command).toContain("--enable-prefix-caching"),
+  },
+  {
+    name: "a cold prefix cache by the probe alone, where it is on",
+    files: { log: "prefix-cache-probe.log" },
+    ids: [],
+    evidence: "",
+  },
   own("thinking-parameter-refused", "chat_template_kwargs", { change: "asks again" }),
   own("gated-model", "gated repo", {
     edits: [[`${B}.huggingFaceTokenVariable`, "HF_TOKEN"]],

@@ -1,7 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync, spawn } from "node:child_process";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { doctorText } from "../../../operate/doctor/doctorText";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { CONTAINER } from "./cases";
@@ -31,22 +33,25 @@ describe("serving doctor, from afar", () => {
     expect(diagnoses).toHaveLength(1);
     expect(diagnoses[0]).toEqual({
       id: "window-too-long",
+      severity: "trouble",
       cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, and 2.05 GiB are there.",
       evidence: expect.stringContaining("the estimated maximum model length is 199120."),
       change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
       edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],
       advice: expect.any(String),
-      command: "serving plan && npm run up",
+      command: `serving plan --file ${STACK} && npm run up`,
       source: expect.stringContaining("Model loads but no KV room"),
       caughtByPlan: true,
       caughtBy: expect.stringContaining("KV plan"),
     });
   });
 
-  it("ends with 0 where nothing is wrong", async () => {
+  it("ends with 0 where nothing is wrong, and explains what only looks wrong", async () => {
     const { code, out } = await runServing(["doctor", "--file", STACK, "--log", fixture("healthy.log")]);
     expect(code).toBe(0);
     expect(out).toContain("No trouble found.");
+    expect(out).toContain("inert-fp4-variable (harmless): VLLM_USE_FLASHINFER_MOE_FP4 is set as specified");
+    expect(out.match(/^ {2}evidence /gm)).toHaveLength(1);
   });
 
   it("reads several files, and says what it looked at", async () => {
@@ -113,9 +118,10 @@ describe("serving doctor, from afar", () => {
     expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
   });
 
-  it("says of a failed probe that it knows nothing more, and passes its fix on", async () => {
+  it("passes on what a probe says that no diagnosis explains", async () => {
     const probes = [
       { name: "chat", status: "fail", detail: "the answer is empty", fix: "Raise max_tokens." },
+      { name: "window", status: "fail", detail: "answered with 200", fix: "Ask the server directly." },
     ];
     const { out } = await runServing([
       "doctor",
@@ -126,9 +132,13 @@ describe("serving doctor, from afar", () => {
       ...json,
     ]);
     const [only] = JSON.parse(out).diagnoses;
-    expect(only.id).toBe("unknown");
-    expect(only.evidence).toContain("probe chat: the answer is empty");
-    expect(only.change).toContain("Raise max_tokens.");
+    expect(only).toMatchObject({
+      id: "probe-failed",
+      cause: "`serving verify` fails in 2 of its probes.",
+      evidence: "probe chat: the answer is empty | probe window: answered with 200",
+      change: "Raise max_tokens.\nAsk the server directly.",
+      command: `serving verify --file ${STACK} --only chat,window`,
+    });
   });
 
   it("prints no secret, whether the log, the stack file or a probe holds it", async () => {
@@ -162,9 +172,43 @@ describe("serving doctor, from afar", () => {
     expect(code).toBe(0);
   });
 
+  it("of a huge log reads the start and the newest part, and says so", async () => {
+    const huge = file("huge.log", "INFO Starting to load model m\n");
+    truncateSync(huge, 100 * 1024 ** 2);
+    appendFileSync(huge, "\nValueError: No available memory for the cache blocks.\n");
+    const { code, out, err } = await runServing(["doctor", "--file", STACK, "--log", huge, ...json]);
+    expect(code).toBe(1);
+    const { diagnoses, notes } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room"]);
+    expect(notes).toEqual([
+      expect.stringMatching(
+        /huge\.log: of 1048576\d\d bytes the first 8388608 and the last 58720256 were read\.$/,
+      ),
+    ]);
+    expect(err).toContain(notes[0]);
+    expect(doctorText([], [], notes)).toBe("No trouble found in what could be read.");
+  });
+
+  it("reads a pipe, and a copy that PowerShell saved", async () => {
+    const pipe = join(folder, "pipe");
+    execFileSync("mkfifo", [pipe]);
+    const writer = spawn("cp", [fixture("too-many-sequences.log"), pipe]);
+    const { out } = await runServing(["doctor", "--file", STACK, "--log", pipe, ...json]);
+    expect(writer.exitCode ?? 0).toBe(0);
+    expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["too-many-sequences"]);
+    const meminfo = join(folder, "meminfo-utf16");
+    writeFileSync(
+      meminfo,
+      Buffer.from(`\ufeffMemTotal:       127600592 kB\r\nMemAvailable:     1048576 kB\r\n`, "utf16le"),
+    );
+    const { out: exhausted } = await runServing(["doctor", "--file", STACK, "--meminfo", meminfo, ...json]);
+    expect(JSON.parse(exhausted).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["memory-exhausted"]);
+  });
+
   it.each<[string, string[], string]>([
     ["a log that isn't there", ["--log", "/nowhere.log"], "/nowhere.log: no such file"],
     ["a folder for a log", ["--log", folder], "is a directory, not a file"],
+    ["a device for a meminfo", ["--meminfo", "/dev/zero"], "is larger than 1048576 bytes"],
     ["a meminfo that is none", ["--meminfo", fixture("healthy.log")], "expected a copy of /proc/meminfo"],
     ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
     ["an inspect that is no JSON", ["--inspect", fixture("healthy.log")], "no valid JSON"],

@@ -2,10 +2,13 @@ import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { diagnose } from "../../../operate/doctor/diagnose";
+import { type DiagnosisReport, diagnose } from "../../../operate/doctor/diagnose";
 import { diagnoses } from "../../../operate/doctor/diagnoses";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
+import { serving } from "../../../operate/serving";
+import { probeNames } from "../../../operate/verify/catalog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
 
@@ -21,11 +24,19 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
   return { evidence, reports: diagnose(evidence) };
 }
 
+/** Notes stand alone or not at all. */
+function idsOf(reports: readonly DiagnosisReport[], severity: DiagnosisReport["severity"]): string[] {
+  expect(new Set(reports.map((each) => each.severity)).size).toBeLessThanOrEqual(1);
+  return reports.filter((each) => each.severity === severity).map(({ id }) => id);
+}
+
 describe("each trouble in its own words", () => {
   it.each(cases.map((each) => [each.name, each] as const))("%s", async (_name, each) => {
     const { evidence, reports } = await diagnosed(each);
-    expect(reports.map(({ id }) => id).sort()).toEqual([...each.ids].sort());
+    const severity = each.harmless === true ? "note" : "trouble";
+    expect(idsOf(reports, severity).sort()).toEqual([...each.ids].sort());
     const report = reports.find(({ id }) => id === each.ids[0]);
+    for (const { command } of reports) expect(command.split(/&&|;/).flatMap(faultOf)).toEqual([]);
     if (report === undefined) return;
     expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(each.edits ?? []);
     expect(report.evidence).toContain(each.evidence);
@@ -61,10 +72,25 @@ describe("each trouble in its own words", () => {
       const { stack: _stack, ...afar } = evidence;
       const reports = diagnose(afar);
       for (const report of reports) expect(report.change).not.toMatch(/^--- /);
-      if (each.needsStack !== true) expect(reports.map(({ id }) => id)).toEqual(each.ids);
+      const severity = each.harmless === true ? "note" : "trouble";
+      if (each.needsStack !== true) expect(idsOf(reports, severity)).toEqual(each.ids);
     },
   );
 });
+
+/** What `serving` would have against a command that is proposed; nothing where it is somebody else's. */
+function faultOf(command: string): string[] {
+  const [program, ...args] = command.split("|")[0]?.trim().split(/\s+/) ?? [];
+  if (program !== "serving") return [];
+  const words = args.slice(0, args.findIndex((each) => each.startsWith("-")) >>> 0);
+  let at: Command = serving();
+  for (const word of words) at = at.commands.find((each) => each.name() === word) ?? at;
+  const options = args.filter((each) => each.startsWith("--"));
+  const unknown = options.filter((each) => !at.options.some(({ long }) => long === each));
+  const only = args[args.indexOf("--only") + 1]?.split(",") ?? [];
+  const noProbe = args.includes("--only") ? only.filter((name) => !probeNames().includes(name)) : [];
+  return [...(at.name() === "serving" ? [command] : []), ...unknown, ...noProbe];
+}
 
 /** The stack file after `git apply`. */
 function patched(text: string, diff: string): string {

@@ -25,6 +25,15 @@ function venv(name: string, script: string): string {
   return path;
 }
 
+/** A process that ended and waits to be reaped does not run. */
+function isRunning(pid: number): boolean {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
+
 describe("a venv", () => {
   it("gives its versions, MISSING where a package isn't installed", async () => {
     const path = venv("good", `echo '{"torch": "2.13.0", "vllm": "0.28.0"}'`);
@@ -53,6 +62,35 @@ describe("a venv", () => {
     } finally {
       delete process.env.PYTHONPATH;
     }
+  });
+
+  it("asks a package that has no metadata, and takes one that can't be imported for MISSING", async () => {
+    const path = join(folder, "sources");
+    mkdirSync(join(path, "bin"), { recursive: true });
+    const python = execFileSync("sh", ["-c", "command -v python3"], { encoding: "utf8" }).trim();
+    execFileSync(python, ["-m", "venv", "--without-pip", path]);
+    const [site = ""] = execFileSync("sh", ["-c", `echo ${path}/lib/python3*/site-packages`], {
+      encoding: "utf8",
+    })
+      .trim()
+      .split(" ");
+    writeFileSync(join(site, "torch.py"), 'print("noise")\n__version__ = "2.13.0a0"\n');
+    writeFileSync(join(site, "vllm.py"), 'raise SystemExit("no GPU")\n');
+    expect(await readVenv(path)).toEqual({ path, versions: { ...MISSING, torch: "2.13.0a0" } });
+  });
+
+  it("that hangs is MISSING in time, and nothing that it started is left", async () => {
+    const file = join(folder, "started");
+    const path = venv("hangs", `sleep 300 & echo $! > ${file}; wait`);
+    const reading = await readVenv(path, 0.5);
+    expect(reading.problem).toBe(`${path}/bin/python gave no answer within 0.5 s`);
+    const pid = Number(readFileSync(file, "utf8"));
+    await expect.poll(() => isRunning(pid)).toBe(false);
+  });
+
+  it("that leaves something in the background is read all the same", async () => {
+    const path = venv("leaves", `sleep 300 & echo '{"vllm": "0.30.0"}'`);
+    expect((await readVenv(path)).versions).toEqual({ ...MISSING, vllm: "0.30.0" });
   });
 
   it.each<[string, () => string, string]>([
@@ -89,7 +127,7 @@ describe("serving inventory", () => {
     "image inspect": {
       out: `sha256:${"1".repeat(64)} ["vllm/vllm-openai@${DIGEST}"]\nsha256:${"2".repeat(64)} []\n`,
     },
-    "run --rm --network none --entrypoint python3 sha256:1111": {
+    "run --rm --network none --name local-serving-versions-": {
       out: `{"torch": "2.13.0", "vllm": "0.30.0", "transformers": "5.12.1"}\n`,
     },
   };
@@ -169,6 +207,26 @@ describe("serving inventory", () => {
     const other = `sha256:${"1".repeat(64)} ["vllm/vllm-openai@sha256:${"c".repeat(64)}"]\n`;
     const { out } = await inventory([], { ...answers, "image inspect": { out: other } });
     expect(JSON.parse(out).record).toEqual({ edits: [], diff: "" });
+  });
+
+  it("leaves no container of its own where reading one fails", async () => {
+    const failing = { out: "", err: "exec: python3: not found\n", code: 127 };
+    const { code, out, asked } = await inventory([], {
+      ...answers,
+      "run --rm --network none --name local-serving-versions-": failing,
+    });
+    expect(code).toBe(1);
+    expect(JSON.parse(out).problems).toEqual([`${CONTAINER}: docker run failed: exec: python3: not found`]);
+    const [, name] = /--name (local-serving-versions-[0-9a-f]{8}) /.exec(asked) ?? [];
+    expect(asked).toContain(` rm --force ${name}\n`);
+  });
+
+  it("bears with a container that goes away while it looks", async () => {
+    const gone = { ...answers, "inspect ": { out: "[]", err: "Error: No such object: f00\n", code: 1 } };
+    const { code, out, asked } = await inventory([], gone);
+    expect(code).toBe(1);
+    expect(JSON.parse(out).problems).toEqual(["docker inspect failed: Error: No such object: f00"]);
+    expect(asked.match(/ ps --all/g)).toHaveLength(3);
   });
 
   it("prints tables for people", async () => {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { parseStackFile } from "../../../components/settings/load";
 import { applyEdits } from "../../../operate/stackEdit/applyEdits";
 import { unifiedDiff } from "../../../operate/stackEdit/unifiedDiff";
 import { SERVER, STACK_TEXT } from "../doctor/stack";
@@ -65,12 +64,51 @@ describe("an edit of a stack file", () => {
     expect(changedLines(STACK_TEXT, applyEdits(STACK_TEXT, [edit])).sort()).toEqual([...lines].sort());
   });
 
-  it("reaches into a flow map, where the text has to be written anew", () => {
-    const changed = applyEdits(STACK_TEXT, [{ path: at("versions", "transformers"), value: "5.12.1" }]);
-    expect(parseStackFile("f", changed).machines.dgx?.inferenceServers.b?.versions?.transformers).toBe(
-      "5.12.1",
+  /** As a person may write it, and no printer would. */
+  const BY_HAND = STACK_TEXT.replace("totalGiB: 121.63", "totalGiB:   121.63    # aligned by hand")
+    .replace("instanceA:\n", "instanceA:\n\n\n")
+    .replace("tools:\n            parser: qwen3_coder # the family's own", "tools: {}   # by default")
+    .replace(
+      "{ vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }",
+      "{vllm: 0.30.0,   source: test,evidence: read}",
     );
-    expect(changed).toContain("# lowered by hand");
+
+  it.each<[string, string[], string | undefined, [string, string]]>([
+    ["replaces a value", ["versions", "vllm"], "0.31.0", ["{vllm: 0.30.0,", "{vllm: 0.31.0,"]],
+    [
+      "adds a key",
+      ["versions", "transformers"],
+      "5.16.1",
+      ["evidence: read}", "evidence: read, transformers: 5.16.1}"],
+    ],
+    ["adds the first key", ["tools", "parser"], "qwen3_xml", ["{}", "{ parser: qwen3_xml }"]],
+    [
+      "quotes what would end the value",
+      ["versions", "source"],
+      "a, {b}",
+      ["source: test,", 'source: "a, {b}",'],
+    ],
+    ["takes the first key away", ["versions", "vllm"], undefined, ["{vllm: 0.30.0,   source", "{source"]],
+    ["takes the last key away", ["versions", "evidence"], undefined, [",evidence: read}", "}"]],
+  ])("between braces %s, and leaves every other byte alone", (_, path, value, [old, fresh]) => {
+    expect(BY_HAND).toContain(old);
+    expect(applyEdits(BY_HAND, [{ path: at(...path), value }])).toBe(BY_HAND.replace(old, fresh));
+  });
+
+  it("takes the only key of a map away and leaves an empty map", () => {
+    const one = applyEdits(BY_HAND, [{ path: at("environment", "MAX_JOBS"), value: "16" }]);
+    const none = applyEdits(one, [{ path: at("environment", "MAX_JOBS"), value: undefined }]);
+    expect(none).toBe(one.replace('environment:\n            MAX_JOBS: "16"\n', "environment: {}\n"));
+  });
+
+  it("keeps the line ends of Windows", () => {
+    const windows = (text: string) => text.replaceAll("\n", "\r\n");
+    const edits = [
+      { path: at("maxModelLen"), value: 131072 },
+      { path: at("environment", "X"), value: "1" },
+      { path: at("moeBackend"), value: undefined },
+    ];
+    expect(applyEdits(windows(STACK_TEXT), edits)).toBe(windows(applyEdits(STACK_TEXT, edits)));
   });
 
   it("holds for any key, number and text, and what it does is undone by taking the key away", () => {

@@ -56,6 +56,14 @@ describe("serving verify", () => {
     expect(out).not.toContain("chat-several-tools");
   });
 
+  it("takes several --only, and says of a server that is down how to see why, whatever was to be asked", async () => {
+    const down = ["--base-url", "http://127.0.0.1:1", "--format", "json"];
+    const { out } = await verify(...down, "--only", "models", "--only", "window");
+    const { probes } = JSON.parse(out) as { probes: { name: string; fix: string }[] };
+    expect(probes.map(({ name }) => name)).toEqual(["models", "window"]);
+    expect(probes[0]?.fix).toContain("serving doctor");
+  });
+
   it("takes the address from the plan without --base-url", async () => {
     const { code, out } = await verify("--only", "models", "--format", "json");
     expect(code).toBe(0);
@@ -78,6 +86,7 @@ describe("serving verify", () => {
       ["--only", "chat-tool"],
       "no probe `chat-tool` (did you mean `chat-tools`?). There are: health, version",
     ],
+    ["no probe at all", ["--only", " , "], "It is at least one name, such as models,chat-tools."],
     ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],
     ["another scheme", ["--base-url", "ftp://x"], "It begins with http:// or https://."],
     ["a path", ["--base-url", "http://x/v1/models"], "scheme, host and port alone"],

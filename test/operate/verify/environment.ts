@@ -5,7 +5,7 @@ import type { ProbeResult } from "../../../operate/verify/probe";
 import { type VerifyOptions, verify } from "../../../operate/verify/runner";
 import { stack } from "../../fixtures/machine";
 import type { FaultName } from "../../stand-in/faults";
-import { type StandIn, startStandIn } from "../../stand-in/server";
+import { type StandIn, type StandInOptions, startStandIn } from "../../stand-in/server";
 
 /** Window in which every probe has room. */
 export const WINDOW = 131_072;
@@ -30,12 +30,13 @@ export function machineOf({ machines: [machine] }: Plan): MachinePlan {
 export async function startPlanned(
   fault?: FaultName,
   server: Record<string, unknown> = {},
+  options: StandInOptions = {},
 ): Promise<StandIn> {
   const command = machineOf(planned(1, server)).inferenceServers[0]?.container.command ?? [];
-  return startStandIn(
-    [...command, "--host", "127.0.0.1", "--port", "0"],
-    fault === undefined ? {} : { fault },
-  );
+  return startStandIn([...command, "--host", "127.0.0.1", "--port", "0"], {
+    ...options,
+    ...(fault === undefined ? {} : { fault }),
+  });
 }
 
 /** A machine on which nothing is, overlaid by what a test is about. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/catalog";
 import { type FaultName, OTHER_FAULTS } from "../../stand-in/faults";
-import { planned, resultOf, run, startPlanned } from "./environment";
+import type { Framing } from "../../stand-in/server";
+import { failed, planned, resultOf, run, startPlanned } from "./environment";
 
 const CHAT_TOOLS = ["chat-tools", "chat-several-tools", "chat-tools-thinking"];
 
@@ -229,6 +230,19 @@ describe("every probe of an inference server", () => {
       ]),
     );
   });
+
+  it.each<Framing>(["crlf", "bare", "comments", "bytes"])(
+    "takes a stream in every form that the standard allows: %s",
+    async (framing) => {
+      const streamed = PROBES.filter((name) => name.endsWith("-stream"));
+      const server = await startPlanned(undefined, {}, { framing });
+      const results = await run(planned(server.port), { only: streamed });
+      await server.close();
+      expect(streamed).toHaveLength(6);
+      expect(failed(results).map((name) => resultOf(results, name).detail)).toEqual([]);
+      expect(results).toHaveLength(streamed.length);
+    },
+  );
 
   it("fails on some fault", () => {
     const seen = new Set(Object.values(SEEN).flatMap(({ probes }) => probes));

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { JsonObject } from "../../stand-in/exchange";
 import type { FaultName } from "../../stand-in/faults";
+import { startStandIn } from "../../stand-in/server";
 import { planned, resultOf, run, startPlanned } from "./environment";
 import { withBridge } from "./services";
 
@@ -57,5 +59,107 @@ describe("the native messages-path test against the stack file", () => {
   it("judges a server that was named by its URL by itself", async () => {
     const found = await verdict("end-turn-pseudo-xml", "bridge", true);
     expect([found.status, found.fix]).toEqual(["fail", `Keep ${SETTING}: bridge, as the stack file has it.`]);
+  });
+});
+
+/** What the test sends, and its verdict on a server that answers all of it with this. */
+async function answeredWith(status: number, json: JsonObject) {
+  const bodies: JsonObject[] = [];
+  const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+    routes: {
+      "POST /v1/messages": ({ body }) => {
+        bodies.push(body);
+        return { status, json };
+      },
+    },
+  });
+  const plan = planned(server.port, {}, { clients: { claudeCode: { via: "native" } } });
+  const result = resultOf(await run(plan, { only: [NAME] }), NAME);
+  await server.close();
+  return { bodies, result };
+}
+
+const CALL = { type: "tool_use", id: "toolu_1", name: "read_file", input: { path: "/etc/hostname" } };
+
+describe("the native messages-path test", () => {
+  it("sends the specified request and the client's own, at temperature 0 and at the default", async () => {
+    const { bodies } = await answeredWith(200, { content: [CALL], stop_reason: "tool_use" });
+    expect(bodies.map(({ system, temperature }) => [typeof system, temperature])).toEqual([
+      ["string", 0],
+      ["object", 0],
+      ["string", undefined],
+      ["object", undefined],
+      ["string", undefined],
+    ]);
+    const turns = bodies.map(({ messages }) => (messages as JsonObject[]).map(({ role }) => role));
+    expect(new Set(turns.map(String))).toEqual(new Set(["user,system"]));
+    for (const body of bodies) {
+      expect(body.tools).toEqual([
+        expect.objectContaining({ name: "read_file", input_schema: expect.any(Object) }),
+        expect.objectContaining({ name: "run_command", input_schema: expect.any(Object) }),
+      ]);
+      expect(body.stream).toBeUndefined();
+    }
+    expect(Object.keys(bodies[0] ?? {}).sort()).toEqual(
+      ["max_tokens", "messages", "model", "system", "temperature", "tools"].sort(),
+    );
+    expect(bodies[1]).toMatchObject({
+      thinking: { type: "adaptive" },
+      output_config: { effort: "high" },
+      context_management: { edits: [expect.any(Object)] },
+      metadata: { user_id: expect.any(String) },
+      system: [expect.any(Object), expect.objectContaining({ cache_control: { type: "ephemeral" } })],
+      messages: [
+        expect.any(Object),
+        { role: "system", content: [{ type: "text", text: expect.any(String) }] },
+      ],
+    });
+  });
+
+  it.each([
+    [
+      "a tool_use block is a PASS, whatever else stands there",
+      200,
+      [{ type: "text", text: "Now:" }, CALL],
+      "end_turn",
+      "pass",
+      "PASS (5 of 5",
+    ],
+    [
+      "a turn that ended with text alone is a FAIL",
+      200,
+      [{ type: "text", text: "It is spark." }],
+      "end_turn",
+      "fail",
+      "FAIL (0 of 5",
+    ],
+    [
+      "an answer that was cut off decides nothing",
+      200,
+      [{ type: "thinking", thinking: "Hm" }],
+      "max_tokens",
+      "fail",
+      "undecided (0 of 5 runs with a tool_use block); stop_reason max_tokens, blocks thinking",
+    ],
+    [
+      "a server's own failure decides nothing",
+      500,
+      [],
+      "",
+      "fail",
+      "undecided (0 of 5 runs with a tool_use block); 500: ",
+    ],
+    [
+      "a refusal of the element is a FAIL",
+      422,
+      [],
+      "",
+      "fail",
+      "FAIL (0 of 5 runs with a tool_use block); 422: ",
+    ],
+  ])("%s", async (_, status, content, stop_reason, verdictStatus, detail) => {
+    const { result } = await answeredWith(status, { content, stop_reason });
+    expect([result.status, result.detail.slice(0, detail.length)]).toEqual([verdictStatus, detail]);
+    if (verdictStatus === "fail") expect(result.fix).toContain(`${SETTING}: bridge`);
   });
 });

@@ -3,15 +3,25 @@ import { describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/catalog";
 import { ask, NoAnswer } from "../../../operate/verify/http";
 import { TRANSPORT_FAULTS, type TransportFault } from "../../stand-in/faults";
+import { startStandIn } from "../../stand-in/server";
 import { failed, planned, resultOf, run, startPlanned } from "./environment";
 
 const PROBES = probesOf("inference-server").map((probe) => probe.name);
 
 /** What the first probe says of each, and the longest that a whole run may take with a limit of one second. */
 const SAID: Record<TransportFault, { health: RegExp; seconds: number }> = {
-  hanging: { health: /^no whole answer within 1 s$/, seconds: 6 },
-  dripping: { health: /^no whole answer within 1 s$/, seconds: 6 },
+  hanging: { health: /^no whole answer within 1 s$/, seconds: 10 },
+  dripping: { health: /^no whole answer within 1 s$/, seconds: 10 },
   huge: { health: /^an answer of more than 8 MiB, which was cut off$/, seconds: 30 },
+  "endless-stream": { health: /^an answer of more than 8 MiB, which was cut off$/, seconds: 30 },
+  "headers-only": { health: /^no whole answer within 1 s$/, seconds: 10 },
+  redirecting: { health: /^\/health answered 307: an empty body$/, seconds: 10 },
+  "switching-protocols": { health: /^no valid HTTP answer \(it wants to switch/, seconds: 10 },
+  "only-hints": { health: /^no whole answer within 1 s$/, seconds: 10 },
+  "endless-headers": { health: /^no valid HTTP answer \(HPE_HEADER_OVERFLOW\)$/, seconds: 10 },
+  "packed-bomb": { health: /^alive$/, seconds: 10 },
+  "no-utf-8": { health: /^alive$/, seconds: 10 },
+  "pattern-traps": { health: /^alive$/, seconds: 20 },
   "non-json": { health: /^alive$/, seconds: 10 },
   "half-closed": { health: /^the connection was closed (in the middle of|before) the answer/, seconds: 10 },
   "closed-at-once": { health: /^the connection was closed before the answer was whole$/, seconds: 10 },
@@ -21,30 +31,70 @@ const SAID: Record<TransportFault, { health: RegExp; seconds: number }> = {
   "wrong-types": { health: /^alive$/, seconds: 10 },
 };
 
+/** Those that let a request wait until its limit; the others answer something. */
+const SILENT: readonly TransportFault[] = ["hanging", "dripping", "headers-only", "only-hints"];
+
 describe("a server whose answers are none", () => {
-  it.each(TRANSPORT_FAULTS)(
-    "%s: nothing passes that rests on content, nothing hangs, nothing is thrown",
-    async (fault) => {
-      const server = await startPlanned(fault);
-      const started = performance.now();
-      const results = await run(planned(server.port), { only: PROBES, timeoutSeconds: 1 });
-      const seconds = (performance.now() - started) / 1000;
-      await server.close();
-      expect(resultOf(results, "health").detail).toMatch(SAID[fault].health);
-      expect(results.filter(({ status }) => status === "pass").map(({ name }) => name)).toEqual(
-        resultOf(results, "health").status === "pass" ? ["health"] : [],
-      );
-      expect(failed(results).length).toBeGreaterThan(1);
-      expect(seconds).toBeLessThan(SAID[fault].seconds);
-      // What a server says never reaches a terminal as it is.
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
-      expect(results.map(({ detail }) => detail).join("")).not.toMatch(/[\u0000-\u001f]/);
-      for (const { detail, fix, status } of results) {
-        expect(detail.length).toBeLessThan(500);
-        if (status === "fail") expect(fix).not.toBe("");
-      }
-    },
+  const nothingPasses = async (fault: TransportFault, timeoutSeconds: number) => {
+    const server = await startPlanned(fault);
+    const started = performance.now();
+    const results = await run(planned(server.port), { only: PROBES, timeoutSeconds });
+    const seconds = (performance.now() - started) / 1000;
+    await server.close();
+    expect(resultOf(results, "health").detail).toMatch(SAID[fault].health);
+    expect(results.filter(({ status }) => status === "pass").map(({ name }) => name)).toEqual([
+      ...(resultOf(results, "health").status === "pass" ? ["health"] : []),
+      // It does say what its window is.
+      ...(fault === "pattern-traps" ? ["max-model-len"] : []),
+    ]);
+    expect(failed(results).length).toBeGreaterThan(1);
+    expect(seconds).toBeLessThan(SAID[fault].seconds);
+    // What a server says never reaches a terminal as it is.
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
+    expect(results.map(({ detail }) => detail).join("")).not.toMatch(/[\u0000-\u001f]/);
+    for (const { detail, fix, status } of results) {
+      expect(detail.length).toBeLessThan(500);
+      if (status === "fail") expect(fix).not.toBe("");
+    }
+  };
+  const TITLE = "%s: nothing passes that rests on content, nothing hangs, nothing is thrown";
+
+  it.concurrent.each(SILENT)(TITLE, (fault) => nothingPasses(fault, 1));
+
+  it.each(TRANSPORT_FAULTS.filter((fault) => !SILENT.includes(fault)))(TITLE, (fault) =>
+    nothingPasses(fault, 5),
   );
+
+  it("an answer nested deeper than can be printed ends its own probe and not the run", async () => {
+    const deep = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;
+    const call = `{"type":"tool_use","name":"read_file","input":{"path":"/etc/hostname","more":${deep}}}`;
+    const text = `{"model":"model","content":[${call}],"stop_reason":"tool_use"}`;
+    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+      routes: { "POST /v1/messages": () => ({ status: 200, text }) },
+    });
+    const results = await run(planned(server.port), { only: ["health", "messages-tools", "window"] });
+    await server.close();
+    expect(resultOf(results, "messages-tools")).toMatchObject({
+      status: "fail",
+      detail: expect.stringMatching(/^the answer could not be judged: /),
+      fix: expect.stringContaining("clients.claudeCode.via: bridge"),
+    });
+    expect(results).toHaveLength(3);
+  });
+
+  it("a list without an end fills no screen, and nothing in it turns the line around", async () => {
+    const data = Array.from({ length: 20_000 }, (_, index) => ({
+      id: index === 0 ? "model" : `\u202eorg/model\u2028${index}`,
+      max_model_len: 131_072,
+    }));
+    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+      routes: { "GET /v1/models": () => ({ status: 200, json: { data } }) },
+    });
+    const [result] = await run(planned(server.port), { only: ["models"] });
+    await server.close();
+    expect(result?.detail.length).toBeLessThan(2100);
+    expect(result?.detail).not.toMatch(/[\u202e\u2028]/);
+  });
 
   it("nobody there: one failure, and the rest is not run", async () => {
     const free = createServer().listen(0, "127.0.0.1");

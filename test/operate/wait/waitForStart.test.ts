@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { ContainerState } from "../../../operate/containers/readContainers";
+import { Failed } from "../../../operate/exit";
 import type { ContainerReader } from "../../../operate/wait/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 
@@ -23,23 +24,31 @@ const RUNNING: ContainerState = {
 
 /** A container that goes through these states, one for each look; the last one stays. */
 function scripted(
-  states: readonly (ContainerState | undefined)[],
+  states: readonly (ContainerState | Failed | undefined)[],
   log: readonly string[] = [],
   image = true,
   downloaded = 0,
+  letGo = false,
 ) {
   let looks = 0;
   const followed: string[] = [];
   let stopped = 0;
   const reader: ContainerReader = {
-    state: async () => states[Math.min(looks++, states.length - 1)],
+    state: async () => {
+      const state = states[Math.min(looks++, states.length - 1)];
+      if (state instanceof Failed) throw state;
+      return state;
+    },
     imageIsThere: async () => image,
     downloadedBytes: async () => downloaded,
     follow: (_, since, line) => {
       followed.push(since);
       for (const each of log) line(each);
-      return () => {
-        stopped += 1;
+      return {
+        stop: () => {
+          stopped += 1;
+        },
+        ended: () => letGo,
       };
     },
   };
@@ -169,6 +178,39 @@ describe("a start that is followed", () => {
   it("restarts of an earlier day don't count against a start that goes well", async () => {
     const { reader } = scripted([{ ...RUNNING, restartCount: 3 }]);
     expect((await wait(reader, { healthy: healthyFrom(3) })).outcome).toBe("ready");
+  });
+
+  it("started anew in the middle by somebody, it is followed from its beginning", async () => {
+    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z" };
+    const { reader, followed } = scripted([RUNNING, again], ["Capturing CUDA graphs (decode, FULL): 50%|"]);
+    const result = await wait(reader, { healthy: healthyFrom(4) });
+    expect(result.outcome).toBe("ready");
+    expect(followed).toEqual([RUNNING.startedAt, again.startedAt]);
+  });
+
+  it("is followed on where Docker lets go of the log of a container that runs", async () => {
+    const before = Date.now();
+    const { reader, followed } = scripted([RUNNING], ["Starting to load model m"], true, 0, true);
+    const result = await wait(reader, { healthy: healthyFrom(3) });
+    expect(result.outcome).toBe("ready");
+    expect(followed.length).toBeGreaterThan(1);
+    expect(followed[0]).toBe(RUNNING.startedAt);
+    // From shortly before now on: not the whole log again.
+    expect(Date.parse(followed[1] ?? "")).toBeGreaterThan(before - 10_000);
+    expect(Date.parse(followed[1] ?? "")).toBeLessThanOrEqual(before);
+  });
+
+  it("bears with a Docker that is too busy to answer, once it has answered", async () => {
+    const busy = new Failed("docker inspect gave no answer within 15 s.");
+    const { reader } = scripted([RUNNING, busy, busy, RUNNING]);
+    const result = await wait(reader, { healthy: healthyFrom(2) });
+    expect(result.outcome).toBe("ready");
+    expect(phases).toContain("starting: docker inspect gave no answer within 15 s.");
+  });
+
+  it("a Docker that never answered is none", async () => {
+    const { reader } = scripted([new Failed("docker ps failed: Cannot connect to the Docker daemon")]);
+    await expect(wait(reader)).rejects.toThrow("Cannot connect to the Docker daemon");
   });
 
   it("runs out of time in its phase, with the end of the log", async () => {

@@ -8,7 +8,7 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { type Generation, generate, pieces, type Tool, textOf, tokens } from "../generate";
+import { type Generation, generate, letters, pieces, type Tool, textOf, tokens } from "../generate";
 import { usage } from "./completions";
 
 /** OpenAI's chat, with structured tool calls and reasoning in a field of its own. */
@@ -80,7 +80,9 @@ function streamed(made: Generation, head: JsonObject, body: JsonObject): StreamE
               { index: 0, id: CALL_ID, type: "function", function: { name: call.name, arguments: "" } },
             ],
           }),
-          delta({ tool_calls: [{ index: 0, function: { arguments: call.arguments } }] }),
+          ...letters(call.arguments).map((piece) =>
+            delta({ tool_calls: [{ index: 0, function: { arguments: piece } }] }),
+          ),
         ]),
     delta({}, finishReason(made)),
     ...(options.include_usage === true ? [chunk([], { usage: usage(made) })] : []),

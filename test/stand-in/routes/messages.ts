@@ -9,7 +9,7 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { countTokens, type Generation, generate, pieces, textOf, tokens } from "../generate";
+import { countTokens, type Generation, generate, letters, pieces, textOf, tokens } from "../generate";
 
 /** Anthropic's Messages, which Claude Code speaks. */
 export const messages: RouteTable = {
@@ -99,8 +99,11 @@ function streamed(made: Generation, started: JsonObject): StreamEvent[] {
 
 function blockStream(block: JsonObject, made: Generation): { open: JsonObject; deltas: JsonObject[] } {
   if (block.type === "tool_use") {
-    const partial_json = made.toolCall?.arguments ?? "{}";
-    return { open: { ...block, input: {} }, deltas: [{ type: "input_json_delta", partial_json }] };
+    const deltas = letters(made.toolCall?.arguments ?? "{}").map((partial_json) => ({
+      type: "input_json_delta",
+      partial_json,
+    }));
+    return { open: { ...block, input: {} }, deltas };
   }
   if (block.type === "thinking") {
     const deltas = pieces(made.reasoning ?? "").map((thinking) => ({ type: "thinking_delta", thinking }));

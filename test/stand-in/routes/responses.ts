@@ -8,7 +8,7 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import { type Generation, generate, pieces, textOf, tokens } from "../generate";
+import { type Generation, generate, letters, pieces, textOf, tokens } from "../generate";
 
 /** OpenAI's Responses, which Codex speaks. */
 export const responses: RouteTable = { "POST /v1/responses": respond };
@@ -96,7 +96,9 @@ function streamed(made: Generation, item: JsonObject, started: JsonObject, finis
     }
     say("response.output_text.done", { ...at, content_index: 0, text: made.text });
   } else {
-    say("response.function_call_arguments.delta", { ...at, delta: made.toolCall.arguments });
+    for (const delta of letters(made.toolCall.arguments)) {
+      say("response.function_call_arguments.delta", { ...at, delta });
+    }
     say("response.function_call_arguments.done", { ...at, arguments: made.toolCall.arguments });
   }
   say("response.output_item.done", { output_index: 0, item });

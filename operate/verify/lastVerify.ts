@@ -1,0 +1,69 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { replaceFile } from "../../harness/files/replaceFile";
+import { isJsonObject, objectsIn, parseJson, textOr } from "./json";
+import type { ProbeResult, Status } from "./probe";
+
+/** A result that was kept, so that the doctor needs no copy of it. */
+export interface KeptResult extends Omit<ProbeResult, "seconds"> {
+  /** When the run was that gave it, in ISO 8601. */
+  readonly at: string;
+}
+
+/** Whose results are kept together: two stack files may both have a machine `dgx`. */
+export interface Verified {
+  readonly stackFile: string;
+  readonly machine: string;
+}
+
+const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
+
+const STATUSES: readonly string[] = ["pass", "fail", "skip"] satisfies Status[];
+
+/** A file of the operator's own, by the XDG convention; `undefined` where nobody has a home. */
+function fileOf({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv): string | undefined {
+  const state = env.XDG_STATE_HOME || (env.HOME && join(env.HOME, ".local/state"));
+  if (!state) return undefined;
+  const stack = createHash("sha256").update(resolve(stackFile)).digest("hex").slice(0, 12);
+  return join(state, "local-serving", `verify-${machine}-${stack}.json`);
+}
+
+/** Keeps what a run found; what it did not ask again stays. A result that can't be kept is no fault of the machine. */
+export async function keepVerify(
+  verified: Verified,
+  results: readonly ProbeResult[],
+  env = process.env,
+): Promise<void> {
+  const file = fileOf(verified, env);
+  if (file === undefined) return;
+  const at = new Date().toISOString();
+  const fresh = results.map(({ seconds: _, ...result }): KeptResult => ({ ...result, at }));
+  const asked = new Set(fresh.map(keyOf));
+  const older = (await lastVerify(verified, env)).filter((each) => !asked.has(keyOf(each)));
+  const { stackFile, machine } = verified;
+  const kept = { about: ABOUT, stackFile: resolve(stackFile), machine, probes: [...older, ...fresh] };
+  try {
+    replaceFile(file, `${JSON.stringify(kept, null, 2)}\n`);
+  } catch {
+    // A full disk, or a home that nobody may write to: the result was printed.
+  }
+}
+
+const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${target}: ${name}`;
+
+/** What the last runs found, each probe's newest result; nothing where none was kept. */
+export async function lastVerify(verified: Verified, env = process.env): Promise<KeptResult[]> {
+  const file = fileOf(verified, env);
+  const kept = file === undefined ? undefined : parseJson(await readFile(file, "utf8").catch(() => ""));
+  if (!isJsonObject(kept)) return [];
+  return objectsIn(kept.probes).flatMap((each) => {
+    const [name, target, detail, fix, at] = [each.name, each.target, each.detail, each.fix, each.at].map(
+      textOr,
+    );
+    const status = each.status as Status;
+    if (!name || !target || !at || Number.isNaN(Date.parse(at)) || !STATUSES.includes(textOr(status)))
+      return [];
+    return [{ name, target, status, detail: detail ?? "", fix: fix ?? "", at }];
+  });
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { diagnose } from "../../../operate/doctor/diagnose";
+import { SIGNS } from "../../../operate/doctor/read/signs";
+import { type LogReading, scanLog } from "../../../operate/doctor/scanLog";
+import { cases, type MatrixCase } from "./cases";
+import { STACK_TEXT, stackOf } from "./stack";
+
+const lines = (change: (line: string, index: number) => string) => (text: string) =>
+  text
+    .replace(/\n$/, "")
+    .split("\n")
+    .map((line, index) => `${change(line, index)}\n`)
+    .join("");
+
+const clock = (index: number) => new Date(Date.UTC(2026, 10, 21, 13, 0, index)).toISOString();
+
+/** The same log as other tools hand it over. */
+const FORMS: Readonly<Record<string, (text: string) => string | Buffer>> = {
+  "of Windows": (text) => text.replaceAll("\n", "\r\n"),
+  "of `docker logs --timestamps`": lines((line, index) => `${clock(index).replace("Z", "123456Z")} ${line}`),
+  "of `docker compose logs`": lines((line) => `inference-1  | ${line}`),
+  "of journalctl": lines(
+    (line, index) => `Nov 21 13:00:${String(index % 60).padStart(2, "0")} spark dockerd[812]: ${line}`,
+  ),
+  "in colour": lines((line) =>
+    line
+      .replace(/\b(INFO|WARNING|ERROR)\b/g, "\u001b[31m$1\u001b[0m")
+      .replace(/"((?:GET|POST) [^"]*)" (\d{3} ?\w*)/g, '"\u001b[1m$1\u001b[0m" \u001b[31m$2\u001b[0m')
+      .replace(/^(\(\w+ pid=\d+\))/, "\u001b[1;36m$1\u001b[0;0m"),
+  ),
+  "with every word in colour": lines((line) => line.replace(/\w+/g, "\u001b[38;5;208m$&\u001b[m")),
+  "of PowerShell, UTF-16": (text) => Buffer.from(`\ufeff${text}`, "utf16le"),
+  "with a mark at its begin": (text) => `\ufeff${text}`,
+};
+
+async function diagnosed(
+  { files, text = STACK_TEXT, more = {} }: MatrixCase,
+  form: (text: string) => string | Buffer,
+) {
+  const logs: LogReading[] = [];
+  for (const [kind, file] of [
+    ["file", files.log],
+    ["kernel", files.dmesg],
+  ] as const) {
+    if (file === undefined) continue;
+    const formed = form(readFileSync(join(__dirname, "fixtures", file), "utf8"));
+    logs.push(await scanLog({ name: file, kind }, [formed], SIGNS));
+  }
+  return diagnose({ logs, ...more, stack: stackOf(text) });
+}
+
+const withLogs = cases.filter(
+  ({ files }) => files.meminfo === undefined && (files.log ?? files.dmesg) !== undefined,
+);
+
+describe.each(Object.entries(FORMS))("a log %s", (_form, form) => {
+  it.each(withLogs.map((each) => [each.name, each] as const))("%s", async (_name, each) => {
+    const plain = await diagnosed(each, (text) => text);
+    const found = await diagnosed(each, form);
+    expect(found.map(({ id, edits }) => [id, edits])).toEqual(plain.map(({ id, edits }) => [id, edits]));
+    expect(JSON.stringify(found.map(({ evidence }) => evidence))).not.toMatch(/\\u001b|\\u0000|\ufeff/);
+  });
+});

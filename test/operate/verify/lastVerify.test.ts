@@ -1,0 +1,138 @@
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { stringify } from "yaml";
+import { keepVerify, lastVerify } from "../../../operate/verify/lastVerify";
+import type { ProbeResult } from "../../../operate/verify/probe";
+import { serverInput } from "../../fixtures/machine";
+import { FakeDocker, inspected } from "../fakeDocker";
+import { runServing } from "../runServing";
+import { startPlanned, WINDOW } from "./environment";
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), "last-verify-"));
+  onTestFinished(() => rmSync(path, { recursive: true }));
+  return path;
+}
+
+const VERIFIED = { stackFile: "/stacks/Pulumi.dgx.yaml", machine: "dgx" };
+const result = (name: string, status: ProbeResult["status"], target = "vllm-model-8001"): ProbeResult => ({
+  name,
+  target,
+  status,
+  detail: `detail of ${name}`,
+  fix: "",
+  seconds: 1,
+});
+
+describe("what a run found", () => {
+  it("is kept by stack file and machine; a later run replaces what it asked again and nothing else", async () => {
+    const env = { XDG_STATE_HOME: folder() };
+    await keepVerify(
+      VERIFIED,
+      [result("chat", "fail"), result("window", "fail"), result("chat", "pass", "c")],
+      env,
+    );
+    await keepVerify(VERIFIED, [result("chat", "pass")], env);
+    await keepVerify({ ...VERIFIED, machine: "other" }, [result("needle", "fail")], env);
+    const kept = await lastVerify(VERIFIED, env);
+    expect(kept.map(({ name, target, status }) => `${target} ${name} ${status}`)).toEqual([
+      "vllm-model-8001 window fail",
+      "c chat pass",
+      "vllm-model-8001 chat pass",
+    ]);
+    expect(await lastVerify({ ...VERIFIED, stackFile: "/else/Pulumi.dgx.yaml" }, env)).toEqual([]);
+    const place = join(env.XDG_STATE_HOME, "local-serving");
+    for (const file of readdirSync(place)) expect(statSync(join(place, file)).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ["no home", {}],
+    ["a home that nobody may write to", { HOME: "/dev/null" }],
+  ])("is not kept with %s, and nothing is thrown", async (_, env) => {
+    await keepVerify(VERIFIED, [result("chat", "fail")], env);
+    expect(await lastVerify(VERIFIED, env)).toEqual([]);
+  });
+
+  it.each(["", "[]", "{}", '{"probes":[{"name":"chat","status":"broken","at":"2026-11-21"},7]}', "\u0000"])(
+    "is nothing where something else lies there: %j",
+    async (text) => {
+      const env = { XDG_STATE_HOME: folder() };
+      await keepVerify(VERIFIED, [result("chat", "fail")], env);
+      const place = join(env.XDG_STATE_HOME, "local-serving");
+      writeFileSync(join(place, readdirSync(place)[0] ?? ""), text);
+      expect(await lastVerify(VERIFIED, env)).toEqual([]);
+    },
+  );
+});
+
+describe("serving doctor behind serving verify", () => {
+  async function scene() {
+    const home = folder();
+    const failing = await startPlanned("window-unnamed");
+    onTestFinished(() => failing.close());
+    const file = join(home, "Pulumi.test.yaml");
+    const inferenceServers = { b: serverInput({ maxModelLen: WINDOW, port: failing.port }) };
+    const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers } };
+    writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
+    mkdirSync(join(home, "state"));
+    return { file, port: failing.port, env: { XDG_STATE_HOME: join(home, "state") } };
+  }
+
+  async function doctor({ file, port, env }: Awaited<ReturnType<typeof scene>>, StartedAt: string) {
+    const container = inspected({ name: `vllm-model-${port}`, state: { StartedAt } });
+    const docker = new FakeDocker({
+      "ps --all": { out: "4711\n" },
+      "inspect ": { out: JSON.stringify([container]) },
+      "logs ": { out: "INFO:     Application startup complete.\n" },
+    });
+    try {
+      const { out } = await runServing(["doctor", "--file", file, "--format", "json"], {
+        ...docker.env,
+        ...env,
+      });
+      return JSON.parse(out) as { diagnoses: { id: string; evidence: string }[]; notes: string[] };
+    } finally {
+      docker.remove();
+    }
+  }
+  const anHourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
+  const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();
+
+  it("knows what failed, until the server is started anew or the probe passes", async () => {
+    const machine = await scene();
+    const { code } = await runServing(
+      ["verify", "--file", machine.file, "--only", "models,window"],
+      machine.env,
+    );
+    expect(code).toBe(1);
+    const known = (await doctor(machine, anHourAgo())).diagnoses.find(({ id }) => id === "probe-failed");
+    expect(known?.evidence).toContain("probe window: refused, without naming the maximum");
+    const restarted = await doctor(machine, inAnHour());
+    expect(restarted.diagnoses.map(({ id }) => id)).not.toContain("probe-failed");
+    expect(restarted.notes).toContain(
+      "Of the last `serving verify` these are older than what runs now and were not used: window.",
+    );
+  });
+
+  it("learns nothing of a server that was named by its address", async () => {
+    const machine = await scene();
+    const url = `http://127.0.0.1:${machine.port}`;
+    await runServing(["verify", "--file", machine.file, "--only", "window", "--base-url", url], machine.env);
+    expect(readdirSync(machine.env.XDG_STATE_HOME)).toEqual([]);
+    const ids = (await doctor(machine, anHourAgo())).diagnoses.map(({ id }) => id);
+    expect(ids).not.toContain("probe-failed");
+  });
+
+  it("keeps no key", async () => {
+    const machine = await scene();
+    const key = "sk-of-the-chat-ui-0123456789";
+    await runServing(["verify", "--file", machine.file, "--only", "window"], {
+      ...machine.env,
+      LOCAL_SERVING_CHAT_UI_KEY: key,
+    });
+    const place = join(machine.env.XDG_STATE_HOME, "local-serving");
+    for (const file of readdirSync(place)) expect(readFileSync(join(place, file), "utf8")).not.toContain(key);
+  });
+});
