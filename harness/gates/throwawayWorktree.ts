@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { runBounded } from "../app/boundedCommand";
 import { commandEnvironment } from "../app/commandEnvironment";
+import type { JobRecords } from "../app/jobRecords";
 import type { CommandStreams } from "../app/supervisor";
 import { Supervisor } from "../app/supervisor";
 
@@ -31,6 +32,8 @@ export interface WorktreeSetting {
   readonly ref: string;
   readonly env: Readonly<Record<string, string>>;
   readonly streams: CommandStreams;
+  /** Where its commands are noted while they run. */
+  readonly jobs: JobRecords;
   readonly interrupt: AbortSignal;
 }
 
@@ -43,10 +46,10 @@ export async function inThrowawayWorktree<Result>(
   setting: WorktreeSetting,
   use: (worktree: ThrowawayWorktree) => Promise<Result>,
 ): Promise<Result> {
-  const { ref, env, streams, interrupt } = setting;
+  const { ref, env, streams, jobs, interrupt } = setting;
   const repository = resolve(setting.repository);
   const commit = commitOf(repository, ref, env);
-  const supervisor = new Supervisor(streams);
+  const supervisor = new Supervisor(streams, jobs);
   const parent = join(realpathSync(tmpdir()), `serving-worktree-${randomBytes(8).toString("hex")}`);
   const directory = join(parent, "tree");
   try {
@@ -59,6 +62,7 @@ export async function inThrowawayWorktree<Result>(
         env,
         timeoutSec: CHECKOUT_BOUND_SEC,
         streams,
+        jobs,
         interrupt,
       },
       supervisor,

@@ -28,7 +28,7 @@ function runCommand(): Command {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;
       if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
-      const ledger = ledgerOf(options);
+      const ledger = await ledgerOf(options);
       const env = commandEnvironment(process.env);
       const run = await endingInOrder((interrupt) =>
         withApp<JobEnd | CommandNotStarted>(
@@ -46,6 +46,7 @@ function runCommand(): Command {
                 ...(process.stdin.isTTY ? {} : { stdin: 0 }),
               },
               ...(conformance === undefined ? {} : { timeoutSec: conformance.timeout_sec }),
+              jobs: ledger.jobs,
               interrupt: signal,
             }).catch((error: unknown) => {
               if (error instanceof CommandNotStarted) return error;
