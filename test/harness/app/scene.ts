@@ -3,10 +3,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { freePort } from "../../layers/freePort";
-import { type Finished, type Started, start } from "../processes";
+import { endProcessesWith, type Finished, type Started, start } from "../processes";
 
 const directories: string[] = [];
+const markers: string[] = [];
 afterAll(() => {
+  // Only a test that failed has left any.
+  for (const marker of markers) endProcessesWith(marker);
   for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
@@ -24,6 +27,7 @@ export async function scene(options: string, app: Record<string, unknown> = {}):
   directories.push(directory);
   const port = await freePort();
   const marker = `marker-${port}-${Date.now()}`;
+  markers.push(marker);
   const url = `http://127.0.0.1:${port}/healthz`;
   const config = {
     verification: {
