@@ -1,7 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { z } from "zod";
 import { identityOf, processPlace } from "./processIdentity";
+import { WORKTREE_PREFIX } from "./worktree";
 
 const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
 
@@ -16,9 +17,17 @@ const recordSchema = z.object({
   graceMs: z.number().min(0),
   /** The first process of the command's group, once there is one. */
   leader: identitySchema.optional(),
+  /** A checkout that goes when the run ends; it has a record of its own, whose mark no process carries. */
+  worktree: z
+    .object({
+      repository: z.string(),
+      parent: z.string().refine((path) => basename(path).startsWith(WORKTREE_PREFIX)),
+      directory: z.string(),
+    })
+    .optional(),
 });
 
-/** A command that runs, or whose end nobody has noted: enough to find its processes and to know them for its own. */
+/** A command that runs, or whose end nobody has noted yet: enough to find its processes and to know them for its own. */
 export type JobRecord = z.infer<typeof recordSchema>;
 
 const ENDING = ".json";
@@ -31,12 +40,12 @@ const ENDING = ".json";
 export class JobRecords {
   constructor(private readonly directory: string) {}
 
-  /** Notes a command that is about to start. Throws the file system's error. */
-  begin(mark: string, supervisor: number, graceMs: number): void {
+  /** Notes a command that is about to start, or a checkout that is about to be made. Throws the file system's error. */
+  begin(mark: string, supervisor: number, what: Pick<JobRecord, "graceMs" | "worktree">): void {
     const place = processPlace();
     if (place === undefined) return;
     const owners = { driver: identityOf(process.pid), supervisor: identityOf(supervisor) };
-    this.write({ mark, place, ...owners, graceMs });
+    this.write({ mark, place, ...owners, ...what });
   }
 
   /** Notes the process that its group began with; a record that can't be written any more still has the mark. */

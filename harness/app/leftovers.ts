@@ -4,6 +4,7 @@ import { jobProcesses } from "./jobProcesses";
 import type { JobRecord, JobRecords } from "./jobRecords";
 import { processPlace, stillRuns } from "./processIdentity";
 import type { EndedBy } from "./supervise";
+import { removeWorktree } from "./worktree";
 
 /** A command that an earlier run left running, and what ended it. */
 export interface Leftover {
@@ -15,30 +16,32 @@ export interface Leftover {
 /**
  * Ends what an earlier run left running because it and its supervisor were killed at the same moment. A process is ended
  * only when it is known to be that run's: it carries the mark, or it is in the group of the very process that the run
- * started, or of one that carries the mark. Commands of a run that lives are left alone.
+ * started, or of one that carries the mark. Commands of a run that lives are left alone. A checkout that it left goes too.
  */
 export async function endLeftovers(jobs: JobRecords): Promise<Leftover[]> {
-  const ended = await Promise.all(jobs.all().map((record) => endLeftover(record, jobs)));
-  return ended.flatMap((leftover) => leftover ?? []);
+  const here = processPlace();
+  if (here === undefined) return [];
+  const left = jobs.all().filter(({ place, driver, supervisor }) => {
+    // Before a reboot: nothing of it can be left. In another container: it may still run, and its numbers say nothing here.
+    if (place.boot !== here.boot) return true;
+    return place.namespace === here.namespace && !stillRuns(driver) && !stillRuns(supervisor);
+  });
+  const ended = await Promise.all(left.map((record) => endCommand(record, record.place.boot === here.boot)));
+  for (const { worktree } of left) if (worktree !== undefined) removeWorktree(worktree);
+  return left.flatMap((record, index) => {
+    const leftover = ended[index];
+    if (leftover?.by !== "nothing") jobs.ended(record.mark);
+    return leftover ?? [];
+  });
 }
 
-async function endLeftover(record: JobRecord, jobs: JobRecords): Promise<Leftover | undefined> {
-  const here = processPlace();
-  // Numbers of another container mean other processes; it may still run there.
-  if (here === undefined || (here.boot === record.place.boot && here.namespace !== record.place.namespace))
-    return;
-  if (here.boot !== record.place.boot) {
-    jobs.ended(record.mark);
-    return;
-  }
-  if (stillRuns(record.driver) || stillRuns(record.supervisor)) return;
+async function endCommand(record: JobRecord, sameBoot: boolean): Promise<Leftover | undefined> {
+  if (!sameBoot || record.worktree !== undefined) return undefined;
   const mark = jobMark(record.mark);
-  const marked = jobProcesses(undefined, mark).escaped;
-  const pgid = ownGroup(record, marked.length);
-  const by =
-    marked.length === 0 && pgid === undefined ? "itself" : await endProcesses(pgid, mark, record.graceMs);
-  if (by !== "nothing") jobs.ended(record.mark);
-  return by === "itself" ? undefined : { processes: marked.length, by };
+  const processes = jobProcesses(undefined, mark).escaped.length;
+  const pgid = ownGroup(record, processes);
+  if (processes === 0 && pgid === undefined) return undefined;
+  return { processes, by: await endProcesses(pgid, mark, record.graceMs) };
 }
 
 /** The command's group, when what has its number now is surely still that group. */

@@ -1,5 +1,6 @@
 import type { JobMark } from "./jobMark";
 import type { JobProcesses } from "./jobProcesses";
+import type { Worktree } from "./worktree";
 
 /** One command that the supervisor runs, in a process group of its own. */
 export interface Job {
@@ -22,12 +23,7 @@ export type Order =
   | { readonly order: "run"; readonly job: Job }
   | { readonly order: "stop" }
   /** A git worktree that is removed at the end, come what may, together with the directory around it. */
-  | {
-      readonly order: "remove-worktree";
-      readonly repository: string;
-      readonly parent: string;
-      readonly directory: string;
-    };
+  | ({ readonly order: "remove-worktree" } & Worktree);
 
 /** What the supervisor tells, one JSON document a line. */
 export type Report =
@@ -82,7 +78,7 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
     readonly escaped: Set<number>;
   }
   let running: Running | undefined;
-  let worktree: { repository: string; parent: string; directory: string } | undefined;
+  let worktree: Worktree | undefined;
   let leaving = false;
 
   const tell = (report: Report) => {

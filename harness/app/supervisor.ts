@@ -5,6 +5,7 @@ import { type JobMark, jobMark, marked } from "./jobMark";
 import { jobProcesses } from "./jobProcesses";
 import type { JobRecords } from "./jobRecords";
 import { type EndedBy, type Job, type Order, type Report, supervise } from "./supervise";
+import type { Worktree } from "./worktree";
 
 /** Descriptors that the supervised commands get. */
 export interface CommandStreams {
@@ -68,6 +69,8 @@ export class Supervisor {
   private pending: Pending | undefined;
   private jobs = 0;
   private ended = false;
+  /** Name of the worktree's record. */
+  private worktreeMark: string | undefined;
 
   constructor(
     streams: CommandStreams,
@@ -122,7 +125,7 @@ export class Supervisor {
       const mark = jobMark();
       this.pending = { start, end, fail, graceMs: job.graceMs, mark, code: null, signal: null };
       // Before it starts: from here on nothing can happen that would leave it without a trace.
-      this.records.begin(mark.id, pid, job.graceMs);
+      this.records.begin(mark.id, pid, { graceMs: job.graceMs });
       this.order({ order: "run", job: { ...job, id, mark, env: marked(job.env, mark) } });
     }
     return { started, gone };
@@ -134,14 +137,18 @@ export class Supervisor {
   }
 
   /** Has a git worktree and the directory around it removed when the supervisor ends, come what may. */
-  removeWorktreeAtEnd(repository: string, parent: string, directory: string): void {
-    this.order({ order: "remove-worktree", repository, parent, directory });
+  removeWorktreeAtEnd(worktree: Worktree): void {
+    this.worktreeMark = jobMark().id;
+    if (this.process.pid !== undefined)
+      this.records.begin(this.worktreeMark, this.process.pid, { graceMs: 0, worktree });
+    this.order({ order: "remove-worktree", ...worktree });
   }
 
   /** Ends the supervisor, after stopping what runs and removing its worktree. */
   async close(): Promise<void> {
     this.process.stdin?.end();
     await this.closed;
+    if (this.worktreeMark !== undefined) this.records.ended(this.worktreeMark);
   }
 
   private order(order: Order): void {

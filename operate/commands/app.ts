@@ -23,7 +23,10 @@ function runCommand(): Command {
     .argument("<evaluator...>", "the evaluator's command and its arguments, after --");
   return withContractOptions(command)
     .addOption(formatOption())
-    .addHelpText("after", "\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh --strict")
+    .addHelpText(
+      "after",
+      "\nEvery process that carries the run's mark (LOCAL_SERVING_JOB in its environment) is ended with it, also outside\nthe app's process group. What must outlive the run is started without that variable.\n\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh --strict",
+    )
     .action(async (evaluator: string[], options: ContractOptions & { format: Format }) => {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;

@@ -21,6 +21,13 @@ export function childrenOf(pid: number): number[] {
   });
 }
 
+/** Kills a process and its children by SIGKILL so that none of them sees another die. */
+export function killTogether(pid: number): void {
+  const all = [pid, ...childrenOf(pid)];
+  for (const each of all) process.kill(each, "SIGSTOP");
+  for (const each of all) process.kill(each, "SIGKILL");
+}
+
 /** Ends every process that holds a marker: what a test has left on purpose. */
 export function endProcessesWith(marker: string): void {
   for (const line of processesWith(marker)) {
@@ -32,9 +39,9 @@ export function endProcessesWith(marker: string): void {
   }
 }
 
-/** Waits until something holds, for at most ten seconds. */
+/** Waits until something holds, for at most 20 seconds. */
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 20_000;
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));

@@ -1,9 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bundledServing } from "../bundledServing";
 import { endProcessesWith, eventually, processesWith } from "../processes";
 import { appGroup, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
+
+vi.setConfig({ testTimeout: 40_000 });
 
 let serving = "";
 beforeAll(() => {
