@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
-import { REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
+import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
 import { hostPath, shortName, variableName } from "./fields";
 import { ollamaModelName } from "./simpleServer";
 
@@ -107,20 +107,18 @@ export const harness = z
             PLAIN_TEXT,
             "Expected one line without double quotes and backslashes: the harness knows no escapes",
           )
-          .refine(
-            (text) => text.includes(REQUEST_PLACEHOLDER),
+          .regex(
+            HOLDS_REQUEST,
             `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request, without which nothing is known of what to try`,
           )
-          .describe(`Command with \`${REQUEST_PLACEHOLDER}\` in it.`),
+          .describe(`Command with \`${REQUEST_PLACEHOLDER}\` in it.`)
+          .meta({ examples: ["app-evaluator --request {review_request} 2>/dev/null"] }),
       )
       .default({})
       .describe(
         "`conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout.",
       )
-      .meta({
-        placeholder: "provider",
-        examples: [{ "local-b": "app-evaluator --request {review_request} 2>/dev/null" }],
-      }),
+      .meta({ placeholder: "provider" }),
     company: z
       .string()
       .regex(PLAIN_TEXT, "Expected text without double quotes, backslashes and line breaks")

@@ -90,7 +90,7 @@ describe("check of a providers profile", () => {
     [
       "a conformance command holds {review_request}",
       `${CLI}conformance_command = "x"`,
-      ["providers.p.conformance_command", "impossible_value", "error"],
+      ["providers.p.conformance_command", "wrong_form", "error"],
     ],
     [
       "base_url ends in /v1, no less",
