@@ -1,42 +1,58 @@
 import { Command } from "commander";
-import { checkAnalyticsCommand } from "./checkAnalytics";
-import { checkAutomationCommand } from "./checkAutomation";
-import { checkProvidersCommand } from "./checkProviders";
-import { freezeAutomationCommand } from "./freezeAutomation";
-import { initAnalyticsCommand } from "./initAnalytics";
-import { initAutomationCommand } from "./initAutomation";
-import { initProvidersCommand } from "./initProviders";
-import { referenceCommand } from "./reference";
-import { setAnalyticsCommand } from "./setAnalytics";
-import { showAnalyticsCommand } from "./showAnalytics";
+import { type CommandTable, loadNamed } from "../loadNamed";
+
+/** What can be done with the harness's configuration, and with which file. */
+const GROUPS: Readonly<Record<string, { readonly description: string; readonly files: CommandTable }>> = {
+  check: {
+    description: "check a file and list every fault",
+    files: {
+      automation: async () => (await import("./checkAutomation")).checkAutomationCommand(),
+      providers: async () => (await import("./checkProviders")).checkProvidersCommand(),
+      analytics: async () => (await import("./checkAnalytics")).checkAnalyticsCommand(),
+    },
+  },
+  show: {
+    description: "show effective values and where they come from",
+    files: { analytics: async () => (await import("./showAnalytics")).showAnalyticsCommand() },
+  },
+  set: {
+    description: "write one key of a file",
+    files: { analytics: async () => (await import("./setAnalytics")).setAnalyticsCommand() },
+  },
+  init: {
+    description: "write a commented template",
+    files: {
+      automation: async () => (await import("./initAutomation")).initAutomationCommand(),
+      providers: async () => (await import("./initProviders")).initProvidersCommand(),
+      analytics: async () => (await import("./initAnalytics")).initAnalyticsCommand(),
+    },
+  },
+  freeze: {
+    description: "write a resolved contract, once",
+    files: { automation: async () => (await import("./freezeAutomation")).freezeAutomationCommand() },
+  },
+};
+
+const TABLE: CommandTable = {
+  ...Object.fromEntries(
+    Object.entries(GROUPS).map(([name, { description, files }]) => [
+      name,
+      async ([file]) =>
+        withCommands(new Command(name).description(description), await loadNamed(files, [file])),
+    ]),
+  ),
+  reference: async () => (await import("./reference")).referenceCommand(),
+};
 
 /** `serving config`: the files by which an automation harness is told what to do. */
-export function configCommand(): Command {
-  return new Command("config")
-    .description("check, show, write and freeze the harness's configuration")
-    .addCommand(
-      group("check", "check a file and list every fault", [
-        checkAutomationCommand(),
-        checkProvidersCommand(),
-        checkAnalyticsCommand(),
-      ]),
-    )
-    .addCommand(group("show", "show effective values and where they come from", [showAnalyticsCommand()]))
-    .addCommand(group("set", "write one key of a file", [setAnalyticsCommand()]))
-    .addCommand(
-      group("init", "write a commented template", [
-        initAutomationCommand(),
-        initProvidersCommand(),
-        initAnalyticsCommand(),
-      ]),
-    )
-    .addCommand(group("freeze", "write a resolved contract, once", [freezeAutomationCommand()]))
-    .addCommand(referenceCommand());
+export async function configCommand(args: readonly (string | undefined)[]): Promise<Command> {
+  const config = new Command("config").description(
+    "check, show, write and freeze the harness's configuration",
+  );
+  return withCommands(config, await loadNamed(TABLE, args));
 }
 
-function group(name: string, description: string, commands: readonly Command[]): Command {
-  return commands.reduce(
-    (parent, command) => parent.addCommand(command),
-    new Command(name).description(description),
-  );
+function withCommands(parent: Command, commands: readonly Command[]): Command {
+  for (const command of commands) parent.addCommand(command);
+  return parent;
 }
