@@ -2,6 +2,7 @@ import { type Command, Option } from "commander";
 import { FaultyInput } from "../faults/fault";
 import type { Ledger } from "../harness/app/ledger";
 import { openLedger } from "../harness/app/ledger";
+import { endLeftovers } from "../harness/app/leftovers";
 import { checkAutomation } from "../harness/automation/checkAutomation";
 import { type FrozenContract, readFrozen } from "../harness/automation/frozenContract";
 import {
@@ -52,15 +53,27 @@ export function ledgerOption(): Option {
   );
 }
 
-/** The ledger that a command was given, by default `.<prefix>/ledger` in the project. Throws `WrongUse`. */
-export function ledgerOf(options: Pick<ContractOptions, "ledger" | "project" | "prefix">): Ledger {
+/**
+ * The ledger that a command was given, by default `.<prefix>/ledger` in the project. What a run that was killed has left
+ * running is ended first: it would answer in the place of what is to be started. Throws `WrongUse`.
+ */
+export async function ledgerOf(
+  options: Pick<ContractOptions, "ledger" | "project" | "prefix">,
+): Promise<Ledger> {
   const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
   const directory = options.ledger ?? `${options.project}/${home}/ledger`;
+  let ledger: Ledger;
   try {
-    return openLedger(directory);
+    ledger = openLedger(directory);
   } catch (error) {
     throw new WrongUse(
       `the ledger ${directory} can't be written: ${error instanceof Error ? error.message : String(error)}`,
     );
   }
+  for (const leftover of await endLeftovers(ledger.jobs)) {
+    ledger.record({ event: "leftover ended", ...leftover });
+    const end = leftover.by === "nothing" ? "some of them survived KILL" : "they were ended";
+    process.stderr.write(`An earlier run was killed and left processes of its command running: ${end}.\n`);
+  }
+  return ledger;
 }

@@ -1,18 +1,19 @@
 import { Command } from "commander";
 import { version } from "../package.json";
-import { commands } from "./commands";
+import { COMMANDS } from "./commands";
+import { loadNamed } from "./commands/loadNamed";
 import { EXIT } from "./exit";
 import { explainFailure } from "./explainFailure";
 
-/** Builds the command line; nothing runs until `parseAsync`. */
-export function serving(): Command {
+/** Builds the command line for these arguments; nothing runs until `parseAsync`. */
+export async function serving(args: readonly string[]): Promise<Command> {
   const program = new Command("serving")
     .description("Plan, check and operate a local model-serving machine.")
     .version(version)
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .exitOverride();
-  for (const command of commands()) program.addCommand(inherit(program, command));
+  for (const command of await loadNamed(COMMANDS, args)) program.addCommand(inherit(program, command));
   return program;
 }
 
@@ -30,7 +31,7 @@ async function main(): Promise<void> {
     throw error;
   });
   try {
-    await serving().parseAsync();
+    await (await serving(process.argv.slice(2))).parseAsync();
   } catch (error) {
     process.exitCode = explainFailure(error);
   }

@@ -1,5 +1,6 @@
 import { looksLikeAKey } from "../../faults/keyLooks";
 import { nearestKey } from "../../faults/nearestKey";
+import { holdsToken } from "../../harness/providers/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";
@@ -27,6 +28,7 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   }
   return [
     ...keyFaults(harness),
+    ...evaluatorFaults(harness),
     ...nameFaults(
       machine,
       found.map(({ name }) => name),
@@ -48,6 +50,21 @@ function keyFaults(harness: HarnessSettings): HarnessFault[] {
   ];
 }
 
+/** As the profile's own check has it: a token in a command is a token in a file. */
+function evaluatorFaults({ conformanceCommands }: HarnessSettings): HarnessFault[] {
+  return Object.entries(conformanceCommands).flatMap(([name, command]) =>
+    holdsToken(command)
+      ? [
+          {
+            path: ["harness", "conformanceCommands", name],
+            message:
+              "The command carries a bearer token (not shown). Let it read the token from a variable of its own shell.",
+          },
+        ]
+      : [],
+  );
+}
+
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {
   if (harness === undefined) return [];
   const named: { path: PropertyKey[]; name: string; subject?: string }[] = [
@@ -59,6 +76,10 @@ function nameFaults({ harness }: MachineSettings, names: readonly string[]): Har
     ...Object.entries(harness.fallbackChain).flatMap(([subject, chain]) =>
       chain.map((name, index) => ({ path: ["fallbackChain", subject, index], name, subject })),
     ),
+    ...Object.keys(harness.conformanceCommands).map((name) => ({
+      path: ["conformanceCommands", name],
+      name,
+    })),
     ...(harness.judge === undefined ? [] : [{ path: ["judge"], name: harness.judge }]),
   ];
   return named.flatMap(({ path, name, subject }): HarnessFault[] => {

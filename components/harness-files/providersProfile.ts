@@ -32,11 +32,14 @@ export function providersProfile(harness: HarnessSettings, servers: readonly Our
 
 function provider(harness: HarnessSettings, server: OurServer): string[] {
   const timeout = pair("timeout_sec", harness.timeoutSeconds);
+  const evaluator = harness.conformanceCommands[server.name];
+  const conformance = evaluator === undefined ? [] : [pair("conformance_command", evaluator)];
   if (server.kind === "ollama") {
     return [
       pair("type", "ollama"),
       pair("host", new URL(server.baseUrl).host),
       pair("model", server.model),
+      ...conformance,
       timeout,
       pair("healthcheck", curl([`${server.baseUrl}/api/version`])),
     ];
@@ -50,6 +53,7 @@ function provider(harness: HarnessSettings, server: OurServer): string[] {
     pair("model", server.model),
     pair("max_tokens", harness.maxTokens),
     ...(server.thinking && harness.disableThinking ? [pair("disable_thinking", true)] : []),
+    ...conformance,
     timeout,
     pair(
       "healthcheck",

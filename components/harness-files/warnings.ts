@@ -19,7 +19,13 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
       "harness-no-embedding",
       "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves.",
     ]);
-  } else if (!found.some(({ kind }) => kind === "ollama")) {
+  } else if (harness.embeddingModel === undefined) {
+    warnings.push([
+      "harness-no-embedding-model",
+      "The harness embeds no session: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.",
+    ]);
+  }
+  if (simpleServer.mode === "host" && !found.some(({ kind }) => kind === "ollama")) {
     warnings.push([
       "harness-no-ollama-model",
       "Ollama is no reviewer of the harness: no model of it is known. List one in `simpleServer.models`, or set `harness.ollamaModel`.",

@@ -145,6 +145,9 @@ begin_record() {
   begun=$(mktemp -d "$folder/.$base.local-serving.XXXXXX")
   if [ -e "$path" ]; then keep "$path" "$begun/original"; else : >"$begun/absent"; fi
   mv -- "$begun" "$record"
+  if [ -e "$record/original" ]; then
+    say "$path was there before: it is kept as $record/original until it is put back."
+  fi
 }
 
 write_file() {

@@ -1,4 +1,4 @@
-import { plannedHarnessFiles } from "../harness-files/plannedHarnessFiles";
+import { plannedHarness } from "../harness-files/plannedHarness";
 import { plannedServer } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
@@ -57,7 +57,7 @@ function machinePlan(
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
   const reached = servers.flatMap(serverEndpoints);
   const served = { servers, endpoints: reached, simpleServer: simple.simpleServer };
-  const harnessFiles = plannedHarnessFiles(machine, served, (path) => onMachine(path, evidence));
+  const harness = plannedHarness(machine, served, (path) => onMachine(path, evidence));
   const shares = memoryShares(machine, servers, evidence);
   const memory = ledger(machine.totalGiB, shares, [
     ...around.memory,
@@ -74,12 +74,13 @@ function machinePlan(
     bridge: around.bridge,
     chatUi: around.chatUi,
     clients: around.clients,
+    harness: harness.plan,
     containers: [...servers.map((server) => server.container), ...around.containers],
     files: [
       ...(servers.length === 0 ? [] : [gateFile(machine, directories.gate)]),
       ...simple.files,
       ...around.files,
-      ...harnessFiles,
+      ...harness.files,
     ],
     secretFiles: [...servers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,

@@ -18,6 +18,7 @@ export interface MachinePlan {
   readonly bridge: BridgePlan | null;
   readonly chatUi: ChatUiPlan | null;
   readonly clients: readonly ClientPlan[];
+  readonly harness: HarnessPlan | null;
   readonly containers: readonly PlannedContainer[];
   readonly files: readonly PlannedFile[];
   /** Files whose content is a secret: known by the name of the variable that holds it. */
@@ -135,6 +136,16 @@ export interface ClientPlan {
   /** Launcher that starts it. */
   readonly command: string;
   readonly files: readonly PlannedFile[];
+}
+
+/** What is given to the automation harness; the texts are among the machine's files. */
+export interface HarnessPlan {
+  /** What the harness's environment variables begin with, the underscore included. */
+  readonly prefix: string;
+  /** Path of the providers profile. */
+  readonly providers: string;
+  /** Path of the session-analytics file. */
+  readonly analytics: string;
 }
 
 /** Versions inside an image, and how they are known. */

@@ -1,6 +1,7 @@
 import type { Plan } from "../plan/types";
 import { judgeMachine, type ReadUtilization } from "./judgeMachine";
 import { readMachine } from "./readMachine";
+import { replacedFiles } from "./replacedFiles";
 
 /** Reads every machine of the plan and says what stands against an update. Nothing is changed by it. */
 export async function preflight(plan: Plan, readUtilization: ReadUtilization) {
@@ -12,5 +13,5 @@ export async function preflight(plan: Plan, readUtilization: ReadUtilization) {
       })),
     ),
   );
-  return findings.flat();
+  return [...findings.flat(), ...(await replacedFiles(plan))];
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
+import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
 import { hostPath, shortName, variableName } from "./fields";
 import { ollamaModelName } from "./simpleServer";
 
@@ -15,7 +16,7 @@ export const harness = z
     home: hostPath()
       .default(DEFAULT_HARNESS.home)
       .describe(
-        "The harness's per-user folder. `providers.toml` is written there; what was there before is put back by `down`.",
+        "The harness's per-user folder. `providers.toml` and `session-analytics.json` are written there. Files of yours by these names are replaced as a whole while `harness` is set, reviewers of other vendors included; they are kept beside ours (`.providers.toml.local-serving/original`), and put back by `down` or once `harness` is gone.",
       ),
     analyticsHome: hostPath()
       .optional()
@@ -94,9 +95,30 @@ export const harness = z
     embeddingModel: ollamaModelName()
       .optional()
       .describe(
-        "Model of Ollama that turns sessions into vectors. Default: the harness's own. List it in `simpleServer.models` to have it pulled.",
+        "Model of Ollama that turns sessions into vectors. Without it the harness embeds nothing, since Ollama has no embedding model of its own. List it in `simpleServer.models` to have it pulled.",
       )
       .meta({ examples: ["nomic-embed-text"] }),
+    conformanceCommands: z
+      .record(
+        providerName(),
+        z
+          .string()
+          .regex(
+            PLAIN_TEXT,
+            "Expected one line without double quotes and backslashes: the harness knows no escapes",
+          )
+          .regex(
+            HOLDS_REQUEST,
+            `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request, without which nothing is known of what to try`,
+          )
+          .describe(`Command with \`${REQUEST_PLACEHOLDER}\` in it.`)
+          .meta({ examples: ["app-evaluator --request {review_request} 2>/dev/null"] }),
+      )
+      .default({})
+      .describe(
+        "`conformance_command` of a provider, which makes it an evaluator for `verification.conformance`. A model alone can't try a running app: the command is an agent of yours that can, such as a coding client's launcher. It gets the request's path for `{review_request}`, and says its verdict on stdout.",
+      )
+      .meta({ placeholder: "provider" }),
     company: z
       .string()
       .regex(PLAIN_TEXT, "Expected text without double quotes, backslashes and line breaks")

@@ -121,6 +121,7 @@ export function complaints(key: ConcreteKey, value: unknown): string[] {
 function kindOf(schema: JsonSchema): Kind {
   if (schema.anyOf?.some(({ type }) => type === "number") === true) return "number-or-empty";
   if (schema.type === "integer" || schema.type === "number") return schema.type;
-  if (schema.type === "array") return schema.items?.type === "string" ? "list" : "records";
+  if (schema.type === "array")
+    return !Array.isArray(schema.items) && schema.items?.type === "string" ? "list" : "records";
   return "text";
 }

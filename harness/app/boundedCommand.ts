@@ -1,3 +1,4 @@
+import type { JobRecords } from "./jobRecords";
 import { type CommandStreams, type JobEnd, Supervisor } from "./supervisor";
 
 /** Time between TERM and KILL for a command whose bound has passed, in milliseconds. */
@@ -11,6 +12,8 @@ export interface BoundedCommand {
   /** Seconds that it may take; no bound when absent. */
   readonly timeoutSec?: number;
   readonly streams: CommandStreams;
+  /** Where it is noted while it runs. */
+  readonly jobs: JobRecords;
   /** Ends it early. */
   readonly interrupt: AbortSignal;
 }
@@ -20,7 +23,7 @@ export interface BoundedCommand {
  * program. Throws `CommandNotStarted`.
  */
 export async function runBounded(command: BoundedCommand, supervisor?: Supervisor): Promise<JobEnd> {
-  const own = supervisor ?? new Supervisor(command.streams);
+  const own = supervisor ?? new Supervisor(command.streams, command.jobs);
   const stop = () => own.stop();
   try {
     const { argv, cwd, env, timeoutSec, interrupt } = command;

@@ -1,5 +1,6 @@
 import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
+import { JobRecords } from "./jobRecords";
 
 /** One entry of the ledger: what happened, and when. */
 export interface LedgerEntry {
@@ -10,6 +11,8 @@ export interface LedgerEntry {
 /** A directory that keeps what commands wrote and what happened to them. */
 export interface Ledger {
   readonly directory: string;
+  /** The commands that run. */
+  readonly jobs: JobRecords;
   /** Opens a fresh log file of the given name for writing; the caller closes it. */
   openLog(name: string): { readonly file: string; readonly descriptor: number; close(): void };
   /** Adds an entry to `events.jsonl`, one JSON document a line. */
@@ -22,6 +25,7 @@ export function openLedger(directory: string): Ledger {
   const events = join(directory, "events.jsonl");
   return {
     directory,
+    jobs: new JobRecords(join(directory, "running")),
     openLog: (name) => {
       const file = join(directory, name);
       const descriptor = openSync(file, "w", 0o600);

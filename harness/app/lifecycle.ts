@@ -1,15 +1,10 @@
+import { type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./awaitReadiness";
 import { shell } from "./commandEnvironment";
+import { interruption, untilInterrupted } from "./interrupts";
 import type { Ledger } from "./ledger";
-import {
-  type AppContract,
-  answersHttp,
-  LONGEST_PROBE_MS,
-  type ProbeResult,
-  probeReadiness,
-  somethingAnswers,
-} from "./readiness";
+import { probeReadiness } from "./readiness";
 import type { EndedBy } from "./supervise";
-import { CommandNotStarted, type RunningJob, Supervisor } from "./supervisor";
+import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, as the specification's table has them. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
@@ -35,26 +30,15 @@ export interface AppRun<Result> {
 }
 
 /** Where and with what an app runs. */
-export interface AppSetting {
-  readonly app: AppContract;
+export interface AppSetting extends ReadinessSetting {
   /** Directory in which the app's commands run. */
   readonly project: string;
   readonly env: Readonly<Record<string, string>>;
   readonly ledger: Ledger;
-  /** Further addresses that must be silent before the launch and answer once the app is ready. */
-  readonly addresses?: readonly string[];
-  /** Ends everything early: the app is stopped as it would be at the end. */
-  readonly interrupt: AbortSignal;
 }
 
 /** Whoever uses the app while it is ready; `signal` tells it to stop, because of an interrupt or because the app died. */
 export type AppUser<Result> = (address: string, signal: AbortSignal) => Promise<Result>;
-
-/** One readiness probe; `undefined` when an interrupt came first. */
-type Probe = (limitMs: number) => Promise<ProbeResult | undefined>;
-
-/** Pause between two readiness probes, in milliseconds. */
-const PROBE_PAUSE_MS = 200;
 
 /**
  * Takes an app through its whole life: probe that must fail, launch, readiness, use, TERM, KILL. Whatever happens on the
@@ -74,9 +58,9 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
   const probes =
     app.ready.command === undefined
       ? undefined
-      : new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor });
+      : new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor }, ledger.jobs);
   const appLog = ledger.openLog("app.log");
-  const appSupervisor = new Supervisor({ stdout: appLog.descriptor, stderr: appLog.descriptor });
+  const appSupervisor = new Supervisor({ stdout: appLog.descriptor, stderr: appLog.descriptor }, ledger.jobs);
   const probe = (limitMs: number) =>
     untilInterrupted(
       probeReadiness(app, { ...(probes && { supervisor: probes }), cwd: project, env }, limitMs),
@@ -111,8 +95,8 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
     } finally {
       if (states.length > 1) enter("stopping", outcome.failure ?? "the app is no longer needed");
       appSupervisor.stop();
-      const by = await job.gone.then((end) => end.by).catch((): EndedBy => "itself");
-      enter("stopped", STOPPED_BY[by]);
+      const end = await job.gone.catch(() => ({ by: "itself", escaped: 0 }) as const);
+      enter("stopped", stoppedBy(end));
     }
     const endedBy = (await job.gone).by;
     const survived = endedBy === "nothing" ? "a process of the app survived KILL" : undefined;
@@ -129,70 +113,13 @@ const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
   itself: "its process group had ended by itself",
   term: "its process group ended on TERM",
   kill: "stop_timeout_sec elapsed, so its process group was ended by KILL",
-  nothing: "some of its process group survived KILL",
+  nothing: "some of its processes survived KILL",
 };
 
-/** Why the app must not be launched: something answers already, so that nobody could say who answers later. */
-async function whyNotLaunch(setting: AppSetting, probe: Probe): Promise<string | undefined> {
-  const { app, addresses = [], interrupt } = setting;
-  if (app.ready.url === undefined) {
-    const result = await probe(LONGEST_PROBE_MS);
-    if (result === undefined) return undefined;
-    const { verdict, detail } = result;
-    if (verdict === "ready") {
-      return "the readiness command succeeded before the app was launched: something else answers it";
-    }
-    if (verdict === "broken") return `readiness can't be probed: ${detail}`;
-  }
-  for (const url of new Set([app.ready.url, app.interface, ...addresses])) {
-    if (url !== undefined && (await untilInterrupted(somethingAnswers(url), interrupt))) {
-      return `something answers at ${url} before the app was launched; stop it, or choose another port`;
-    }
-  }
-  return undefined;
-}
-
-/** Waits for readiness; says why it did not come. */
-async function waitUntilReady(
-  setting: AppSetting,
-  probe: Probe,
-  job: RunningJob,
-): Promise<string | undefined> {
-  const { app, addresses = [], interrupt } = setting;
-  const deadline = Date.now() + app.ready.timeout_sec * 1000;
-  const left = () => Math.min(LONGEST_PROBE_MS, deadline - Date.now());
-  let gone = false;
-  const end = () => {
-    gone = true;
-  };
-  job.gone.then(end, end);
-  let detail = "no probe was made";
-  while (left() > 0) {
-    if (interrupt.aborted) return interruption(interrupt);
-    if (gone) return `the app ended before it was ready (last probe: ${detail})`;
-    const result = await probe(left());
-    if (result === undefined) continue;
-    detail = result.detail;
-    if (result.verdict === "broken") return `readiness can't be probed: ${detail}`;
-    if (result.verdict === "ready") {
-      const silent = await firstSilent([app.interface, ...addresses], left);
-      if (gone) return "something answered, but the app's process group has ended: it was not the app";
-      if (silent === undefined) return undefined;
-      detail = `ready, but nothing answers at ${silent}`;
-    }
-    await pause(Math.min(PROBE_PAUSE_MS, Math.max(left(), 0)), interrupt);
-  }
-  return `the app was not ready within ${app.ready.timeout_sec} s (last probe: ${detail})`;
-}
-
-async function firstSilent(
-  urls: readonly (string | undefined)[],
-  left: () => number,
-): Promise<string | undefined> {
-  for (const url of new Set(urls)) {
-    if (url !== undefined && !(await answersHttp(url, Math.max(left(), 1)))) return url;
-  }
-  return undefined;
+function stoppedBy({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string {
+  return escaped === 0
+    ? STOPPED_BY[by]
+    : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
 }
 
 async function useApp<Result>(
@@ -218,26 +145,4 @@ async function useApp<Result>(
     using = false;
     interrupt.removeEventListener("abort", onInterrupt);
   }
-}
-
-function interruption(interrupt: AbortSignal): string {
-  return `interrupted (${String(interrupt.reason)})`;
-}
-
-/** Waits, but not beyond an interrupt. */
-function pause(milliseconds: number, interrupt: AbortSignal): Promise<unknown> {
-  return untilInterrupted(new Promise((resolve) => setTimeout(resolve, milliseconds)), interrupt);
-}
-
-/** What a promise comes to, or `undefined` when an interrupt comes first. */
-function untilInterrupted<Value>(
-  promise: Promise<Value>,
-  interrupt: AbortSignal,
-): Promise<Value | undefined> {
-  if (interrupt.aborted) return Promise.resolve(undefined);
-  return new Promise((resolve, reject) => {
-    const onInterrupt = () => resolve(undefined);
-    interrupt.addEventListener("abort", onInterrupt, { once: true });
-    promise.then(resolve, reject).finally(() => interrupt.removeEventListener("abort", onInterrupt));
-  });
 }

@@ -1,3 +1,7 @@
+import type { JobMark } from "./jobMark";
+import type { JobProcesses } from "./jobProcesses";
+import type { Worktree } from "./worktree";
+
 /** One command that the supervisor runs, in a process group of its own. */
 export interface Job {
   readonly id: number;
@@ -10,6 +14,8 @@ export interface Job {
   readonly graceMs: number;
   /** Whether what the command leaves running is stopped when it ends; an app may hand over to its children. */
   readonly endWithLeader: boolean;
+  /** What its processes carry in their environment; it stands in `env` too. */
+  readonly mark: JobMark;
 }
 
 /** What the supervisor is told, one JSON document a line. */
@@ -17,12 +23,7 @@ export type Order =
   | { readonly order: "run"; readonly job: Job }
   | { readonly order: "stop" }
   /** A git worktree that is removed at the end, come what may, together with the directory around it. */
-  | {
-      readonly order: "remove-worktree";
-      readonly repository: string;
-      readonly parent: string;
-      readonly directory: string;
-    };
+  | ({ readonly order: "remove-worktree" } & Worktree);
 
 /** What the supervisor tells, one JSON document a line. */
 export type Report =
@@ -34,25 +35,31 @@ export type Report =
       readonly code: number | null;
       readonly signal: string | null;
     }
-  | { readonly report: "gone"; readonly id: number; readonly by: EndedBy; readonly timedOut: boolean };
+  | {
+      readonly report: "gone";
+      readonly id: number;
+      readonly by: EndedBy;
+      readonly timedOut: boolean;
+      readonly escaped: number;
+    };
 
-/** What ended a group: it ended by itself, on TERM, or only on KILL; or not even that ended it. */
+/** What ended a group: it ended by itself, on TERM, or only on KILL; or not even that ended all of the command. */
 export type EndedBy = "itself" | "term" | "kill" | "nothing";
 
 /**
  * The supervisor: a small process in a session of its own that starts commands for the driver and outlives it just long
  * enough to end them. It reads orders from a pipe that only the driver holds; when the pipe closes, for whatever reason
  * (SIGKILL of the driver included), it stops the group that runs, TERM first and KILL after the grace time, removes the
- * worktree that it was told of, and goes.
+ * worktree that it was told of, and goes. Processes that left the group are ended with it, by their mark.
  *
  * It runs as `node -e` from its own source text, since the command line is one bundled file: so nothing from outside
- * this function may be used in it. `groupLives` is handed in the same way. Descriptors 3 and 4 are the commands' stdout
+ * this function may be used in it. `jobProcesses` is handed in the same way. Descriptors 3 and 4 are the commands' stdout
  * and stderr, 5 their stdin.
  */
-export function supervise(groupLives: (pgid: number) => boolean): void {
+export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProcesses): void {
   const { spawn, spawnSync } = process.getBuiltinModule("node:child_process");
   const fs = process.getBuiltinModule("node:fs");
-  /** How often a group is looked at, in milliseconds. */
+  /** How often a command's processes are looked at, in milliseconds. */
   const LOOK_MS = 40;
   /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
   const LEFTOVER_GRACE_MS = 1000;
@@ -67,9 +74,11 @@ export function supervise(groupLives: (pgid: number) => boolean): void {
     timedOut: boolean;
     stopping: boolean;
     by: EndedBy;
+    /** Processes outside the group that were sent a signal. */
+    readonly escaped: Set<number>;
   }
   let running: Running | undefined;
-  let worktree: { repository: string; parent: string; directory: string } | undefined;
+  let worktree: Worktree | undefined;
   let leaving = false;
 
   const tell = (report: Report) => {
@@ -79,11 +88,19 @@ export function supervise(groupLives: (pgid: number) => boolean): void {
       // The driver is gone; the closed pipe says so too.
     }
   };
-  const signal = (pgid: number, name: NodeJS.Signals) => {
+  const send = (target: number, name: NodeJS.Signals) => {
     try {
-      process.kill(-pgid, name);
+      process.kill(target, name);
     } catch {
-      // The group has ended in the meantime.
+      // It has ended in the meantime.
+    }
+  };
+  const look = ({ pgid, job }: Running) => jobProcesses(pgid, job.mark);
+  const signal = (current: Running, name: NodeJS.Signals) => {
+    send(-current.pgid, name);
+    for (const pid of look(current).escaped) {
+      current.escaped.add(pid);
+      send(pid, name);
     }
   };
 
@@ -91,29 +108,31 @@ export function supervise(groupLives: (pgid: number) => boolean): void {
     if (current.stopping) return;
     current.stopping = true;
     const deadline = Date.now() + graceMs;
-    current.by = "term";
-    signal(current.pgid, "SIGTERM");
+    if (look(current).groupLives) current.by = "term";
+    signal(current, "SIGTERM");
     // A stopped process does not take TERM before it is continued.
-    signal(current.pgid, "SIGCONT");
-    const look = () => {
-      if (!groupLives(current.pgid)) return gone(current);
+    signal(current, "SIGCONT");
+    const watch = () => {
+      const { groupLives, escaped } = look(current);
+      if (!groupLives && escaped.length === 0) return gone(current);
       const left = deadline - Date.now();
       if (left + KILL_PATIENCE_MS <= 0) {
         current.by = "nothing";
         return gone(current);
       }
       if (left <= 0) {
-        current.by = "kill";
-        signal(current.pgid, "SIGKILL");
+        if (groupLives) current.by = "kill";
+        signal(current, "SIGKILL");
       }
-      setTimeout(look, left > 0 ? Math.min(LOOK_MS, left) : LOOK_MS);
+      setTimeout(watch, left > 0 ? Math.min(LOOK_MS, left) : LOOK_MS);
     };
-    setTimeout(look, 1);
+    setTimeout(watch, 1);
   }
 
   function gone(current: Running): void {
     running = undefined;
-    tell({ report: "gone", id: current.job.id, by: current.by, timedOut: current.timedOut });
+    const { job, by, timedOut, escaped } = current;
+    tell({ report: "gone", id: job.id, by, timedOut, escaped: escaped.size });
     if (leaving) leave();
   }
 
@@ -131,7 +150,14 @@ export function supervise(groupLives: (pgid: number) => boolean): void {
       if (pgid === undefined) tell({ report: "not-started", id: job.id, message: error.message });
     });
     if (pgid === undefined) return;
-    const current: Running = { job, pgid, timedOut: false, stopping: false, by: "itself" };
+    const current: Running = {
+      job,
+      pgid,
+      timedOut: false,
+      stopping: false,
+      by: "itself",
+      escaped: new Set(),
+    };
     running = current;
     tell({ report: "started", id: job.id, pgid });
     if (job.boundMs !== undefined) {
@@ -148,15 +174,15 @@ export function supervise(groupLives: (pgid: number) => boolean): void {
     child.on("exit", (code, name) => {
       tell({ report: "ended", id: job.id, code, signal: name });
       if (current.stopping) return;
-      if (!groupLives(pgid)) return gone(current);
-      if (job.endWithLeader) return stop(current, LEFTOVER_GRACE_MS);
-      // The leader has handed over to others of its group: watch until the last of them ends.
-      const watch = () => {
+      // What is left behind by a command that has ended is stopped; only an app hands over to others of its group.
+      const settle = () => {
         if (current.stopping) return;
-        if (!groupLives(pgid)) return gone(current);
-        setTimeout(watch, LOOK_MS);
+        const { groupLives, escaped } = look(current);
+        if (groupLives && !job.endWithLeader) return void setTimeout(settle, LOOK_MS);
+        if (groupLives || escaped.length > 0) return stop(current, LEFTOVER_GRACE_MS);
+        gone(current);
       };
-      watch();
+      settle();
     });
   }
 

@@ -1,7 +1,11 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { commandEnvironment } from "./commandEnvironment";
-import { groupLives } from "./groupLives";
+import { endProcesses } from "./endProcesses";
+import { type JobMark, jobMark, marked } from "./jobMark";
+import { jobProcesses } from "./jobProcesses";
+import type { JobRecords } from "./jobRecords";
 import { type EndedBy, type Job, type Order, type Report, supervise } from "./supervise";
+import type { Worktree } from "./worktree";
 
 /** Descriptors that the supervised commands get. */
 export interface CommandStreams {
@@ -18,8 +22,10 @@ export interface JobEnd {
   readonly signal: string | null;
   /** Whether its bound passed. */
   readonly timedOut: boolean;
-  /** What ended its group; `nothing` means that some of it still runs. */
+  /** What ended its group; `nothing` means that some of the command still runs. */
   readonly by: EndedBy;
+  /** How many processes had left the group and were sent a signal. */
+  readonly escaped: number;
 }
 
 /** A command that runs under a supervisor. */
@@ -40,6 +46,7 @@ interface Pending {
   readonly end: (end: JobEnd) => void;
   readonly fail: (error: Error) => void;
   readonly graceMs: number;
+  readonly mark: JobMark;
   pgid?: number;
   code: number | null;
   signal: string | null;
@@ -48,12 +55,13 @@ interface Pending {
 /** What a supervisor runs when it is started: its own source text, since everything else is in one bundled file. */
 function source(): string {
   // Some loaders wrap functions in a helper called __name; in a text of its own it has to be brought along.
-  return `const __name = (f) => f; (${supervise.toString()})(${groupLives.toString()});`;
+  return `const __name = (f) => f; (${supervise.toString()})(${jobProcesses.toString()});`;
 }
 
 /**
  * Runs commands one after the other, each in a process group of its own, in such a way that no process of the group
- * outlives this program, however it ends. See `supervise` for the process that keeps this promise.
+ * outlives this program, however it ends. See `supervise` for the process that keeps this promise; should both be killed
+ * at the same moment, the next run keeps it (`endLeftovers`), by what `records` hold.
  */
 export class Supervisor {
   private readonly process: ChildProcess;
@@ -61,8 +69,13 @@ export class Supervisor {
   private pending: Pending | undefined;
   private jobs = 0;
   private ended = false;
+  /** Name of the worktree's record. */
+  private worktreeMark: string | undefined;
 
-  constructor(streams: CommandStreams) {
+  constructor(
+    streams: CommandStreams,
+    private readonly records: JobRecords,
+  ) {
     this.process = spawn(process.execPath, ["-e", source()], {
       // A session of its own: Ctrl-C and a signal to this program's group must not reach it.
       detached: true,
@@ -89,7 +102,7 @@ export class Supervisor {
   }
 
   /** Starts a command; the one before it must have gone. */
-  run(job: Omit<Job, "id">): RunningJob {
+  run(job: Omit<Job, "id" | "mark">): RunningJob {
     const id = ++this.jobs;
     let fail: (error: Error) => void = () => {};
     let start: (pgid: number) => void = () => {};
@@ -105,11 +118,15 @@ export class Supervisor {
     // Whoever waits for one of them only must not be ended by the other's rejection.
     started.catch(() => {});
     gone.catch(() => {});
-    if (this.pending !== undefined || this.ended) {
-      fail(new CommandNotStarted(this.ended ? "its supervisor has ended" : "another command still runs"));
+    const { pid } = this.process;
+    if (this.pending !== undefined || this.ended || pid === undefined) {
+      fail(new CommandNotStarted(this.pending ? "another command still runs" : "its supervisor has ended"));
     } else {
-      this.pending = { start, end, fail, graceMs: job.graceMs, code: null, signal: null };
-      this.order({ order: "run", job: { ...job, id } });
+      const mark = jobMark();
+      this.pending = { start, end, fail, graceMs: job.graceMs, mark, code: null, signal: null };
+      // Before it starts: from here on nothing can happen that would leave it without a trace.
+      this.records.begin(mark.id, pid, { graceMs: job.graceMs });
+      this.order({ order: "run", job: { ...job, id, mark, env: marked(job.env, mark) } });
     }
     return { started, gone };
   }
@@ -120,14 +137,18 @@ export class Supervisor {
   }
 
   /** Has a git worktree and the directory around it removed when the supervisor ends, come what may. */
-  removeWorktreeAtEnd(repository: string, parent: string, directory: string): void {
-    this.order({ order: "remove-worktree", repository, parent, directory });
+  removeWorktreeAtEnd(worktree: Worktree): void {
+    this.worktreeMark = jobMark().id;
+    if (this.process.pid !== undefined)
+      this.records.begin(this.worktreeMark, this.process.pid, { graceMs: 0, worktree });
+    this.order({ order: "remove-worktree", ...worktree });
   }
 
   /** Ends the supervisor, after stopping what runs and removing its worktree. */
   async close(): Promise<void> {
     this.process.stdin?.end();
     await this.closed;
+    if (this.worktreeMark !== undefined) this.records.ended(this.worktreeMark);
   }
 
   private order(order: Order): void {
@@ -149,17 +170,17 @@ export class Supervisor {
     if (pending === undefined) return;
     if (report.report === "started") {
       pending.pgid = report.pgid;
+      this.records.started(pending.mark.id, report.pgid);
       pending.start(report.pgid);
     } else if (report.report === "ended") {
       pending.code = report.code;
       pending.signal = report.signal;
     } else {
       this.pending = undefined;
-      if (report.report === "not-started") pending.fail(new CommandNotStarted(report.message));
-      else {
-        const { code, signal } = pending;
-        pending.end({ code, signal, timedOut: report.timedOut, by: report.by });
-      }
+      if (report.report === "not-started") {
+        this.records.ended(pending.mark.id);
+        pending.fail(new CommandNotStarted(report.message));
+      } else this.finish(pending, report);
     }
   }
 
@@ -170,37 +191,20 @@ export class Supervisor {
     const { pending } = this;
     this.pending = undefined;
     if (pending === undefined) return;
-    if (pending.pgid === undefined) {
+    const { pgid, mark, graceMs } = pending;
+    const { escaped } = jobProcesses(pgid, mark);
+    void endProcesses(pgid, mark, graceMs).then((by) => {
+      if (pgid !== undefined) return this.finish(pending, { by, timedOut: false, escaped: escaped.length });
+      if (by !== "nothing") this.records.ended(mark.id);
       pending.fail(new CommandNotStarted("its supervisor ended before the command began"));
-      return;
-    }
-    void endGroup(pending.pgid, pending.graceMs).then((by) => {
-      pending.end({ code: pending.code, signal: pending.signal, timedOut: false, by });
     });
   }
-}
 
-/** How often a group that ends is looked at, in milliseconds. */
-const LOOK_MS = 40;
-
-/** How long KILL may take to work, in milliseconds. */
-const KILL_PATIENCE_MS = 5000;
-
-async function endGroup(pgid: number, graceMs: number): Promise<EndedBy> {
-  for (const [signal, patience, by] of [
-    ["SIGTERM", graceMs, "term"],
-    ["SIGKILL", KILL_PATIENCE_MS, "kill"],
-  ] as const) {
-    try {
-      process.kill(-pgid, signal);
-    } catch {
-      // Ended in the meantime, or another user's; the next look tells.
-    }
-    const deadline = Date.now() + patience;
-    while (groupLives(pgid) && Date.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
-    }
-    if (!groupLives(pgid)) return by;
+  private finish(pending: Pending, how: Pick<JobEnd, "by" | "timedOut" | "escaped">): void {
+    // What survived is left to the next run.
+    if (how.by !== "nothing") this.records.ended(pending.mark.id);
+    const { code, signal } = pending;
+    const { by, timedOut, escaped } = how;
+    pending.end({ code, signal, timedOut, by, escaped });
   }
-  return "nothing";
 }

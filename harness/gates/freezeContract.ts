@@ -19,7 +19,7 @@ export type Freezing =
 /** Where a contract is frozen. */
 export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
   /** Opens the ledger that keeps the output of measuring a baseline; called only when one is measured. */
-  readonly openLedger: () => Ledger;
+  readonly openLedger: () => Promise<Ledger>;
   readonly file: string;
   /** Commit that the baseline `admission` is captured from. */
   readonly base: string;
@@ -41,7 +41,10 @@ export async function freezeContract(
     return { fault: NO_HOST_TIMEOUT };
   let baseline: CapturedBaseline | null = null;
   if (coverage?.baseline === "admission") {
-    const captured = await captureBaseline({ ...setting, ledger: setting.openLedger(), coverage }, base);
+    const captured = await captureBaseline(
+      { ...setting, ledger: await setting.openLedger(), coverage },
+      base,
+    );
     if ("fault" in captured) return captured;
     baseline = captured;
   }

@@ -46,6 +46,7 @@ export async function measureCoverage(
         env,
         timeoutSec: coverage.timeout_sec,
         streams: { stdout: log.descriptor, stderr: log.descriptor },
+        jobs: ledger.jobs,
         interrupt,
       },
       supervisor,

@@ -1,12 +1,13 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { runBounded } from "../app/boundedCommand";
-import { commandEnvironment } from "../app/commandEnvironment";
+import type { JobRecords } from "../app/jobRecords";
 import type { CommandStreams } from "../app/supervisor";
 import { Supervisor } from "../app/supervisor";
+import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 
 /** Longest that git may take for a checkout, in seconds: large repositories take minutes. */
 const CHECKOUT_BOUND_SEC = 600;
@@ -31,6 +32,8 @@ export interface WorktreeSetting {
   readonly ref: string;
   readonly env: Readonly<Record<string, string>>;
   readonly streams: CommandStreams;
+  /** Where its commands are noted while they run. */
+  readonly jobs: JobRecords;
   readonly interrupt: AbortSignal;
 }
 
@@ -43,14 +46,15 @@ export async function inThrowawayWorktree<Result>(
   setting: WorktreeSetting,
   use: (worktree: ThrowawayWorktree) => Promise<Result>,
 ): Promise<Result> {
-  const { ref, env, streams, interrupt } = setting;
+  const { ref, env, streams, jobs, interrupt } = setting;
   const repository = resolve(setting.repository);
   const commit = commitOf(repository, ref, env);
-  const supervisor = new Supervisor(streams);
-  const parent = join(realpathSync(tmpdir()), `serving-worktree-${randomBytes(8).toString("hex")}`);
-  const directory = join(parent, "tree");
+  const supervisor = new Supervisor(streams, jobs);
+  const parent = join(realpathSync(tmpdir()), `${WORKTREE_PREFIX}${randomBytes(8).toString("hex")}`);
+  const worktree = { repository, parent, directory: join(parent, "tree") };
+  const { directory } = worktree;
   try {
-    supervisor.removeWorktreeAtEnd(repository, parent, directory);
+    supervisor.removeWorktreeAtEnd(worktree);
     mkdirSync(parent, { mode: 0o700 });
     const end = await runBounded(
       {
@@ -59,6 +63,7 @@ export async function inThrowawayWorktree<Result>(
         env,
         timeoutSec: CHECKOUT_BOUND_SEC,
         streams,
+        jobs,
         interrupt,
       },
       supervisor,
@@ -68,21 +73,13 @@ export async function inThrowawayWorktree<Result>(
     return await use({ directory, commit, supervisor });
   } finally {
     await supervisor.close();
-    if (existsSync(parent)) removeAfterSupervisor(repository, parent, directory);
+    // The supervisor itself was killed, so its last duty falls to this program.
+    if (existsSync(parent)) removeWorktree(worktree);
   }
 }
 
 /** git without the repository's hooks: one that runs at checkout is no part of what is to be checked. */
 const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
-
-/** The supervisor itself was killed, so its last duty falls to this program. */
-function removeAfterSupervisor(repository: string, parent: string, directory: string): void {
-  rmSync(parent, { recursive: true, force: true });
-  spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], {
-    env: commandEnvironment(process.env),
-    stdio: "ignore",
-  });
-}
 
 function commitOf(repository: string, ref: string, env: Readonly<Record<string, string>>): string {
   try {

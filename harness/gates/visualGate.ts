@@ -69,7 +69,7 @@ async function check(setting: VisualSetting, address: string, interrupt: AbortSi
   const variables = { [`${prefix}VISUAL_URL`]: visual.url, [`${prefix}APP_URL`]: address };
   try {
     return await inThrowawayWorktree(
-      { repository: project, ref: "HEAD", env, streams, interrupt },
+      { repository: project, ref: "HEAD", env, streams, jobs: ledger.jobs, interrupt },
       (worktree) => checkIn(worktree, setting, { ...env, ...variables }, streams, log.file, interrupt),
     );
   } catch (error) {
@@ -97,6 +97,7 @@ async function checkIn(
       env,
       timeoutSec: visual.timeout_sec,
       streams,
+      jobs: ledger.jobs,
       interrupt,
     },
     supervisor,

@@ -1,6 +1,19 @@
 import type { Provider } from "./schema";
 import { BOTH_SWITCHES, nextSwitches, SWITCH_FIELDS, type ThinkingSwitch } from "./thinkingSwitches";
 
+/** What stands behind a failed probe, for who knows more of the server than its profile says. */
+export type ProbeCause =
+  | "healthcheck-failed"
+  | "no-bash"
+  | "no-key"
+  | "key-refused"
+  | "not-found"
+  | "request-refused"
+  | "server-error"
+  | "no-message"
+  | "no-connection"
+  | "timeout";
+
 /** How a probe ended; `detail` and `fix` never hold a key, a command or what a server sent. */
 export interface ProbeResult {
   readonly name: string;
@@ -8,6 +21,7 @@ export interface ProbeResult {
   readonly detail: string;
   /** What to do about it; empty when there is nothing to do. */
   readonly fix: string;
+  readonly cause?: ProbeCause;
 }
 
 /** Tokens of the answer: enough to see one, few enough to cost nothing. */
@@ -23,11 +37,12 @@ export async function chatProbe(
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
 ): Promise<ProbeResult> {
-  const result = (status: ProbeResult["status"], detail: string, fix = ""): ProbeResult => ({
+  const result: Result = (status, detail, fix = "", cause) => ({
     name: `${name}: chat request`,
     status,
     detail,
     fix,
+    ...(cause === undefined ? {} : { cause }),
   });
   if (!provider.base_url || !provider.model)
     return result("skip", "no base_url or no model", "Set `base_url` and `model`.");
@@ -37,12 +52,13 @@ export async function chatProbe(
       "fail",
       `the variable ${provider.api_key_env} is not set`,
       "Export it where shells that are not interactive see it, too; a server that ignores keys takes any text.",
+      "no-key",
     );
   const refused: (readonly ThinkingSwitch[])[] = [];
   let switches: readonly ThinkingSwitch[] | undefined = BOTH_SWITCHES;
   while (switches !== undefined) {
     const answer = await ask(provider, switches, key, timeoutSec);
-    if (answer.kind === "failure") return result("fail", answer.detail, answer.fix);
+    if (answer.kind === "failure") return result("fail", answer.detail, answer.fix, answer.cause);
     if (answer.status !== 400) return judged(answer, switches, result);
     refused.push(switches);
     switches = nextSwitches(refused, answer.text);
@@ -51,12 +67,20 @@ export async function chatProbe(
     "fail",
     "the server answers 400, with and without the switches that turn hidden reasoning off",
     "Check `model` and `max_tokens` against the server's log: the prompt and max_tokens must fit its context.",
+    "request-refused",
   );
 }
 
+type Result = (
+  status: ProbeResult["status"],
+  detail: string,
+  fix?: string,
+  cause?: ProbeCause,
+) => ProbeResult;
+
 type Answer =
   | { readonly kind: "answer"; readonly status: number; readonly text: string }
-  | { readonly kind: "failure"; readonly detail: string; readonly fix: string };
+  | { readonly kind: "failure"; readonly detail: string; readonly fix: string; readonly cause: ProbeCause };
 
 async function ask(
   provider: Provider,
@@ -90,11 +114,13 @@ async function ask(
         kind: "failure",
         detail: `no answer within ${timeoutSec} s`,
         fix: "Is the model still loading? Ask again once the server answers `/v1/models`.",
+        cause: "timeout",
       };
     return {
       kind: "failure",
       detail: `no connection (${reasonOf(error)})`,
       fix: "Check that the server runs and that `base_url` names its host and port.",
+      cause: "no-connection",
     };
   }
 }
@@ -114,27 +140,30 @@ async function boundedText(response: Response): Promise<string> {
 function judged(
   answer: { readonly status: number; readonly text: string },
   switches: readonly ThinkingSwitch[],
-  result: (status: ProbeResult["status"], detail: string, fix?: string) => ProbeResult,
+  result: Result,
 ): ProbeResult {
   if (answer.status === 401 || answer.status === 403)
     return result(
       "fail",
       `the server refuses the key (HTTP ${answer.status})`,
       "Check `api_key_env` and its value.",
+      "key-refused",
     );
   if (answer.status === 404)
     return result(
       "fail",
       "HTTP 404",
       "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
+      "not-found",
     );
   if (answer.status < 200 || answer.status > 299)
-    return result("fail", `HTTP ${answer.status}`, "See the server's log.");
+    return result("fail", `HTTP ${answer.status}`, "See the server's log.", "server-error");
   if (!holdsMessage(answer.text))
     return result(
       "fail",
       "the answer holds no `choices[0].message`",
       "Is `base_url` a chat-completions API?",
+      "no-message",
     );
   return result("pass", `answered; ${acceptedSwitches(switches)}`);
 }

@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import type { ProbeResult } from "./chatProbe";
+import type { ProbeCause, ProbeResult } from "./chatProbe";
 
 /**
  * Runs a provider's healthcheck as the harness does, by `bash -c`, in a process group of its own that is gone when
@@ -11,23 +11,32 @@ export async function healthcheckProbe(
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
 ): Promise<ProbeResult> {
-  const result = (status: ProbeResult["status"], detail: string, fix = ""): ProbeResult => ({
+  const result = (
+    status: ProbeResult["status"],
+    detail: string,
+    fix = "",
+    cause?: ProbeCause,
+  ): ProbeResult => ({
     name: `${name}: healthcheck`,
     status,
     detail,
     fix,
+    ...(cause === undefined ? {} : { cause }),
   });
   if (!command)
     return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
   const end = await runBounded(command, env, timeoutSec);
   if (end.kind === "exit" && end.code === 0) return result("pass", "the command exits with 0");
   const fix = "Run the command in a shell to see what it says.";
-  if (end.kind === "timeout") return result("fail", `the command did not end within ${timeoutSec} s`, fix);
-  if (end.kind === "unstarted") return result("fail", "bash could not be started", "Install bash.");
+  if (end.kind === "timeout")
+    return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
+  if (end.kind === "unstarted")
+    return result("fail", "bash could not be started", "Install bash.", "no-bash");
   return result(
     "fail",
     end.code === null ? "the command was killed" : `the command exits with ${end.code}`,
     fix,
+    "healthcheck-failed",
   );
 }
 

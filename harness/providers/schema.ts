@@ -8,6 +8,9 @@ export type ProviderType = (typeof PROVIDER_TYPES)[number];
 /** What a command template replaces with the path of the request file. */
 export const REQUEST_PLACEHOLDER = "{review_request}";
 
+/** Text with that in it; a form, so that editors know of it too. */
+export const HOLDS_REQUEST = /\{review_request\}/;
+
 /** What a command template replaces with the provider's model. */
 export const MODEL_PLACEHOLDER = "{model}";
 
@@ -37,7 +40,7 @@ export const providerSchema = z
       .meta({ examples: ["codex exec --color never -s read-only - < {review_request} 2>/dev/null"] }),
     conformance_command: z
       .string()
-      .refine((text) => text.includes(REQUEST_PLACEHOLDER), {
+      .regex(HOLDS_REQUEST, {
         error: `A conformance command must contain ${REQUEST_PLACEHOLDER}, else it never learns what to check`,
       })
       .optional()

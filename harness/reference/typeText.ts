@@ -9,7 +9,7 @@ export function typeText(schema: JsonSchema): string {
 
 function plainType(schema: JsonSchema): string {
   const options = schema.anyOf ?? schema.oneOf;
-  if (options !== undefined) return [...new Set(options.map(plainType))].join(" or ");
+  if (options !== undefined) return alternatives([...new Set(options.map(plainType))]);
   if (schema.const !== undefined) return schema.const === "" ? "empty" : code(schema.const);
   if (schema.enum !== undefined) return alternatives(schema.enum.map(code));
   switch (schema.type) {
@@ -22,6 +22,7 @@ function plainType(schema: JsonSchema): string {
     case "string":
       return schema.format === "date" ? "date (`YYYY-MM-DD`)" : "text";
     case "array":
+      if (Array.isArray(schema.items)) return code(schema.items.map(({ const: item }) => item));
       return `list of ${plural(schema.items)}${schema.minItems ? `, at least ${schema.minItems}` : ""}`;
     case "object":
       return "block";

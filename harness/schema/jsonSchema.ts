@@ -17,7 +17,9 @@ export interface JsonSchema extends KeyNotes {
   required?: string[];
   additionalProperties?: boolean | JsonSchema;
   propertyNames?: JsonSchema;
-  items?: JsonSchema;
+  /** One schema for every item, or one for each place of a list of fixed length. */
+  items?: JsonSchema | JsonSchema[];
+  additionalItems?: boolean;
   minItems?: number;
   maxItems?: number;
   anyOf?: JsonSchema[];
@@ -81,7 +83,9 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
     );
   if (typeof node.additionalProperties === "object")
     result.additionalProperties = change(node.additionalProperties);
-  for (const part of ["items", "not", "propertyNames"] as const) {
+  if (node.items !== undefined)
+    result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
+  for (const part of ["not", "propertyNames"] as const) {
     const child = node[part];
     if (child !== undefined) result[part] = change(child);
   }

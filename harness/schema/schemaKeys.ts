@@ -24,7 +24,8 @@ function collect(node: JsonSchema, path: readonly string[], keys: Map<string, Sc
     add(child, [...path, name], node.required?.includes(name) ?? false, keys);
   if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0)
     add(node.additionalProperties, [...path, `<${node.placeholder ?? "name"}>`], false, keys);
-  if (node.items !== undefined) collect(node.items, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
+  for (const item of [node.items ?? []].flat())
+    collect(item, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
 }
 
 function add(
@@ -34,9 +35,24 @@ function add(
   keys: Map<string, SchemaKey>,
 ): void {
   const name = path.join(".");
-  // Options of a union may share keys; the first one is shown.
-  if (!keys.has(name)) keys.set(name, { path, schema, required, block: isBlock(schema) });
+  const known = keys.get(name);
+  const key = { path, schema, required, block: isBlock(schema) };
+  keys.set(name, known === undefined ? key : { ...known, schema: joined(known.schema, schema) });
   collect(schema, path, keys);
+}
+
+/** Options of a union may share a key: it takes what any of them takes, and what the first says of it is said. */
+function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
+  const { description, default: fallback, examples, ...form } = first;
+  const { description: _, default: __, examples: ___, ...other } = second;
+  const forms = form.anyOf ?? [form];
+  if (forms.some((each) => JSON.stringify(each) === JSON.stringify(other))) return first;
+  return {
+    ...(description === undefined ? {} : { description }),
+    ...(fallback === undefined ? {} : { default: fallback }),
+    ...(examples === undefined ? {} : { examples }),
+    anyOf: [...forms, other],
+  };
 }
 
 function isBlock(node: JsonSchema): boolean {

@@ -24,12 +24,15 @@ function runCommand(): Command {
     .argument("<evaluator...>", "the evaluator's command and its arguments, after --");
   return withContractOptions(command)
     .addOption(formatOption())
-    .addHelpText("after", "\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh --strict")
+    .addHelpText(
+      "after",
+      "\nEvery process that carries the run's mark (LOCAL_SERVING_JOB in its environment) is ended with it, also outside\nthe app's process group. What must outlive the run is started without that variable.\n\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh --strict",
+    )
     .action(async (evaluator: string[], options: ContractOptions & { format: Format }) => {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;
       if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
-      const ledger = ledgerOf(options);
+      const ledger = await ledgerOf(options);
       const env = commandEnvironment(process.env);
       const run = await endingInOrder((interrupt) =>
         withApp<JobEnd | CommandNotStarted>(
@@ -47,6 +50,7 @@ function runCommand(): Command {
                 ...(process.stdin.isTTY ? {} : { stdin: 0 }),
               },
               ...(conformance === undefined ? {} : { timeoutSec: conformance.timeout_sec }),
+              jobs: ledger.jobs,
               interrupt: signal,
             }).catch((error: unknown) => {
               if (error instanceof CommandNotStarted) return error;

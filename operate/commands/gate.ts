@@ -35,7 +35,7 @@ function coverageCommand(): Command {
         coverage,
         root: options.project,
         env: commandEnvironment(process.env),
-        ledger: ledgerOf(options),
+        ledger: await ledgerOf(options),
       };
       const result = await endingInOrder((interrupt) => coverageGate({ ...setting, interrupt }, baseline));
       finish("coverage", result, options, setting.ledger.directory);
@@ -54,7 +54,7 @@ function visualCommand(): Command {
       if (visual === undefined) throw new WrongUse("the contract has no visual check (verification.visual)");
       if (app === undefined) throw new WrongUse("the contract has no app (verification.app)");
       const { project, prefix } = options;
-      const ledger = ledgerOf(options);
+      const ledger = await ledgerOf(options);
       const env = commandEnvironment(process.env);
       const result = await endingInOrder((interrupt) =>
         visualGate({ visual, app, project, env, prefix, ledger, interrupt }),

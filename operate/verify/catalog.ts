@@ -1,3 +1,4 @@
+import type { HarnessTarget, ProviderTarget } from "./harnessTargets";
 import type { Probe, ServerProbe } from "./probe";
 import { bridgeProbes } from "./probes/bridge";
 import { chatProbes } from "./probes/chat";
@@ -5,6 +6,9 @@ import { chatToolProbes } from "./probes/chatTools";
 import { chatUiProbes } from "./probes/chatUi";
 import { clientFileProbes } from "./probes/clientFiles";
 import { completions } from "./probes/completions";
+import { harnessEmbedding } from "./probes/harnessEmbedding";
+import { harnessJudge } from "./probes/harnessJudge";
+import { harnessProfile, harnessProviderProbes } from "./probes/harnessProviders";
 import { health } from "./probes/health";
 import { instanceA } from "./probes/instanceA";
 import { kvCache } from "./probes/kvCache";
@@ -34,6 +38,8 @@ interface Catalog {
   readonly bridge: readonly Probe<BridgeTarget>[];
   readonly "chat-ui": readonly Probe<ChatUiTarget>[];
   readonly "simple-server": readonly Probe<OllamaTarget>[];
+  readonly harness: readonly Probe<HarnessTarget>[];
+  readonly "harness-provider": readonly Probe<ProviderTarget>[];
   readonly machine: readonly Probe<MachineTarget>[];
   readonly "instance-a": readonly Probe<InstanceATarget>[];
 }
@@ -58,6 +64,8 @@ const CATALOG: Catalog = {
   bridge: bridgeProbes,
   "chat-ui": chatUiProbes,
   "simple-server": ollamaProbes,
+  harness: [harnessProfile, harnessJudge, harnessEmbedding],
+  "harness-provider": harnessProviderProbes,
   // Memory counts after everything has served.
   machine: [containersProbe, ...clientFileProbes, memoryProbe],
   "instance-a": [instanceA],
@@ -72,6 +80,8 @@ export const ABSENT: Readonly<Record<keyof Catalog, string>> = {
   bridge: "the plan has no bridge",
   "chat-ui": "the plan has no chat UI",
   "simple-server": "the plan has no simple server on the host",
+  harness: "the stack file has no `harness`",
+  "harness-provider": "the stack file has no `harness`",
   machine: "the plan has no machine",
   "instance-a": "the stack file says `instanceA: none`",
 };

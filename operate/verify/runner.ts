@@ -37,7 +37,7 @@ export async function verify(plan: Plan, options: VerifyOptions): Promise<ProbeR
 async function verifyMachine(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
   const host = options.host(machine.dockerHost);
   const targets = await targetsOf(machine, host, options);
-  const secrets = secretsOf(machine, host);
+  const secrets = secretsOf(machine, targets, host);
   const results: ProbeResult[] = [];
   for (const kind of KINDS) {
     const ofKind = targets.filter((target) => target.kind === kind);
@@ -126,7 +126,11 @@ function report(result: ProbeResult, { progress }: VerifyOptions): ProbeResult {
 }
 
 /** Every key that a request of ours may carry, so that no server's echo of it is printed. Placeholders are no secrets. */
-function secretsOf(machine: MachinePlan, host: Host): string[] {
-  const names = [CHAT_UI_KEY_VARIABLE, ...machine.secretFiles.map((file) => file.variable)];
+function secretsOf(machine: MachinePlan, targets: readonly Target[], host: Host): string[] {
+  const names = [
+    CHAT_UI_KEY_VARIABLE,
+    ...machine.secretFiles.map((file) => file.variable),
+    ...targets.flatMap(({ keyVariables = [] }) => keyVariables),
+  ];
   return names.map((name) => host.env[name] ?? "");
 }

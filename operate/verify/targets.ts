@@ -9,17 +9,20 @@ import { PLACEHOLDER_KEY } from "../../components/plan/upstreams";
 import { readServerArguments } from "../../policies/lib/serverArguments";
 import { Api } from "./api";
 import { MESSAGES_VERSION } from "./claudeCodeBody";
+import { type HarnessTarget, harnessTargets, type ProviderTarget } from "./harnessTargets";
 import type { Host } from "./host";
 import { isLocal, originOf } from "./reach";
 
 /** What every target has. */
-interface Common {
+export interface Common {
   /** As results name it: a container's name, or words such as `instance A`. */
   readonly name: string;
   readonly machine: MachinePlan;
   readonly host: Host;
   /** Why nothing here can be asked from where this program runs. */
   readonly unreachable?: string;
+  /** NAMES of the variables with keys that requests carry, beyond those of the machine's secret files. */
+  readonly keyVariables?: readonly string[];
 }
 
 /** An inference server of ours. */
@@ -87,6 +90,8 @@ export type Target =
   | BridgeTarget
   | ChatUiTarget
   | OllamaTarget
+  | HarnessTarget
+  | ProviderTarget
   | InstanceATarget
   | MachineTarget;
 
@@ -114,6 +119,7 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
     ...bridges(machine, host, options, servers),
     ...chatUis(machine, host, options),
     ...simpleServers(machine, host, options),
+    ...(await harnessTargets(machine, host, options.timeoutSeconds, elsewhere.unreachable)),
     { kind: "machine", name: machine.name, ...common, ...elsewhere },
   ];
 }

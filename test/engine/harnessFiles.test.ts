@@ -63,6 +63,9 @@ describeEngine("the harness's files", () => {
   it("are written as planned, and nothing changes the second time", async () => {
     const up = await workspace.up("--skip-preview");
     expect(up.code, printed(up)).toBe(0);
+    expect(printed(up)).toContain(
+      `${at("providers.toml")} was there before: it is kept as ${at(".providers.toml.local-serving/original")}`,
+    );
     const planned = shown({});
     expect(text("providers.toml")).toBe(planned("harness-providers"));
     expect(text("providers.toml")).toContain('fallback_chain.claude = ["local-z", "ollama"]');

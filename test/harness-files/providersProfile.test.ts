@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { readProviderSummaries } from "../../harness/automation/evaluator";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";
 import { OLLAMA, planned } from "./planned";
@@ -49,6 +53,21 @@ describe("the providers profile", () => {
       },
       copyright: { company: "" },
     });
+  });
+
+  it("makes an evaluator of a provider that is given a conformance command, and of no other", () => {
+    const command = "evaluate --request {review_request} --of 'a # b' 2>/dev/null";
+    const { text } = planned({ conformanceCommands: { "local-b": command } }, OLLAMA).providers();
+    expect(faults(text)).toEqual([]);
+    expect(read(text)("providers.local-b", "conformance_command")).toBe(command);
+    expect(read(text)("providers.ollama", "conformance_command")).toBeUndefined();
+    const file = join(mkdtempSync(join(tmpdir(), "profile-")), "providers.toml");
+    onTestFinished(() => rmSync(dirname(file), { recursive: true }));
+    writeFileSync(file, text);
+    expect(readProviderSummaries(file)).toEqual([
+      { name: "local-b", conformance: "declared" },
+      { name: "ollama", conformance: "none" },
+    ]);
   });
 
   it("is this text without thinking, key and Ollama, for another harness", async () => {

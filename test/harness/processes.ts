@@ -12,9 +12,36 @@ export function groupMembers(pgid: number): string[] {
   return lines.filter((line) => new RegExp(`^\\s*${pgid}\\s+[^Z\\s]`).test(line));
 }
 
-/** Waits until something holds, for at most ten seconds. */
+/** Process numbers of a process's children, zombies left out. */
+export function childrenOf(pid: number): number[] {
+  const lines = execFileSync("ps", ["-eo", "ppid=,pid=,stat="], { encoding: "utf8" }).split("\n");
+  return lines.flatMap((line) => {
+    const [parent, child, state] = line.trim().split(/\s+/);
+    return Number(parent) === pid && state?.startsWith("Z") === false ? [Number(child)] : [];
+  });
+}
+
+/** Kills a process and its children by SIGKILL so that none of them sees another die. */
+export function killTogether(pid: number): void {
+  const all = [pid, ...childrenOf(pid)];
+  for (const each of all) process.kill(each, "SIGSTOP");
+  for (const each of all) process.kill(each, "SIGKILL");
+}
+
+/** Ends every process that holds a marker: what a test has left on purpose. */
+export function endProcessesWith(marker: string): void {
+  for (const line of processesWith(marker)) {
+    try {
+      process.kill(Number(line.trim().split(/\s+/)[0]), "SIGKILL");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+}
+
+/** Waits until something holds, for at most 20 seconds. */
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 10_000;
+  const deadline = Date.now() + 20_000;
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));

@@ -23,7 +23,7 @@ export async function runServing(args: readonly string[], env: Record<string, st
   for (const [name, value] of Object.entries({ ...NOWHERE, ...env })) vi.stubEnv(name, value);
   process.exitCode = 0;
   try {
-    await serving().parseAsync([...args], { from: "user" });
+    await (await serving(args)).parseAsync([...args], { from: "user" });
   } catch (error) {
     process.exitCode = explainFailure(error);
   }

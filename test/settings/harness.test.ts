@@ -40,6 +40,7 @@ describe("the harness's settings", () => {
       subjects: ["claude", "codex", "pi"],
       peerFor: {},
       fallbackChain: {},
+      conformanceCommands: {},
       company: "",
     });
   });
@@ -86,6 +87,22 @@ describe("the harness's settings", () => {
       ],
       [`${AT}.judge`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
+  });
+
+  it("take an evaluator's command for a provider of this machine that gets the request, and holds no token", () => {
+    const of = (conformanceCommands: Record<string, string>) => faultsOf({ conformanceCommands });
+    const at = `${AT}.conformanceCommands`;
+    expect(of({ "local-b": "evaluate --request {review_request}" })).toEqual([]);
+    expect(of({ "local-b": "evaluate" })).toEqual([
+      [`${at}.local-b`, expect.stringContaining("Expected {review_request} in the command")],
+    ]);
+    expect(of({ "local-b": 'evaluate "{review_request}"' })[0]?.[1]).toContain("without double quotes");
+    expect(of({ "local-c": "evaluate {review_request}" })).toEqual([
+      [`${at}.local-c`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
+    ]);
+    const faults = of({ ollama: "curl -H 'Authorization: Bearer abc123' -d @{review_request} http://h" });
+    expect(faults).toEqual([[`${at}.ollama`, expect.stringContaining("carries a bearer token (not shown)")]]);
+    expect(JSON.stringify(faults)).not.toContain("abc123");
   });
 
   it("let no subject review itself", () => {

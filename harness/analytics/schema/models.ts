@@ -27,7 +27,7 @@ export const embeddingSchema = z
       .describe("Longest text that is embedded; what is beyond it is cut off.")
       .meta({ unit: "characters" }),
     model: text()
-      .describe("Embedding model; empty takes the backend's own default.")
+      .describe("Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.")
       .meta({ variable: "SA_EMBED_MODEL", examples: ["nomic-embed-text"] }),
     ollama_url: url("http://localhost:11434").describe(
       "Address of the Ollama server that makes the embeddings.",

@@ -1,68 +1,70 @@
 import { Command } from "commander";
-import { checkAnalyticsCommand } from "./checkAnalytics";
-import { checkAutomationCommand } from "./checkAutomation";
-import { checkProvidersCommand } from "./checkProviders";
-import { freezeAutomationCommand } from "./freezeAutomation";
-import { initAnalyticsCommand } from "./initAnalytics";
-import { initAutomationCommand } from "./initAutomation";
-import { initProvidersCommand } from "./initProviders";
-import { referenceCommand } from "./reference";
-import { setAnalyticsCommand } from "./setAnalytics";
-import { showAnalyticsCommand } from "./showAnalytics";
+import { type CommandTable, loadNamed } from "../loadNamed";
+
+/** What can be done with the harness's configuration, and with which file. */
+const GROUPS: Readonly<
+  Record<string, { readonly description: string; readonly example: string; readonly files: CommandTable }>
+> = {
+  check: {
+    description: "check a file and list every fault",
+    example: "automation automation.yaml",
+    files: {
+      automation: async () => (await import("./checkAutomation")).checkAutomationCommand(),
+      providers: async () => (await import("./checkProviders")).checkProvidersCommand(),
+      analytics: async () => (await import("./checkAnalytics")).checkAnalyticsCommand(),
+    },
+  },
+  show: {
+    description: "show effective values and where they come from",
+    example: "analytics --format json",
+    files: { analytics: async () => (await import("./showAnalytics")).showAnalyticsCommand() },
+  },
+  set: {
+    description: "write one key of a file",
+    example: "analytics judge.default.model qwen3-coder-next",
+    files: { analytics: async () => (await import("./setAnalytics")).setAnalyticsCommand() },
+  },
+  init: {
+    description: "write a commented template",
+    example: "automation automation.yaml",
+    files: {
+      automation: async () => (await import("./initAutomation")).initAutomationCommand(),
+      providers: async () => (await import("./initProviders")).initProvidersCommand(),
+      analytics: async () => (await import("./initAnalytics")).initAnalyticsCommand(),
+    },
+  },
+  freeze: {
+    description: "write a resolved contract, once",
+    example: "automation automation.yaml --out contract.json",
+    files: { automation: async () => (await import("./freezeAutomation")).freezeAutomationCommand() },
+  },
+};
+
+const TABLE: CommandTable = {
+  ...Object.fromEntries(
+    Object.entries(GROUPS).map(([name, { description, example, files }]) => [
+      name,
+      async ([file]) =>
+        withCommands(
+          new Command(name)
+            .description(description)
+            .addHelpText("after", `\nExample:\n  serving config ${name} ${example}`),
+          await loadNamed(files, [file]),
+        ),
+    ]),
+  ),
+  reference: async () => (await import("./reference")).referenceCommand(),
+};
 
 /** `serving config`: the files by which an automation harness is told what to do. */
-export function configCommand(): Command {
-  return new Command("config")
+export async function configCommand(args: readonly (string | undefined)[]): Promise<Command> {
+  const config = new Command("config")
     .description("check, show, write and freeze the harness's configuration")
-    .addHelpText("after", "\nExample:\n  serving config check automation automation.yaml")
-    .addCommand(
-      group(
-        "check",
-        "check a file and list every fault",
-        [checkAutomationCommand(), checkProvidersCommand(), checkAnalyticsCommand()],
-        "automation automation.yaml",
-      ),
-    )
-    .addCommand(
-      group(
-        "show",
-        "show effective values and where they come from",
-        [showAnalyticsCommand()],
-        "analytics --format json",
-      ),
-    )
-    .addCommand(
-      group(
-        "set",
-        "write one key of a file",
-        [setAnalyticsCommand()],
-        "analytics judge.default.model qwen3-coder-next",
-      ),
-    )
-    .addCommand(
-      group(
-        "init",
-        "write a commented template",
-        [initAutomationCommand(), initProvidersCommand(), initAnalyticsCommand()],
-        "automation automation.yaml",
-      ),
-    )
-    .addCommand(
-      group(
-        "freeze",
-        "write a resolved contract, once",
-        [freezeAutomationCommand()],
-        "automation automation.yaml --out contract.json",
-      ),
-    )
-    .addCommand(referenceCommand());
+    .addHelpText("after", "\nExample:\n  serving config check automation automation.yaml");
+  return withCommands(config, await loadNamed(TABLE, args));
 }
 
-function group(name: string, description: string, commands: readonly Command[], example: string): Command {
-  return commands.reduce(
-    (parent, command) => parent.addCommand(command),
-    new Command(name)
-      .description(description)
-      .addHelpText("after", `\nExample:\n  serving config ${name} ${example}`),
-  );
+function withCommands(parent: Command, commands: readonly Command[]): Command {
+  for (const command of commands) parent.addCommand(command);
+  return parent;
 }

@@ -1,4 +1,5 @@
 import { gte } from "@renovatebot/pep440";
+import type { Api } from "../api";
 import { ask } from "../http";
 import { objectsIn, textOr } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";
@@ -42,8 +43,8 @@ const ollamaModels: OllamaProbe = {
   about: "GET /api/tags lists the declared models",
   fix: () => `\`${SETTING}.models\`; \`ollama pull NAME\` brings one.`,
   run: async ({ api, plan: { models } }) => {
-    const there = objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
-    const missing = models.filter((model) => !there.includes(model) && !there.includes(`${model}:latest`));
+    const there = await modelsOf(api);
+    const missing = models.filter((model) => !isAmong(there, model));
     if (missing.length === 0)
       return pass(there.length === 0 ? "no model yet, none declared" : there.map(quote).join(", "));
     return fail(
@@ -52,6 +53,18 @@ const ollamaModels: OllamaProbe = {
     );
   },
 };
+
+async function modelsOf(api: Api): Promise<string[]> {
+  return objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
+}
+
+const isAmong = (models: readonly string[], model: string) =>
+  models.includes(model) || models.includes(`${model}:latest`);
+
+/** Whether an Ollama has a model; asking loads nothing. */
+export async function ollamaHas(api: Api, model: string): Promise<boolean> {
+  return isAmong(await modelsOf(api), model);
+}
 
 const ollamaListen: OllamaProbe = {
   name: "ollama-listen",

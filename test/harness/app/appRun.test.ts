@@ -1,86 +1,30 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { freePort } from "../../layers/freePort";
 import { bundledServing } from "../bundledServing";
-import { eventually, type Finished, groupMembers, processesWith, type Started, start } from "../processes";
+import { eventually, groupMembers, processesWith, start } from "../processes";
+import {
+  appGroup,
+  changeApp,
+  evaluating,
+  report,
+  run,
+  type Scene,
+  SERVER,
+  scene,
+  slowEvaluator,
+} from "./scene";
 
-const SERVER = join(__dirname, "../fixtures/app/server.cjs");
 let serving = "";
 beforeAll(() => {
   serving = bundledServing();
 });
 
-interface Scene {
-  readonly directory: string;
-  readonly marker: string;
-  readonly url: string;
-  readonly port: number;
-}
-
-/** A directory with a config whose app is the fixture server, marked so that its processes can be found. */
-async function scene(options: string, app: Record<string, unknown> = {}): Promise<Scene> {
-  const directory = mkdtempSync(join(tmpdir(), "app-run-"));
-  const port = await freePort();
-  const marker = `marker-${port}-${Date.now()}`;
-  const url = `http://127.0.0.1:${port}/healthz`;
-  const config = {
-    verification: {
-      app: {
-        command: `exec node ${SERVER} ${marker} ${port} ${options}`,
-        stop_timeout_sec: 1,
-        ready: { url, timeout_sec: 8 },
-        ...app,
-      },
-    },
-  };
-  writeFileSync(join(directory, "automation.json"), JSON.stringify(config));
-  return { directory, marker, url, port };
-}
-
-function run({ directory }: Scene, ...evaluator: string[]): Started {
-  const args = [serving, "app", "run", "--config", "automation.json", "--format", "json", "--", ...evaluator];
-  return start("node", args, directory);
-}
-
-function report(finished: Finished) {
-  const parsed = JSON.parse(finished.stdout);
-  return { ...parsed, states: parsed.states.map(({ state }: { state: string }) => state) };
-}
-
-/** Group of the app, from the ledger. */
-function appGroup({ directory }: Scene): number | undefined {
-  try {
-    const events = readFileSync(join(directory, ".hx/ledger/events.jsonl"), "utf8").trim().split("\n");
-    return events.map((line) => JSON.parse(line)).find(({ event }) => event === "launched")?.pgid;
-  } catch {
-    return undefined;
-  }
-}
-
-/** An evaluator that says when it runs, and then takes its time. */
-function slowEvaluator({ directory, marker }: Scene): string[] {
-  return ["sh", "-c", `touch ${directory}/evaluating; sleep 60; : ${marker}`];
-}
-
-function evaluating({ directory }: Scene): boolean {
-  return existsSync(join(directory, "evaluating"));
-}
-
-/** Rewrites the app's block of a scene. */
-function changeApp({ directory }: Scene, change: Record<string, unknown>): void {
-  const file = join(directory, "automation.json");
-  const config = JSON.parse(readFileSync(file, "utf8"));
-  Object.assign(config.verification.app, change);
-  writeFileSync(file, JSON.stringify(config));
-}
-
 describe.concurrent("the states table of the specification", () => {
   test("launching, ready, stopping, stopped; the evaluator gets ready.url as the address", async () => {
     const place = await scene("");
-    const finished = await run(place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2").finished;
+    const finished = await run(serving, place, "sh", "-c", "echo evaluator at $HX_APP_URL >&2").finished;
     expect(report(finished)).toMatchObject({
       verdict: "pass",
       states: ["not launched", "launching", "ready", "stopping", "stopped"],
@@ -97,7 +41,7 @@ describe.concurrent("the states table of the specification", () => {
   test("the evaluator gets the interface where there is one", async () => {
     const place = await scene("");
     changeApp(place, { interface: `http://127.0.0.1:${place.port}/api` });
-    const finished = await run(place, "sh", "-c", "echo $HX_APP_URL >&2").finished;
+    const finished = await run(serving, place, "sh", "-c", "echo $HX_APP_URL >&2").finished;
     expect(finished.stderr).toBe(`http://127.0.0.1:${place.port}/api\n`);
   });
 
@@ -108,7 +52,7 @@ describe.concurrent("the states table of the specification", () => {
       "127.0.0.1",
     );
     await new Promise((resolve) => server.once("listening", resolve));
-    const finished = await run(place, "touch", "evaluated").finished;
+    const finished = await run(serving, place, "touch", "evaluated").finished;
     server.close();
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({ verdict: "fail", states: ["not launched"], evaluator: null });
@@ -123,7 +67,7 @@ describe.concurrent("the states table of the specification", () => {
       interface: "http://127.0.0.1:1/",
       ready: { command: "true", timeout_sec: 2 },
     });
-    const finished = await run(place, "true").finished;
+    const finished = await run(serving, place, "true").finished;
     expect(report(finished)).toMatchObject({ states: ["not launched"], verdict: "fail" });
     expect(report(finished).failure).toContain("succeeded before the app was launched");
   });
@@ -133,7 +77,7 @@ describe.concurrent("the states table of the specification", () => {
       interface: "http://127.0.0.1:1/",
       ready: { command: "no-such-command-here", timeout_sec: 2 },
     });
-    expect(report(await run(place, "true").finished).failure).toBe(
+    expect(report(await run(serving, place, "true").finished).failure).toBe(
       "readiness can't be probed: the readiness command exited 127",
     );
   });
@@ -145,21 +89,26 @@ describe.concurrent("the states table of the specification", () => {
       ready: { command: "test -e launched", timeout_sec: 8 },
       command: `touch launched; exec node ${SERVER} ${place.marker} ${place.port} slow=600`,
     });
-    const finished = await run(place, "sh", "-c", `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`)
-      .finished;
+    const finished = await run(
+      serving,
+      place,
+      "sh",
+      "-c",
+      `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`,
+    ).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
   });
 
   test("a slow start is waited for", async () => {
     const place = await scene("slow=1500");
-    expect(report(await run(place, "true").finished).verdict).toBe("pass");
+    expect(report(await run(serving, place, "true").finished).verdict).toBe("pass");
   });
 
   test("an app that is not ready within ready.timeout_sec is stopped and fails", async () => {
     const place = await scene("sick");
     // Long enough for the app to have started, so that its answer and not its silence is the last thing seen.
     changeApp(place, { ready: { url: place.url, timeout_sec: 3 } });
-    const finished = await run(place, "touch", "evaluated").finished;
+    const finished = await run(serving, place, "touch", "evaluated").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
       failure: "the app was not ready within 3 s (last probe: HTTP 503)",
@@ -171,7 +120,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an app that ends while launching fails at once", async () => {
     const place = await scene("slow=60000 dies-after=100");
-    const finished = await run(place, "true").finished;
+    const finished = await run(serving, place, "true").finished;
     expect(report(finished).failure).toContain("the app ended before it was ready");
     expect(report(finished).endedBy).toBe("itself");
   });
@@ -182,14 +131,14 @@ describe.concurrent("the states table of the specification", () => {
     changeApp(place, {
       command: `setsid node ${SERVER} ${place.marker} ${place.port} dies-after=3000 & sleep 0.1`,
     });
-    const finished = await run(place, "true").finished;
+    const finished = await run(serving, place, "true").finished;
     expect(report(finished).verdict).toBe("fail");
     expect(report(finished).failure).toMatch(/the app ended before it was ready|process group has ended/);
   });
 
   test("TERM is sent first; an app and children that ignore it are killed after stop_timeout_sec", async () => {
     const place = await scene("ignore-term children=3");
-    const finished = await run(place, "true").finished;
+    const finished = await run(serving, place, "true").finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
     const [stopping, stopped] = JSON.parse(finished.stdout).states.slice(-2);
     const seconds = (Date.parse(stopped.at) - Date.parse(stopping.at)) / 1000;
@@ -202,7 +151,7 @@ describe.concurrent("the states table of the specification", () => {
 
   test("a zombie in the group does not count as alive", async () => {
     const place = await scene("zombie");
-    expect(report(await run(place, "sleep", "0.3").finished).verdict).toBe("pass");
+    expect(report(await run(serving, place, "sleep", "0.3").finished).verdict).toBe("pass");
     expect(processesWith(place.marker)).toEqual([]);
   });
 });
@@ -210,7 +159,7 @@ describe.concurrent("the states table of the specification", () => {
 describe.concurrent("whatever happens, no process of the group is left", () => {
   test("the evaluator fails: exit 1, and its code is in the report", async () => {
     const place = await scene("children=2");
-    const finished = await run(place, "sh", "-c", "exit 3").finished;
+    const finished = await run(serving, place, "sh", "-c", "exit 3").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({ failure: "the evaluator exited 3", evaluator: { code: 3 } });
     expect(processesWith(place.marker)).toEqual([]);
@@ -218,7 +167,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
 
   test("the evaluator can't be started", async () => {
     const place = await scene("");
-    const finished = await run(place, "./no-such-evaluator").finished;
+    const finished = await run(serving, place, "./no-such-evaluator").finished;
     expect(finished.code).toBe(1);
     expect(report(finished).failure).toContain("the evaluator could not be started");
     expect(processesWith(place.marker)).toEqual([]);
@@ -229,14 +178,14 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const config = JSON.parse(readFileSync(join(place.directory, "automation.json"), "utf8"));
     config.verification.conformance = { evaluator: "local", timeout_sec: 1 };
     writeFileSync(join(place.directory, "automation.json"), JSON.stringify(config));
-    const finished = await run(place, ...slowEvaluator(place)).finished;
+    const finished = await run(serving, place, ...slowEvaluator(place)).finished;
     expect(report(finished).failure).toBe("the evaluator took longer than 1 s");
     expect(processesWith(place.marker)).toEqual([]);
   });
 
   test("the app dies under the evaluator: the evaluator is ended too", async () => {
     const place = await scene("dies-after=900");
-    const finished = await run(place, ...slowEvaluator(place)).finished;
+    const finished = await run(serving, place, ...slowEvaluator(place)).finished;
     expect(report(finished)).toMatchObject({ verdict: "fail", failure: "the app ended while it was in use" });
     expect(processesWith(place.marker)).toEqual([]);
   });
@@ -246,6 +195,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     async (signal) => {
       const place = await scene("children=1");
       const { child, finished } = run(
+        serving,
         place,
         "sh",
         "-c",
@@ -268,7 +218,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     ],
   ])("this program is killed by SIGKILL %s", async (_, options, reached) => {
     const place = await scene(options);
-    const { child, finished } = run(place, ...slowEvaluator(place));
+    const { child, finished } = run(serving, place, ...slowEvaluator(place));
     await eventually(() => reached(place), "the step is reached");
     child.kill("SIGKILL");
     await finished;
@@ -279,7 +229,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
 
   test.each([100, 250, 400, 600, 900])("this program is killed by SIGKILL after %i ms", async (delay) => {
     const place = await scene("ignore-term children=1 slow=200");
-    const { child, finished } = run(place, ...slowEvaluator(place));
+    const { child, finished } = run(serving, place, ...slowEvaluator(place));
     await new Promise((resolve) => setTimeout(resolve, delay));
     child.kill("SIGKILL");
     await finished;
@@ -293,14 +243,14 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     const server = `exec node ${SERVER} ${place.marker} ${place.port} ignore-term`;
     const bomb = `trap '' TERM; (while :; do sleep 300 & sleep 0.02; done) & (while :; do sleep 300 & sleep 0.02; done) &`;
     changeApp(place, { command: `${bomb} ${server}` });
-    const finished = await run(place, "sleep", "0.5").finished;
+    const finished = await run(serving, place, "sleep", "0.5").finished;
     expect(report(finished)).toMatchObject({ verdict: "pass", endedBy: "kill" });
     expect(groupMembers(appGroup(place) ?? -1)).toEqual([]);
   });
 
   test("the app itself is killed by SIGKILL and leaves children: they are ended too", async () => {
     const place = await scene("children=2");
-    const { finished } = run(place, "sh", "-c", `touch evaluating; sleep 1`);
+    const { finished } = run(serving, place, "sh", "-c", `touch evaluating; sleep 1`);
     await eventually(() => evaluating(place), "the evaluator runs");
     const leader = appGroup(place) ?? -1;
     process.kill(leader, "SIGKILL");
@@ -311,7 +261,7 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
 
   test("the supervisor of the app is killed by SIGKILL: this program ends the group itself", async () => {
     const place = await scene("children=2");
-    const { finished } = run(place, ...slowEvaluator(place));
+    const { finished } = run(serving, place, ...slowEvaluator(place));
     await eventually(() => evaluating(place), "the evaluator runs");
     const leader = appGroup(place) ?? -1;
     const parent = Number(readFileSync(`/proc/${leader}/stat`, "utf8").split(") ")[1]?.split(" ")[1]);

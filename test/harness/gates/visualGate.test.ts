@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../layers/freePort";
 import { bundledServing } from "../bundledServing";
-import { eventually, processesWith, start } from "../processes";
+import { eventually, killTogether, processesWith, start } from "../processes";
 
 const SERVER = join(__dirname, "../fixtures/app/server.cjs");
 let serving = "";
@@ -164,6 +164,27 @@ describe.concurrent("visual gate", () => {
     await eventually(() => processesWith(place.marker).length === 0, "no process is left");
     await eventually(() => readdirSync(place.temporary).length === 0, "no checkout is left");
     await eventually(() => worktrees(place) === 1, "git knows of no other worktree");
+  });
+
+  test("killed together with its supervisors while the check runs: the next gate clears all of it", async () => {
+    const place = await scene("sh -c 'sleep 60; : MARKER checks'");
+    const { child } = gate(place);
+    await eventually(() => processesWith(`${place.marker} checks`).length > 0, "the check runs");
+    const gone = new Promise((resolve) => child.once("exit", resolve));
+    killTogether(child.pid ?? 0);
+    await gone;
+    expect(worktrees(place)).toBe(2);
+    execFileSync("git", ["commit", "-q", "--allow-empty", "-m", "next"], { cwd: place.directory });
+    const next = gate(place);
+    await eventually(() => processesWith(`${place.marker} checks`).length === 0, "the first check is ended");
+    await eventually(() => processesWith(`${place.marker} checks`).length > 0, "the next check runs");
+    expect(readdirSync(place.temporary)).toHaveLength(1);
+    expect(worktrees(place)).toBe(2);
+    next.child.kill("SIGTERM");
+    await next.finished;
+    expect(processesWith(place.marker)).toEqual([]);
+    expect(readdirSync(place.temporary)).toEqual([]);
+    expect(worktrees(place)).toBe(1);
   });
 
   test.each([300, 700, 1200])(

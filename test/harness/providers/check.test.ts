@@ -46,7 +46,7 @@ describe("check of a providers profile", () => {
       [11, "providers.local.max_tokens", "out_of_range", "error"],
       [12, "providers.local.temperature", "out_of_range", "error"],
       [13, "providers.local.price_usd_per_mtok_input", "one_price", "warning"],
-      [14, "providers.local.conformance_command", "impossible_value", "error"],
+      [14, "providers.local.conformance_command", "wrong_form", "error"],
       [15, "providers.local.healthcheck", "escaped_bearer", "error"],
       [16, "providers.local.colour", "unknown_key", "warning"],
     ]);
@@ -90,7 +90,7 @@ describe("check of a providers profile", () => {
     [
       "a conformance command holds {review_request}",
       `${CLI}conformance_command = "x"`,
-      ["providers.p.conformance_command", "impossible_value", "error"],
+      ["providers.p.conformance_command", "wrong_form", "error"],
     ],
     [
       "base_url ends in /v1, no less",

@@ -1,158 +1,118 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
-import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { parse as parseYaml } from "yaml";
-import { z } from "zod";
-import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
-import { setKey } from "../../../harness/analytics/setKey";
-import { providerSchema } from "../../../harness/providers/schema";
-import type { ReferenceDocument } from "../../../harness/reference/document";
-import { renderJsonSchema, renderReference } from "../../../harness/reference/render";
+import { renderReference } from "../../../harness/reference/render";
 import { staleFiles } from "../../../harness/reference/stale";
-import { jsonSchemaOf } from "../../../harness/schema/jsonSchema";
+import { type JsonSchema, jsonSchemaOf } from "../../../harness/schema/jsonSchema";
 import { descriptionOf, schemaKeys } from "../../../harness/schema/schemaKeys";
 import { referenceDocuments } from "../../../operate/reference/documents";
+import { plain, type ShownKey, shownKeys } from "./pages";
 
-const withSchema = referenceDocuments().flatMap((document) =>
-  document.schema === undefined ? [] : [{ name: document.name, document, schema: document.schema }],
-);
+const FOLDER = join(__dirname, "../../../docs/reference");
 
-function named(name: string): { published: z.ZodType; schema: z.ZodType } {
-  const found = withSchema.find((each) => each.name === name);
-  if (found === undefined) throw new Error(`no document ${name}`);
-  return { published: published(found.document), schema: found.schema };
+const pages = referenceDocuments().flatMap(({ name, schema, prefix = "" }) => {
+  if (schema === undefined) return [];
+  const shown = shownKeys(readFileSync(join(FOLDER, `${name}.md`), "utf8"));
+  const find = (path: string): ShownKey => {
+    const found = shown.find((key) => key.path === path);
+    if (found === undefined) throw new Error(`${name}.md shows no ${path}`);
+    return found;
+  };
+  return [{ name, prefix, shown, find, keys: schemaKeys(jsonSchemaOf(schema)) }];
+});
+
+/** The default that a page shows; `undefined` where it shows none. */
+function shownDefault({ cells, text }: ShownKey): string | undefined {
+  const cell = cells.Default ?? / Default: (`.*`|empty)\.$/m.exec(text)?.[1] ?? "";
+  if (cell === "" || cell === "**required**") return undefined;
+  return cell === "empty" ? "" : plain(cell);
 }
 
-/** The published JSON Schema as a validator; zod's own reader of JSON Schema stands for an editor. */
-function published(document: ReferenceDocument): z.ZodType {
-  return z.fromJSONSchema(JSON.parse(renderJsonSchema(document)));
+/** Every form of a value: what it may be and must be named by, each by itself. */
+function forms(schema: JsonSchema): JsonSchema[] {
+  return (schema.anyOf ?? schema.oneOf)?.flatMap(forms) ?? [schema];
 }
 
-/** What the check refuses; keys that the schema does not know are warnings there. */
-function refuses(schema: z.ZodType, value: unknown): boolean {
-  const read = schema.safeParse(value);
-  return !read.success && read.error.issues.some(({ code }) => code !== "unrecognized_keys");
+/** Words that a form's type must be said with. */
+function wordsOf(schema: JsonSchema): string[] {
+  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, items } = schema;
+  if (schema.const !== undefined) return [schema.const === "" ? "empty" : `\`${schema.const}\``];
+  if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``);
+  const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter(
+    (bound) => bound !== undefined,
+  );
+  switch (type) {
+    case "integer":
+      return ["whole number", ...bounds.map(String)];
+    case "number":
+      return ["number", ...bounds.map(String)];
+    case "boolean":
+      return ["`true` or `false`"];
+    case "string":
+      return [schema.format === "date" ? "date" : "text"];
+    case "array":
+      return Array.isArray(items)
+        ? items.map((item) => String(item.const))
+        : ["list", ...(minItems === undefined ? [] : [String(minItems)])];
+    default:
+      return [];
+  }
 }
 
 describe("docs/reference", () => {
-  const folder = join(__dirname, "../../../docs/reference");
-
   it("is what the schemas make of it", () => {
-    expect(staleFiles(folder, renderReference(referenceDocuments())).map(({ name }) => name)).toEqual([]);
+    expect(staleFiles(FOLDER, renderReference(referenceDocuments())).map(({ name }) => name)).toEqual([]);
   });
 
-  it.each(withSchema)("names every key of $name on its page", ({ name, schema }) => {
-    const page = readFileSync(join(folder, `${name}.md`), "utf8");
-    for (const { path, block } of schemaKeys(jsonSchemaOf(schema))) {
-      const shown = block ? `## \`${path.join(".")}\`` : `${path.at(-1)}\` |`;
-      expect(page, path.join(".")).toContain(shown);
+  it.each(pages)("shows every key of $name once, and nothing that is no key", ({ shown, keys }) => {
+    const paths = shown.map(({ path }) => path);
+    expect(paths.toSorted()).toEqual(keys.map(({ path }) => path.join(".")).toSorted());
+    expect(new Set(paths).size).toBe(paths.length);
+  });
+
+  it.each(pages)("shows the default of every key of $name, or that it is required", ({ find, keys }) => {
+    for (const { path, schema, required, block } of keys) {
+      const key = find(path.join("."));
+      const fallback: unknown = schema.default;
+      const text = typeof fallback === "string" ? fallback : JSON.stringify(fallback);
+      expect(shownDefault(key), key.path).toBe(required ? undefined : text);
+      const saysRequired = block
+        ? key.text.includes("The block is required.")
+        : key.cells.Default === "**required**";
+      expect(saysRequired, key.path).toBe(required);
     }
   });
 
-  it.each(withSchema)("describes every key of $name", ({ schema }) => {
-    const bare = schemaKeys(jsonSchemaOf(schema)).filter(
-      ({ schema: node }) => descriptionOf(node).length < 15,
-    );
-    expect(bare.map(({ path }) => path.join("."))).toEqual([]);
+  it.each(pages)("shows the type, bounds, choices and unit of every key of $name", ({ find, keys }) => {
+    for (const { path, schema, block } of keys) {
+      const key = find(path.join("."));
+      if (block) continue;
+      const type = key.cells.Type ?? "";
+      const words = schema.refused === undefined ? forms(schema).flatMap(wordsOf) : ["refused"];
+      for (const word of words) expect(type, key.path).toContain(word);
+      expect(type.includes("whole number"), key.path).toBe(words.includes("whole number"));
+      if (schema.unit !== undefined) expect(type, key.path).toContain(`(${schema.unit})`);
+    }
+  });
+
+  it.each(pages)(
+    "shows the variable of every key of $name that has one, and of no other",
+    ({ find, keys, prefix }) => {
+      for (const { path, schema, block } of keys) {
+        const key = find(path.join("."));
+        const variable = schema.variable === undefined ? undefined : `\`${prefix}${schema.variable}\``;
+        if (block) expect(/ Variables: (`[^`]+`)/.exec(key.text)?.[1], key.path).toBe(variable);
+        else expect(key.cells.Variable ?? "", key.path).toBe(variable ?? "");
+      }
+    },
+  );
+
+  it.each(pages)("describes every key of $name", ({ find, keys }) => {
+    for (const { path, schema } of keys) {
+      const key = find(path.join("."));
+      const words = descriptionOf(schema);
+      expect(words.length, key.path).toBeGreaterThan(15);
+      expect(`${key.cells.Meaning ?? ""}${key.text}`, key.path).toContain(words.replace(/\s*\n\s*/g, " "));
+    }
   });
 });
-
-describe("the JSON Schema of the stack file", () => {
-  const { published: editor } = named("stack-file");
-  const stackFile = () => parseYaml(readFileSync(join(__dirname, "../../../Pulumi.dgx.yaml"), "utf8"));
-
-  it("takes the project's own stack file as a whole", () => {
-    expect(editor.safeParse(stackFile()).error).toBeUndefined();
-  });
-
-  it.each([
-    ["an unknown key", { totalGib: 1 }],
-    ["text for a number", { totalGiB: "121.63" }],
-    ["a missing key", { totalGiB: undefined }],
-  ])("refuses %s", (_, change) => {
-    const file = stackFile();
-    const machines = file.config["local-serving:machines"];
-    Object.assign(machines.dgx, change);
-    expect(editor.safeParse(JSON.parse(JSON.stringify(file))).success).toBe(false);
-  });
-});
-
-describe("the JSON Schema of the session analytics", () => {
-  const { published: editor, schema } = named("session-analytics");
-  const read = (file: string) =>
-    JSON.parse(readFileSync(join(__dirname, "../analytics/fixtures", file), "utf8"));
-
-  it.each([
-    ["good.json", true],
-    ["wrong.json", false],
-  ])("judges %s as the check does", (file, good) => {
-    expect(editor.safeParse(read(file)).success).toBe(good);
-    expect(refuses(schema, read(file))).toBe(!good);
-  });
-
-  it("agrees with the check on any value of any key", () => {
-    const value = fc.oneof(
-      fc.string(),
-      fc.double({ noNaN: true }),
-      fc.integer(),
-      fc.boolean(),
-      fc.array(fc.string()),
-      fc.constantFrom("", null, 0, 1, -1, "USD", "2026-05-01", "2026-02-30", "http://h"),
-    );
-    fc.assert(
-      fc.property(fc.constantFrom(...analyticsKeys()), value, (pattern, given) => {
-        const key = concrete(pattern, "some-id");
-        const document = key.path.reduceRight<unknown>((inner, step) => ({ [step]: inner }), given);
-        expect(editor.safeParse(document).success).toBe(!refuses(schema, document));
-      }),
-      { numRuns: 600 },
-    );
-  });
-
-  it("lets through what the check only warns of", () => {
-    expect(editor.safeParse({ colour: 1, judge: { colour: 2 } }).success).toBe(true);
-  });
-
-  it("takes whatever `config set` writes", () => {
-    const result = setKey({}, "team.budgets.team_daily_usd", "12.5", "HX_");
-    expect("document" in result && editor.safeParse(result.document).success).toBe(true);
-  });
-});
-
-describe("the JSON Schema of the providers profile", () => {
-  const { published: editor, schema } = named("providers-profile");
-  const read = (file: string) => parse(readFileSync(join(__dirname, "../providers/fixtures", file), "utf8"));
-
-  it.each([
-    ["good.toml", true],
-    ["wrong.toml", false],
-  ])("judges %s as the check does", (file, good) => {
-    expect(editor.safeParse(plain(read(file))).success).toBe(good);
-    expect(refuses(schema, plain(read(file)))).toBe(!good);
-  });
-
-  it("agrees with the check on any value of any key but a command's placeholder, which no JSON Schema states", () => {
-    const keys = Object.keys(providerSchema.shape).filter((key) => key !== "conformance_command");
-    const value = fc.oneof(
-      fc.string(),
-      fc.double({ noNaN: true }),
-      fc.integer(),
-      fc.boolean(),
-      fc.constantFrom("cli", "http://h/v1", "http://h/v1/", "KEY", "h:1", 0, 1, true),
-    );
-    fc.assert(
-      fc.property(fc.constantFrom(...keys), value, (key, given) => {
-        const document = { providers: { p: { type: "cli", [key]: given } } };
-        expect(editor.safeParse(document).success).toBe(!refuses(schema, document));
-      }),
-      { numRuns: 600 },
-    );
-  });
-});
-
-/** smol-toml makes objects without a prototype. */
-function plain(value: unknown): unknown {
-  return JSON.parse(JSON.stringify(value));
-}

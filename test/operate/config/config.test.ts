@@ -21,8 +21,8 @@ describe("serving config", () => {
       command.commands.length === 0
         ? [path]
         : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
-    const paths = leaves(configCommand(), ["config"]);
-    expect(paths.length).toBeGreaterThanOrEqual(7);
+    const paths = leaves(await configCommand([]), ["config"]);
+    expect(paths.length).toBe(10);
     for (const path of paths) {
       const { code, out } = await runServing([...path, "--help"]);
       expect(code).toBe(0);

@@ -36,7 +36,8 @@ describe("each trouble in its own words", () => {
     const severity = each.harmless === true ? "note" : "trouble";
     expect(idsOf(reports, severity).sort()).toEqual([...each.ids].sort());
     const report = reports.find(({ id }) => id === each.ids[0]);
-    for (const { command } of reports) expect(command.split(/&&|;/).flatMap(faultOf)).toEqual([]);
+    const commands = reports.flatMap(({ command }) => command.split(/&&|;/));
+    expect((await Promise.all(commands.map(faultOf))).flat()).toEqual([]);
     if (report === undefined) return;
     expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(each.edits ?? []);
     expect(report.evidence).toContain(each.evidence);
@@ -79,11 +80,11 @@ describe("each trouble in its own words", () => {
 });
 
 /** What `serving` would have against a command that is proposed; nothing where it is somebody else's. */
-function faultOf(command: string): string[] {
+async function faultOf(command: string): Promise<string[]> {
   const [program, ...args] = command.split("|")[0]?.trim().split(/\s+/) ?? [];
   if (program !== "serving") return [];
   const words = args.slice(0, args.findIndex((each) => each.startsWith("-")) >>> 0);
-  let at: Command = serving();
+  let at: Command = await serving(words);
   for (const word of words) at = at.commands.find((each) => each.name() === word) ?? at;
   const options = args.filter((each) => each.startsWith("--"));
   const unknown = options.filter((each) => !at.options.some(({ long }) => long === each));

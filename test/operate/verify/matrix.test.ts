@@ -203,6 +203,8 @@ const SEEN: Record<
   },
   // A chat model is not asked for completions: the base model's own test has this one.
   "completes-nothing": { probes: [], detail: "", fix: "" },
+  // Only the harness's judge asks for JSON: its own matrix has this one.
+  "ignores-json": { probes: [], detail: "", fix: "" },
 };
 
 const PROBES = probesOf("inference-server").map((probe) => probe.name);

@@ -98,6 +98,13 @@ export const chatFaults = {
       ? withMessage(body, { content: "" })
       : reply;
   }),
+  /** A server in front that drops `response_format`. */
+  "ignores-json": changed((reply, request) => {
+    const body = answered(reply);
+    return body && request.response_format !== undefined
+      ? withMessage(body, { content: 'Sure! Here it is: {"ok": true}' })
+      : reply;
+  }),
   /** 200 with an error's body, as some proxies wrap a failure. */
   lying: changed((reply, request) =>
     objects(request.messages).length === 1 && request.tools === undefined && request.stream !== true

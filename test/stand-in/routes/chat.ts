@@ -20,13 +20,14 @@ function answer(exchange: Exchange): Reply {
   const { body, server } = exchange;
   const messages = objects(body.messages);
   const kwargs = isObject(body.chat_template_kwargs) ? body.chat_template_kwargs : {};
-  const made = generate(exchange, {
+  const said = generate(exchange, {
     text: messages.map((message) => textOf(message.content)).join(" "),
     maxTokens: tokens(body.max_completion_tokens) ?? tokens(body.max_tokens),
     tools: body.tool_choice === "none" ? [] : objects(body.tools).flatMap(functionTool),
     answersTool: messages.at(-1)?.role === "tool",
     thinking: kwargs.enable_thinking !== false,
   });
+  const made = isObject(body.response_format) ? { ...said, text: JSON.stringify({ ok: true }) } : said;
   const head = { id: "chatcmpl-stand-in", created: 1_780_000_000, model: server.args.servedNames[0] };
   if (body.stream === true) return { status: 200, stream: streamed(made, head, body) };
   return ok({

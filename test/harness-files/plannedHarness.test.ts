@@ -27,17 +27,31 @@ describe("the harness's files in the plan", () => {
   });
 
   it.each([
-    [{}, OLLAMA, ["harness-key"]],
-    [{ apiKeyVariable: "none" }, OLLAMA, []],
+    [{ embeddingModel: "m" }, OLLAMA, ["harness-key"]],
+    [{ apiKeyVariable: "none", embeddingModel: "m" }, OLLAMA, []],
+    [{ apiKeyVariable: "none" }, OLLAMA, ["harness-no-embedding-model"]],
     [{ apiKeyVariable: "none" }, {}, ["harness-no-embedding"]],
     [
       { apiKeyVariable: "none" },
       { simpleServer: { mode: "integrated", models: ["m"] } },
       ["harness-no-embedding"],
     ],
-    [{ apiKeyVariable: "none" }, { simpleServer: { mode: "host" } }, ["harness-no-ollama-model"]],
-    [{ apiKeyVariable: "none", ollamaModel: "m" }, { simpleServer: { mode: "host" } }, []],
-    [{}, { ...OLLAMA, inferenceServers: {} }, []],
+    [
+      { apiKeyVariable: "none", embeddingModel: "m" },
+      { simpleServer: { mode: "host" } },
+      ["harness-no-ollama-model"],
+    ],
+    [
+      { apiKeyVariable: "none", ollamaModel: "m", embeddingModel: "m" },
+      { simpleServer: { mode: "host" } },
+      [],
+    ],
+    [
+      { apiKeyVariable: "none" },
+      { simpleServer: { mode: "host" } },
+      ["harness-no-embedding-model", "harness-no-ollama-model"],
+    ],
+    [{ embeddingModel: "m" }, { ...OLLAMA, inferenceServers: {} }, []],
   ])("with %j on a machine with %j warn of %j", (harness, machine, codes) => {
     expect(planned(harness, machine).warnings).toEqual(codes);
   });

@@ -1,0 +1,94 @@
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import { z } from "zod";
+import { identityOf, processPlace } from "./processIdentity";
+import { WORKTREE_PREFIX } from "./worktree";
+
+const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
+
+const recordSchema = z.object({
+  mark: z.uuid(),
+  /** Boot and namespace in which the process numbers hold. */
+  place: z.object({ boot: z.string(), namespace: z.string() }),
+  /** The two that end the command in order; while one of them runs the command is its business. */
+  driver: identitySchema,
+  supervisor: identitySchema,
+  /** Time between TERM and KILL, in milliseconds. */
+  graceMs: z.number().min(0),
+  /** The first process of the command's group, once there is one. */
+  leader: identitySchema.optional(),
+  /** A checkout that goes when the run ends; it has a record of its own, whose mark no process carries. */
+  worktree: z
+    .object({
+      repository: z.string(),
+      parent: z.string().refine((path) => basename(path).startsWith(WORKTREE_PREFIX)),
+      directory: z.string(),
+    })
+    .optional(),
+});
+
+/** A command that runs, or whose end nobody has noted yet: enough to find its processes and to know them for its own. */
+export type JobRecord = z.infer<typeof recordSchema>;
+
+const ENDING = ".json";
+
+/**
+ * The commands that run, each in a file of its own, so that the next run ends what this one leaves when this program and
+ * its supervisor are killed at the same moment. A file is there before its command starts and goes when all of it has
+ * gone. Where the system does not tell processes apart (no /proc) nothing is written.
+ */
+export class JobRecords {
+  constructor(private readonly directory: string) {}
+
+  /** Notes a command that is about to start, or a checkout that is about to be made. Throws the file system's error. */
+  begin(mark: string, supervisor: number, what: Pick<JobRecord, "graceMs" | "worktree">): void {
+    const place = processPlace();
+    if (place === undefined) return;
+    const owners = { driver: identityOf(process.pid), supervisor: identityOf(supervisor) };
+    this.write({ mark, place, ...owners, ...what });
+  }
+
+  /** Notes the process that its group began with; a record that can't be written any more still has the mark. */
+  started(mark: string, pgid: number): void {
+    const record = this.read(`${mark}${ENDING}`);
+    try {
+      if (record !== undefined) this.write({ ...record, leader: identityOf(pgid) });
+    } catch {
+      // A full disk must not end the command.
+    }
+  }
+
+  /** Forgets a command of which nothing is left. */
+  ended(mark: string): void {
+    rmSync(join(this.directory, `${mark}${ENDING}`), { force: true });
+  }
+
+  /** Every record; what is no record of ours is passed over. */
+  all(): JobRecord[] {
+    let names: string[];
+    try {
+      names = readdirSync(this.directory);
+    } catch {
+      return [];
+    }
+    return names.flatMap((name) => this.read(name) ?? []);
+  }
+
+  private read(name: string): JobRecord | undefined {
+    if (!name.endsWith(ENDING)) return undefined;
+    try {
+      const record = recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8")));
+      return name === `${record.mark}${ENDING}` ? record : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+
+  private write(record: JobRecord): void {
+    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    const file = join(this.directory, `${record.mark}${ENDING}`);
+    // A reader sees a whole record or none. It need not survive a power cut, which ends the processes too.
+    writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
+    renameSync(`${file}.new`, file);
+  }
+}

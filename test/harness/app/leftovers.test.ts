@@ -1,0 +1,95 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { randomUUID } from "node:crypto";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { jobMark, marked } from "../../../harness/app/jobMark";
+import { JobRecords } from "../../../harness/app/jobRecords";
+import { endLeftovers } from "../../../harness/app/leftovers";
+import { identityOf, processPlace, stillRuns } from "../../../harness/app/processIdentity";
+
+const DEAD = { pid: 2 ** 22 - 1, start: "1" };
+const HERE = processPlace();
+
+/** A process of a session of its own, with or without a mark. */
+function sleeper(mark?: string): { child: ChildProcess; pid: number; lives: () => boolean } {
+  const env = { PATH: process.env.PATH ?? "" };
+  const child = spawn("sleep", ["300"], {
+    detached: true,
+    stdio: "ignore",
+    env: mark === undefined ? env : marked(env, jobMark(mark)),
+  });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  const pid = child.pid ?? 0;
+  const identity = identityOf(pid);
+  return { child, pid, lives: () => stillRuns(identity) };
+}
+
+function recordOf(mark: string, overlay: object = {}) {
+  const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const file = join(directory, `${mark}.json`);
+  const record = { mark, place: HERE, driver: DEAD, supervisor: DEAD, graceMs: 300, ...overlay };
+  writeFileSync(file, JSON.stringify(record));
+  return { jobs: new JobRecords(directory), kept: () => existsSync(file) };
+}
+
+describe("what a record of a run that was killed leads to", () => {
+  test("every process with its mark is ended, and no other", async () => {
+    const mark = randomUUID();
+    const [ours, nested] = [sleeper(mark), sleeper(`${randomUUID()}:${mark}:${randomUUID()}`)];
+    const others = [sleeper(), sleeper(randomUUID()), sleeper(`x${mark}`)];
+    const { jobs, kept } = recordOf(mark);
+    expect(await endLeftovers(jobs)).toEqual([{ processes: 2, by: "term" }]);
+    expect([ours.lives(), nested.lives()]).toEqual([false, false]);
+    expect(others.map(({ lives }) => lives())).toEqual([true, true, true]);
+    expect(kept()).toBe(false);
+  });
+
+  test("the group of the very process that was started is ended although its mark is lost", async () => {
+    const leader = sleeper();
+    const { jobs } = recordOf(randomUUID(), { leader: identityOf(leader.pid) });
+    expect(await endLeftovers(jobs)).toEqual([{ processes: 0, by: "term" }]);
+    expect(leader.lives()).toBe(false);
+  });
+
+  test("a process that was given the number again is left alone", async () => {
+    const other = sleeper();
+    const { jobs, kept } = recordOf(randomUUID(), { leader: { pid: other.pid, start: "1" } });
+    expect(await endLeftovers(jobs)).toEqual([]);
+    expect([other.lives(), kept()]).toEqual([true, false]);
+  });
+
+  test.each(["driver", "supervisor"])("nothing is touched while its %s lives", async (owner) => {
+    const mark = randomUUID();
+    const ours = sleeper(mark);
+    const { jobs, kept } = recordOf(mark, { [owner]: identityOf(process.pid) });
+    expect(await endLeftovers(jobs)).toEqual([]);
+    expect([ours.lives(), kept()]).toEqual([true, true]);
+  });
+
+  test("a record of another container stays, and its processes with it", async () => {
+    const mark = randomUUID();
+    const ours = sleeper(mark);
+    const { jobs, kept } = recordOf(mark, { place: { ...HERE, namespace: "pid:[1]" } });
+    expect(await endLeftovers(jobs)).toEqual([]);
+    expect([ours.lives(), kept()]).toEqual([true, true]);
+  });
+
+  test("a record from before a reboot is forgotten", async () => {
+    const { jobs, kept } = recordOf(randomUUID(), { place: { ...HERE, boot: "another" } });
+    expect(await endLeftovers(jobs)).toEqual([]);
+    expect(kept()).toBe(false);
+  });
+
+  test.each(["", "{", "null", '{"mark":"../../etc/passwd"}', '{"mark":"x","place":{}}'])(
+    "a file that is no record is passed over: %j",
+    async (text) => {
+      const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
+      onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+      writeFileSync(join(directory, `${randomUUID()}.json`), text);
+      expect(await endLeftovers(new JobRecords(directory))).toEqual([]);
+    },
+  );
+});

@@ -1,0 +1,44 @@
+/** One key as a page of the reference shows it. */
+export interface ShownKey {
+  /** Whole path, `machines.<name>.totalGiB`. */
+  readonly path: string;
+  /** Cells by the head of their column; a block has none. */
+  readonly cells: Readonly<Record<string, string>>;
+  /** What stands under a block's heading, before its table. */
+  readonly text: string;
+}
+
+/** The keys that a page shows: the blocks by their headings, all others by the tables' rows. */
+export function shownKeys(page: string): ShownKey[] {
+  const [, ...sections] = page.split(/^## /m);
+  return sections.flatMap((section) => {
+    const [heading = "", ...lines] = section.split("\n");
+    const block = /^`(.+)`$/.exec(heading)?.[1];
+    if (block === undefined && heading !== "Keys of the file itself") return [];
+    const isRow = (line: string) => line.startsWith("|");
+    const [head, , ...rows] = lines.filter(isRow).map(cellsOf);
+    const text = lines
+      .filter((line) => !isRow(line))
+      .join("\n")
+      .trim();
+    const own: ShownKey[] = rows.map((row) => {
+      const cells = Object.fromEntries((head ?? []).map((name, index) => [name, row[index] ?? ""]));
+      const key = plain(cells.Key ?? "");
+      return { path: block === undefined ? key : `${block}.${key}`, cells, text: "" };
+    });
+    return block === undefined ? own : [{ path: block, cells: {}, text }, ...own];
+  });
+}
+
+/** The cells of a row; a bar within one is escaped. */
+function cellsOf(line: string): string[] {
+  return line
+    .slice(1, -1)
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll("\\|", "|"));
+}
+
+/** What stands between backticks. */
+export function plain(cell: string): string {
+  return /^(`+) ?(.*?) ?\1$/.exec(cell)?.[2] ?? cell;
+}

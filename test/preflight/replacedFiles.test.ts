@@ -1,0 +1,58 @@
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { plan } from "../../components/plan/plan";
+import type { Plan } from "../../components/plan/types";
+import { replacedFiles } from "../../components/preflight/replacedFiles";
+import { stack } from "../fixtures/machine";
+import { run } from "../host/hostFileRun";
+
+let home = "";
+let planned: Plan;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "replaced-files-"));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  planned = plan(stack({ harness: {}, simpleServer: { mode: "host", models: ["m"] } }), { home });
+  mkdirSync(join(home, ".hx"));
+});
+const providers = () => join(home, ".hx/providers.toml");
+const said = async () =>
+  (await replacedFiles(planned)).map(({ verdict, message }) => `${verdict}: ${message}`);
+
+describe("a file that is not ours where the plan has one", () => {
+  it("is said with where it is kept and what is missed meanwhile, and not touched", async () => {
+    writeFileSync(providers(), "theirs\n");
+    expect(await said()).toEqual([
+      `warned: ${providers()} is there and not ours. \`up\` replaces it as a whole, keeps it as ${home}/.hx/.providers.toml.local-serving/original, and puts it back when ours goes. Meanwhile the harness knows no reviewer but those of the stack file.`,
+    ]);
+    expect(readFileSync(providers(), "utf8")).toBe("theirs\n");
+  });
+
+  it("is kept where it is said to be, and no longer said once it is kept", async () => {
+    writeFileSync(providers(), "theirs\n");
+    const kept = join(dirname(providers()), ".providers.toml.local-serving/original");
+    expect(run("write", { path: providers(), content: "ours\n" }).said).toBe(
+      `${providers()} was there before: it is kept as ${kept} until it is put back.\n${providers()} was written.`,
+    );
+    expect(readFileSync(kept, "utf8")).toBe("theirs\n");
+    expect(await said()).toEqual([]);
+    run("restore", { path: providers() });
+    expect([readFileSync(providers(), "utf8"), existsSync(kept)]).toEqual(["theirs\n", false]);
+  });
+
+  it("is not said of nothing, of a folder and of a link, which are refused or made when it is written", async () => {
+    expect(await said()).toEqual([]);
+    mkdirSync(providers());
+    symlinkSync("/etc/hostname", join(home, ".hx/session-analytics.json"));
+    expect(await said()).toEqual([]);
+  });
+});
