@@ -23,7 +23,8 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   if (issue.code === "invalid_type") {
     const wanted = whole ? TYPE_WORDS.int : typeWords(issue.expected);
     if (value === undefined) return `This key is required (${wanted}).`;
-    if (typeof value === "number" && !Number.isFinite(value) && issue.expected !== "string")
+    // JSON's one form for what is no finite number; a NaN of YAML says itself what it is.
+    if ((value === Infinity || value === -Infinity) && issue.expected !== "string")
       return "Expected a finite number, not NaN or Infinity.";
     // Digits where text belongs may be a key that lacks its quotes.
     const got = issue.expected === "string" && typeof value === "number" ? "a number" : given(value);

@@ -1,25 +1,7 @@
 import fc from "fast-check";
-import type { KvEngineSettings } from "../../components/plan/kv";
 
 /** A model's config.json. */
 export type Config = Readonly<Record<string, unknown>>;
-
-/** A model, its engine and the memory for its cache. */
-export interface Case {
-  readonly config: Config;
-  readonly engine: KvEngineSettings;
-  readonly availableBytes: number;
-}
-
-/** Configs of one kind of model, each perturbed in what its cache depends on. */
-export interface Family {
-  readonly name: string;
-  readonly configs: fc.Arbitrary<Config>;
-  /** It has a module that drafts tokens. */
-  readonly drafts?: true;
-  /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
-  readonly fewerFormats?: true;
-}
 
 /** What no cache depends on; small, so that a model without weights is built fast. */
 const OTHERS = {
@@ -40,7 +22,11 @@ const OTHERS = {
 
 type Part = fc.Arbitrary<object> | object;
 
-function config(architecture: string, model_type: string, ...parts: readonly Part[]): fc.Arbitrary<Config> {
+export function config(
+  architecture: string,
+  model_type: string,
+  ...parts: readonly Part[]
+): fc.Arbitrary<Config> {
   const all = parts.map((part) => (part instanceof fc.Arbitrary ? part : fc.constant(part)));
   const common = { ...OTHERS, architectures: [architecture], model_type };
   return fc
@@ -48,17 +34,17 @@ function config(architecture: string, model_type: string, ...parts: readonly Par
     .map(([torch_dtype, ...fields]) => Object.assign({ ...common, torch_dtype }, ...fields));
 }
 
-const depth = fc.integer({ min: 1, max: 40 }).map((num_hidden_layers) => ({ num_hidden_layers }));
+export const depth = fc.integer({ min: 1, max: 40 }).map((num_hidden_layers) => ({ num_hidden_layers }));
 const width = fc.constantFrom(64, 80, 96, 128, 160, 192, 256);
 const heads = fc
   .tuple(fc.constantFrom(1, 2, 3, 4, 8, 16), fc.constantFrom(1, 2, 4, 5, 8))
   .map(([shared, each]) => ({ num_attention_heads: shared * each, num_key_value_heads: shared }));
 /** A width of the heads beside a hidden_size that says another. */
-const given = fc
+export const given = fc
   .tuple(heads, width)
   .map(([count, head_dim]) => ({ ...count, head_dim, hidden_size: 64 * count.num_attention_heads }));
 /** A width that only follows from hidden_size. */
-const derived = fc
+export const derived = fc
   .tuple(heads, width)
   .map(([count, each]) => ({ ...count, hidden_size: each * count.num_attention_heads }));
 
@@ -68,19 +54,19 @@ const types = (...others: readonly string[]) =>
     const layer_types = ["full_attention", ...rest];
     return { layer_types, num_hidden_layers: layer_types.length };
   });
-const windows = types("sliding_attention", "sliding_attention");
-const linears = types("linear_attention", "linear_attention");
-const period = fc
+export const windows = types("sliding_attention", "sliding_attention");
+export const linears = types("linear_attention", "linear_attention");
+export const period = fc
   .tuple(depth, fc.integer({ min: 1, max: 8 }))
   .map(([layers, sliding_window_pattern]) => ({ ...layers, sliding_window_pattern }));
-const interval = fc
+export const interval = fc
   .tuple(fc.integer({ min: 1, max: 8 }), fc.integer({ min: 1, max: 4 }))
   .map(([every, times]) => ({ full_attention_interval: every, num_hidden_layers: every * times + 1 }));
-const window = fc
+export const window = fc
   .constantFrom(0, 1, 64, 100, 128, 1024, 4095, 4096, 32_768)
   .map((sliding_window) => ({ sliding_window }));
 
-const linear = fc
+export const linear = fc
   .record({
     keys: fc.constantFrom(2, 4, 8, 16),
     each: fc.constantFrom(1, 2, 3, 4),
@@ -93,12 +79,12 @@ const linear = fc
     linear_num_key_heads: keys,
     linear_num_value_heads: keys * each,
   }));
-const stateFormat = fc.constantFrom<object[]>(
+export const stateFormat = fc.constantFrom<object[]>(
   {},
   ...["auto", "float16", "float32"].map((mamba_ssm_dtype) => ({ mamba_ssm_dtype })),
 );
 /** Positions of text, picture and time, each in its part of a quarter of the head. */
-const rotary = given.map((fields) => {
+export const rotary = given.map((fields) => {
   const part = Math.floor(fields.head_dim / 24);
   const mrope_section = [fields.head_dim / 8 - 2 * part, part, part];
   return { ...fields, rope_parameters: { ...ROPE, mrope_section, mrope_interleaved: true } };
@@ -106,7 +92,7 @@ const rotary = given.map((fields) => {
 const ROPE = { rope_type: "default", rope_theta: 10_000, partial_rotary_factor: 0.25 };
 
 /** vLLM's MLA on a GB10 takes these widths of the uncompressed heads alone. */
-const latent = fc
+export const latent = fc
   .record({
     kv_lora_rank: fc.constantFrom(128, 256, 384, 512, 1024),
     widths: fc.constantFrom<[number, number]>([64, 128], [128, 128], [192, 256]),
@@ -117,14 +103,16 @@ const latent = fc
     ...{ ...fields, qk_nope_head_dim, v_head_dim, qk_rope_head_dim: 64 },
     ...{ num_key_value_heads: fields.num_attention_heads, hidden_size: 512 },
   }));
-const EXPERTS = {
+export const EXPERTS = {
   ...{ n_routed_experts: 4, n_shared_experts: 1, n_group: 1, topk_group: 1, topk_method: "greedy" },
   ...{ first_k_dense_replace: 0, moe_layer_freq: 1, routed_scaling_factor: 1.5, norm_topk_prob: true },
   ...{ scoring_func: "softmax", moe_shared_expert_intermediate_size: 128 },
 };
-const drafter = fc.constantFrom(1, 2).map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
+export const drafter = fc
+  .constantFrom(1, 2)
+  .map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
 
-const stateSpace = fc.record({
+export const stateSpace = fc.record({
   mamba_num_heads: fc.constantFrom(8, 16, 64),
   mamba_head_dim: fc.constantFrom(32, 64),
   ssm_state_size: fc.constantFrom(64, 128),
@@ -132,21 +120,21 @@ const stateSpace = fc.record({
   conv_kernel: fc.constantFrom(2, 4),
   mamba_ssm_cache_dtype: fc.constantFrom("float32", "bfloat16", "auto"),
 });
-const STATE_SPACE_REST = {
+export const STATE_SPACE_REST = {
   ...{ mlp_hidden_act: "relu2", mlp_bias: false, use_bias: false, use_conv_bias: true, chunk_size: 128 },
   ...{ expand: 2, mamba_hidden_act: "silu", mamba_proj_bias: false, layer_norm_epsilon: 1e-5 },
 };
-const letters = fc.array(fc.constantFrom("M", "M", "*", "-"), { maxLength: 40 }).map((rest) => ({
+export const letters = fc.array(fc.constantFrom("M", "M", "*", "-"), { maxLength: 40 }).map((rest) => ({
   hybrid_override_pattern: `*${rest.join("")}`,
   num_hidden_layers: rest.length + 1,
 }));
-const words = fc
+export const words = fc
   .array(fc.constantFrom("mamba", "mamba", "attention", "moe"), { maxLength: 40 })
   .map((rest) => ({
     layers_block_type: ["attention", ...rest],
     num_hidden_layers: rest.length + 1,
   }));
-const DRAFT_PATTERN = {
+export const DRAFT_PATTERN = {
   ...{ num_nextn_predict_layers: 1, mtp_layers_block_type: ["attention", "moe"] },
   mtp_hybrid_override_pattern: "*E",
 };
@@ -164,7 +152,7 @@ const COMPRESSED = {
 };
 const producer = { name: "modelopt", version: "0.39" };
 /** Quantized checkpoints: some ask for a format of the cache. */
-const quantized = fc
+export const quantized = fc
   .constantFrom<object[]>(
     { quant_method: "fp8", activation_scheme: "dynamic" },
     { quant_method: "modelopt", quant_algo: "FP8", ignore: [], kv_cache_scheme: FLOAT8 },
@@ -182,123 +170,10 @@ const SMALL_VISION = {
   ...{ num_position_embeddings: 64, deepstack_visual_indexes: [] },
 };
 /** The language model inside one that also sees. */
-const nested = (text: fc.Arbitrary<Config>, architecture: string, model_type: string) =>
+export const nested = (text: fc.Arbitrary<Config>, architecture: string, model_type: string) =>
   text.map((text_config) => ({
     architectures: [architecture],
     model_type,
     text_config,
     vision_config: SMALL_VISION,
   }));
-
-/** Every kind of model that has a KV plan, as the architecture by which vLLM serves it. */
-export const FAMILIES: readonly Family[] = [
-  { name: "dense, width of heads derived", configs: config("LlamaForCausalLM", "llama", depth, derived) },
-  { name: "dense, width of heads given", configs: config("Qwen3ForCausalLM", "qwen3", depth, given) },
-  {
-    name: "dense, quantized",
-    configs: config("LlamaForCausalLM", "llama", depth, given, quantized),
-    fewerFormats: true,
-  },
-  {
-    name: "dense, a window that is switched off",
-    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, { use_sliding_window: false }),
-  },
-  {
-    name: "dense, heads of another name, and a cache that stays in the model's format",
-    configs: config(
-      ...(["FalconForCausalLM", "falcon", depth] as const),
-      derived.map((fields) => ({ ...fields, num_kv_heads: fields.num_key_value_heads })),
-      fc.record({ multi_query: fc.boolean(), new_decoder_architecture: fc.boolean() }),
-    ),
-  },
-  { name: "mixture of experts", configs: config("Qwen3MoeForCausalLM", "qwen3_moe", depth, given) },
-  {
-    name: "mixture of experts with a drafter",
-    configs: config("Glm4MoeForCausalLM", "glm4_moe", depth, given, EXPERTS, drafter),
-    drafts: true,
-  },
-  {
-    name: "sliding windows by layer_types",
-    configs: config("LlamaForCausalLM", "llama", windows, derived, window),
-  },
-  {
-    name: "sliding windows by layer_types, beside a pattern in letters",
-    configs: config("Exaone4ForCausalLM", "exaone4", windows, given, window, {
-      sliding_window_pattern: "LLLG",
-    }),
-  },
-  {
-    name: "sliding windows by a period",
-    configs: config("Gemma3ForCausalLM", "gemma3_text", period, given, window),
-  },
-  {
-    name: "sliding windows in every layer",
-    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, {
-      ...{ use_sliding_window: true, max_window_layers: 0 },
-    }),
-  },
-  {
-    // Here vLLM alternates by itself, whatever layer_types says.
-    name: "sliding windows in every second layer, with sinks",
-    configs: config(
-      ...(["GptOssForCausalLM", "gpt_oss", given, window, { head_dim: 64 }] as const),
-      fc.integer({ min: 1, max: 40 }).map((num_hidden_layers) => ({
-        num_hidden_layers,
-        layer_types: Array.from({ length: num_hidden_layers }, (_, i) =>
-          i % 2 === 0 ? "sliding_attention" : "full_attention",
-        ),
-      })),
-    ),
-  },
-  {
-    // Here vLLM reads no mamba_ssm_dtype, and an interval of 4 whatever the config says.
-    name: "gated delta nets by layer_types",
-    configs: config("Qwen3NextForCausalLM", "qwen3_next", linears, linear, given),
-    drafts: true,
-  },
-  {
-    name: "gated delta nets by interval, nested",
-    configs: nested(
-      config("", "qwen3_5_text", interval, linear, rotary, stateFormat, { mtp_num_hidden_layers: 1 }),
-      ...(["Qwen3_5ForConditionalGeneration", "qwen3_5"] as const),
-    ),
-    drafts: true,
-  },
-  {
-    name: "gated delta nets by layer_types with experts, nested",
-    configs: nested(
-      config("", "qwen3_5_moe_text", linears, linear, rotary, stateFormat, { mtp_num_hidden_layers: 2 }),
-      ...(["Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe"] as const),
-    ),
-    drafts: true,
-  },
-  {
-    name: "gated delta nets of another maker",
-    configs: config("OlmoHybridForCausalLM", "olmo_hybrid", linears, linear, derived).filter(
-      ({ layer_types }) => Array.isArray(layer_types) && layer_types.includes("linear_attention"),
-    ),
-  },
-  {
-    name: "MLA",
-    configs: config("DeepseekV2ForCausalLM", "deepseek_v2", depth, latent, EXPERTS),
-    fewerFormats: true,
-  },
-  {
-    name: "MLA with a drafter",
-    configs: config("DeepseekV3ForCausalLM", "deepseek_v3", depth, latent, EXPERTS, drafter),
-    drafts: true,
-    fewerFormats: true,
-  },
-  {
-    name: "state space, layers in letters",
-    configs: config("NemotronHForCausalLM", "nemotron_h", letters, given, stateSpace, STATE_SPACE_REST),
-  },
-  {
-    name: "state space, layers in words, with a drafter",
-    configs: config(
-      ...(["NemotronHForCausalLM", "nemotron_h", words, given, stateSpace, STATE_SPACE_REST] as const),
-      ...([EXPERTS, DRAFT_PATTERN] as const),
-    ),
-    drafts: true,
-  },
-];

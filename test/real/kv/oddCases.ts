@@ -1,5 +1,6 @@
-import type { KvEngineSettings } from "../../components/plan/kv";
-import type { Case, Config } from "./kvConfigs";
+import type { KvEngineSettings } from "../../../components/plan/kv";
+import type { Case } from "./cases";
+import type { Config } from "./parts";
 
 const DENSE: Config = {
   ...{ architectures: ["LlamaForCausalLM"], model_type: "llama", torch_dtype: "bfloat16", pad_token_id: 0 },

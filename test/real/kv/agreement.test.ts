@@ -1,0 +1,134 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { KV_ENGINE_DEFAULTS } from "../../../components/plan/kv";
+import { title } from "../programs";
+import { servingKv } from "./askServing";
+import { type Answer, askVllm, SECONDS } from "./askVllm";
+import { CASES_OF_FAMILIES, type Case, CONFIGS_OF_A_FAMILY, PAIRS } from "./cases";
+import { FAMILIES } from "./families";
+import { ODD_CASES, REFUSALS, UNKNOWN } from "./oddCases";
+
+const { vllm } = inject("programs");
+
+const VERSION = "0.30.0";
+
+function byName<T extends { readonly name: string }>(rows: readonly T[]): [string, T][] {
+  return rows.map((row) => [row.name, row]);
+}
+
+describe.skipIf("missing" in vllm)(title("KV plans of vLLM 0.30.0's own classes", vllm), () => {
+  let folder: string;
+  let answers: Awaited<ReturnType<typeof askVllm>>;
+
+  beforeAll(async () => {
+    if ("missing" in vllm) throw new Error(vllm.missing);
+    folder = mkdtempSync(join(tmpdir(), "kv-agreement-"));
+    answers = await askVllm(vllm.path, folder, [
+      ...CASES_OF_FAMILIES.flatMap(({ cases }) => cases),
+      ...PAIRS.map(({ other }) => other),
+      ...[...ODD_CASES, ...UNKNOWN, ...REFUSALS].map((each) => each.asked),
+    ]);
+  }, SECONDS * 1000);
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  const answerTo = (asked: Case): Answer => {
+    const answer = answers.plans.get(asked);
+    if (answer === undefined) throw new Error("vLLM was not asked this");
+    return answer;
+  };
+
+  it("are of the version that ours are for unless another is named", () => {
+    expect([answers.version, KV_ENGINE_DEFAULTS.vllmVersion]).toEqual([VERSION, VERSION]);
+  });
+
+  it.each(byName(CASES_OF_FAMILIES))("%s: ours are the same", async (_, { cases }) => {
+    expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
+    for (const each of cases) expect(await ours(folder, each)).toEqual(figuresOf(answerTo(each), each));
+  });
+
+  it.each(byName(ODD_CASES))("%s: ours is the same", async (_, { asked }) => {
+    expect(await ours(folder, asked)).toEqual(figuresOf(answerTo(asked), asked));
+  });
+
+  it.each(byName(PAIRS))("%s: what no cache depends on changes neither plan", async (_, { first, other }) => {
+    expect(answerTo(other)).toEqual(answerTo(first));
+    const renamed = { ...other.config, architectures: ["Another"], model_type: "another" };
+    const plan = await servingKv(folder, VERSION, first);
+    expect(await servingKv(folder, VERSION, { ...other, config: renamed })).toEqual(plan);
+  });
+
+  it.each(byName(UNKNOWN))(
+    "%s: vLLM plans it, and ours says that it is unknown",
+    async (_, { asked, field }) => {
+      expect(answerTo(asked).fits).toBe(true);
+      const { fits, issues } = await servingKv(folder, VERSION, asked);
+      expect([fits, issues]).toEqual([
+        null,
+        [expect.objectContaining({ path: field, code: "unknown_architecture" })],
+      ]);
+    },
+  );
+
+  it.each(byName(REFUSALS))("%s: refused, and ours says so", async (_, { asked, words, ours: said }) => {
+    expect(answerTo(asked).refused).toContain(words);
+    const plan = await servingKv(folder, VERSION, asked);
+    const faults = (plan.issues ?? plan.problems) as { code: string; severity: string }[];
+    expect(faults.map(({ code, severity }) => `${severity} ${code}`)).toEqual([said]);
+  });
+
+  it("are not all alike: what fits, what doesn't, what has too many sequences", () => {
+    const all = CASES_OF_FAMILIES.flatMap(({ cases }) => cases.map(answerTo));
+    const count = (fits: boolean, starts: boolean) =>
+      all.filter((each) => each.fits === fits && each.starts === starts).length;
+    expect(all).toHaveLength(FAMILIES.length * CONFIGS_OF_A_FAMILY);
+    expect(count(true, true)).toBeGreaterThan(80);
+    expect(count(false, false)).toBeGreaterThan(40);
+    expect(count(true, false)).toBeGreaterThan(0);
+  });
+});
+
+const FIGURES = [
+  "fits",
+  "starts",
+  "blockSize",
+  "bytesPerBlock",
+  "blocksPerRequest",
+  "bytesPerRequest",
+] as const;
+const FIGURES_OF_A_POOL = ["numBlocks", "tokens", "maxConcurrency"] as const;
+
+/** What vLLM planned, its refusal told by the code that ours has for it. */
+function figuresOf({ refused, ...answer }: Answer, asked: Case): Record<string, unknown> {
+  if (answer.fits === undefined)
+    throw new Error(`vLLM can't have this case: ${refused}\n${JSON.stringify(asked)}`);
+  const longest = /estimated maximum model length is (\d+)/.exec(refused ?? "")?.[1];
+  return {
+    ...answer,
+    ...(refused === undefined ? {} : { refused: codeOf(refused), longest: Number(longest ?? 0) }),
+  };
+}
+
+function codeOf(words: string): string {
+  if (words.startsWith("No available memory")) return "no_room";
+  if (words.startsWith("To serve at least one request")) return "request_does_not_fit";
+  return words.startsWith("max_num_seqs") ? "too_many_sequences" : words;
+}
+
+/** The same of `serving kv`. */
+async function ours(folder: string, asked: Case): Promise<Record<string, unknown>> {
+  const plan = await servingKv(folder, VERSION, asked);
+  const problems = plan.problems as { code: string; severity: string }[];
+  const refused = problems.find(({ severity }) => severity === "error")?.code;
+  return {
+    ...pick(plan, plan.fits ? [...FIGURES, ...FIGURES_OF_A_POOL] : FIGURES),
+    ...(refused === undefined
+      ? {}
+      : { refused, longest: refused === "request_does_not_fit" ? plan.largestMaxModelLen : 0 }),
+  };
+}
+
+function pick(plan: Record<string, unknown>, keys: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(keys.map((key) => [key, plan[key]]));
+}

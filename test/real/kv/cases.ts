@@ -1,0 +1,68 @@
+import fc from "fast-check";
+import { type KvEngineSettings, kvPlan, modelShape } from "../../../components/plan/kv";
+import { FAMILIES, type Family } from "./families";
+import type { Config } from "./parts";
+
+/** A model, its engine and the memory for its cache. */
+export interface Case {
+  readonly config: Config;
+  readonly engine: KvEngineSettings;
+  readonly availableBytes: number;
+}
+
+/** Each family gets as many perturbed configs; the same ones in every run. */
+export const CONFIGS_OF_A_FAMILY = 12;
+const SEED = 20_260_727;
+
+const FEWER_FORMATS = ["auto", "bfloat16", "float16", "fp8", "fp8_e4m3"] as const;
+const FORMATS = [
+  ...FEWER_FORMATS,
+  ...(["fp8_e5m2", "fp8_per_token_head", "int8_per_token_head", "int4_per_token_head"] as const),
+] as const;
+
+function engines({ drafts, fewerFormats }: Family): fc.Arbitrary<KvEngineSettings> {
+  return fc.record({
+    kvCacheDtype: fc.constantFrom(...(fewerFormats ? FEWER_FORMATS : FORMATS)),
+    maxModelLen: fc.oneof(fc.integer({ min: 1, max: 262_144 }), fc.constantFrom(16, 4096, 32_768, 262_144)),
+    maxNumSeqs: fc.oneof(fc.integer({ min: 1, max: 16 }), fc.integer({ min: 1, max: 256 })),
+    maxNumBatchedTokens: fc.constantFrom(512, 1000, 2048, 8192),
+    prefixCaching: fc.boolean(),
+    draftTokens: fc.constantFrom(...(drafts ? [0, 1, 2, 4] : [0])),
+    mambaSsmCacheDtype: fc.constantFrom("auto", "auto", "float32", "bfloat16"),
+    gdnPrefillBackend: fc.constantFrom("auto", "triton"),
+  });
+}
+
+/** Any memory, or by our plan exactly what one request needs, or one byte less: there the fit check has its edge. */
+const memories = fc.oneof(
+  fc.constantFrom("enough", "one byte less"),
+  fc.integer({ min: 2 ** 20, max: 2 ** 36 }),
+);
+
+function caseOf(config: Config, engine: KvEngineSettings, memory: string | number): Case {
+  if (typeof memory === "number") return { config, engine, availableBytes: memory };
+  const { blocksPerRequest, bytesPerBlock } = kvPlan(modelShape(config), engine, 0);
+  const enough = (blocksPerRequest + 1) * bytesPerBlock;
+  return { config, engine, availableBytes: memory === "enough" ? enough : enough - 1 };
+}
+
+/** The same model as far as its cache goes: other sizes beside it, other numbers, other names in our eyes. */
+function elsewhereDifferent(config: Config): Config {
+  const others = { vocab_size: 2048, rope_theta: 5_000_000, intermediate_size: 512, rms_norm_eps: 1e-5 };
+  const text = config.text_config;
+  return typeof text === "object"
+    ? { ...config, text_config: { ...text, ...others } }
+    : { ...config, ...others };
+}
+
+/** The perturbed configs of every family, each with an engine and a memory. */
+export const CASES_OF_FAMILIES = FAMILIES.map((family) => ({
+  name: family.name,
+  cases: fc
+    .sample(fc.tuple(family.configs, engines(family), memories), { numRuns: CONFIGS_OF_A_FAMILY, seed: SEED })
+    .map((sample) => caseOf(...sample)),
+}));
+/** Of each family one case, and the same with everything else different. */
+export const PAIRS = CASES_OF_FAMILIES.flatMap(({ name, cases: [first] }) =>
+  first === undefined ? [] : [{ name, first, other: { ...first, config: elsewhereDifferent(first.config) } }],
+);

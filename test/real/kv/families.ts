@@ -1,0 +1,149 @@
+import fc from "fast-check";
+import {
+  type Config,
+  config,
+  DRAFT_PATTERN,
+  depth,
+  derived,
+  drafter,
+  EXPERTS,
+  given,
+  interval,
+  latent,
+  letters,
+  linear,
+  linears,
+  nested,
+  period,
+  quantized,
+  rotary,
+  STATE_SPACE_REST,
+  stateFormat,
+  stateSpace,
+  window,
+  windows,
+  words,
+} from "./parts";
+
+/** Configs of one kind of model, each perturbed in what its cache depends on. */
+export interface Family {
+  readonly name: string;
+  readonly configs: fc.Arbitrary<Config>;
+  /** It has a module that drafts tokens. */
+  readonly drafts?: true;
+  /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
+  readonly fewerFormats?: true;
+}
+
+/** Every kind of model that has a KV plan, as the architecture by which vLLM serves it. */
+export const FAMILIES: readonly Family[] = [
+  { name: "dense, width of heads derived", configs: config("LlamaForCausalLM", "llama", depth, derived) },
+  { name: "dense, width of heads given", configs: config("Qwen3ForCausalLM", "qwen3", depth, given) },
+  {
+    name: "dense, quantized",
+    configs: config("LlamaForCausalLM", "llama", depth, given, quantized),
+    fewerFormats: true,
+  },
+  {
+    name: "dense, a window that is switched off",
+    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, { use_sliding_window: false }),
+  },
+  {
+    name: "dense, heads of another name, and a cache that stays in the model's format",
+    configs: config(
+      ...(["FalconForCausalLM", "falcon", depth] as const),
+      derived.map((fields) => ({ ...fields, num_kv_heads: fields.num_key_value_heads })),
+      fc.record({ multi_query: fc.boolean(), new_decoder_architecture: fc.boolean() }),
+    ),
+  },
+  { name: "mixture of experts", configs: config("Qwen3MoeForCausalLM", "qwen3_moe", depth, given) },
+  {
+    name: "mixture of experts with a drafter",
+    configs: config("Glm4MoeForCausalLM", "glm4_moe", depth, given, EXPERTS, drafter),
+    drafts: true,
+  },
+  {
+    name: "sliding windows by layer_types",
+    configs: config("LlamaForCausalLM", "llama", windows, derived, window),
+  },
+  {
+    name: "sliding windows by layer_types, beside a pattern in letters",
+    configs: config("Exaone4ForCausalLM", "exaone4", windows, given, window, {
+      sliding_window_pattern: "LLLG",
+    }),
+  },
+  {
+    name: "sliding windows by a period",
+    configs: config("Gemma3ForCausalLM", "gemma3_text", period, given, window),
+  },
+  {
+    name: "sliding windows in every layer",
+    configs: config("Qwen2ForCausalLM", "qwen2", depth, derived, window, {
+      ...{ use_sliding_window: true, max_window_layers: 0 },
+    }),
+  },
+  {
+    // Here vLLM alternates by itself, whatever layer_types says.
+    name: "sliding windows in every second layer, with sinks",
+    configs: config(
+      ...(["GptOssForCausalLM", "gpt_oss", given, window, { head_dim: 64 }] as const),
+      fc.integer({ min: 1, max: 40 }).map((num_hidden_layers) => ({
+        num_hidden_layers,
+        layer_types: Array.from({ length: num_hidden_layers }, (_, i) =>
+          i % 2 === 0 ? "sliding_attention" : "full_attention",
+        ),
+      })),
+    ),
+  },
+  {
+    // Here vLLM reads no mamba_ssm_dtype, and an interval of 4 whatever the config says.
+    name: "gated delta nets by layer_types",
+    configs: config("Qwen3NextForCausalLM", "qwen3_next", linears, linear, given),
+    drafts: true,
+  },
+  {
+    name: "gated delta nets by interval, nested",
+    configs: nested(
+      config("", "qwen3_5_text", interval, linear, rotary, stateFormat, { mtp_num_hidden_layers: 1 }),
+      ...(["Qwen3_5ForConditionalGeneration", "qwen3_5"] as const),
+    ),
+    drafts: true,
+  },
+  {
+    name: "gated delta nets by layer_types with experts, nested",
+    configs: nested(
+      config("", "qwen3_5_moe_text", linears, linear, rotary, stateFormat, { mtp_num_hidden_layers: 2 }),
+      ...(["Qwen3_5MoeForConditionalGeneration", "qwen3_5_moe"] as const),
+    ),
+    drafts: true,
+  },
+  {
+    name: "gated delta nets of another maker",
+    configs: config("OlmoHybridForCausalLM", "olmo_hybrid", linears, linear, derived).filter(
+      ({ layer_types }) => Array.isArray(layer_types) && layer_types.includes("linear_attention"),
+    ),
+  },
+  {
+    name: "MLA",
+    configs: config("DeepseekV2ForCausalLM", "deepseek_v2", depth, latent, EXPERTS),
+    fewerFormats: true,
+  },
+  {
+    name: "MLA with a drafter",
+    configs: config("DeepseekV3ForCausalLM", "deepseek_v3", depth, latent, EXPERTS, drafter),
+    drafts: true,
+    fewerFormats: true,
+  },
+  {
+    name: "state space, layers in letters",
+    configs: config("NemotronHForCausalLM", "nemotron_h", letters, given, stateSpace, STATE_SPACE_REST),
+  },
+  {
+    name: "state space, layers in words, with a drafter",
+    configs: config(
+      ...(["NemotronHForCausalLM", "nemotron_h", words, given, stateSpace, STATE_SPACE_REST] as const),
+      ...([EXPERTS, DRAFT_PATTERN] as const),
+    ),
+    drafts: true,
+  },
+];
