@@ -17,7 +17,6 @@ export default defineConfig({
         extends: true,
         test: {
           name: "pure",
-          globalSetup: ["test/temporaryFolder.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
           testTimeout: 20_000,
