@@ -29,43 +29,51 @@ const UNKNOWN = "Its KV cache is unknown until the engine has measured it.";
 
 /** One line a fault: place, path, message. */
 const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonly string[]])[] = [
-  ["a missing number of layers", WITHOUT_LAYERS, ["num_hidden_layers: This key is required (number)."]],
-  ["a missing number of heads", WITHOUT_HEADS, ["num_attention_heads: This key is required (number)."]],
+  [
+    "a missing number of layers",
+    WITHOUT_LAYERS,
+    ["num_hidden_layers: This key is required (a whole number)."],
+  ],
+  [
+    "a missing number of heads",
+    WITHOUT_HEADS,
+    ["num_attention_heads: This key is required (a whole number)."],
+  ],
   [
     "text for a number",
     { ...GOOD, num_hidden_layers: "32" },
-    ["num_hidden_layers: Expected number, got text."],
+    ["num_hidden_layers: Expected a whole number, got text"],
   ],
   [
     "true for a number",
     { ...GOOD, num_hidden_layers: true },
-    ["num_hidden_layers: Expected number, got boolean true."],
+    ["num_hidden_layers: Expected a whole number, got true."],
   ],
   [
     "zero heads, of both kinds",
     { ...GOOD, num_attention_heads: 0, num_key_value_heads: 0 },
-    ["num_attention_heads: Too small:", "num_key_value_heads: Too small:"],
+    ["num_attention_heads: Expected at least", "num_key_value_heads: Expected at least"],
   ],
   [
     "negative sizes",
     { ...GOOD, num_key_value_heads: -8, head_dim: -128 },
-    ["head_dim: Too small:", "num_key_value_heads: Too small:"],
+    ["head_dim: Expected at least", "num_key_value_heads: Expected at least"],
   ],
   [
     "sizes that no model has",
     { ...GOOD, num_hidden_layers: 1e12, head_dim: 1e15 },
-    ["num_hidden_layers: Too big: expected number to be <=10000.", "head_dim: Too big:"],
+    ["num_hidden_layers: Expected at most 10000, got", "head_dim: Expected at most"],
   ],
   [
     "a layer_types that is too short",
     { ...GOOD, layer_types: types().slice(1) },
     ["layer_types: Lists 31 layers where num_hidden_layers says 32."],
   ],
-  ["an empty layer_types", { ...GOOD, layer_types: [] }, ["layer_types: Too small:"]],
+  ["an empty layer_types", { ...GOOD, layer_types: [] }, ["layer_types: Expected at least 1 item."]],
   [
     "a hole in layer_types",
     { ...GOOD, layer_types: types(null) },
-    ["layer_types.31: Expected string, got nothing (null)."],
+    ["layer_types.31: Expected text, got nothing (null)."],
   ],
   [
     "a layer of a kind that nobody knows",
@@ -91,13 +99,13 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
     {},
     [
       `: Unknown architecture: no field tells of attention layers. ${UNKNOWN}`,
-      "num_hidden_layers: This key is required (number).",
-      "num_attention_heads: This key is required (number).",
+      "num_hidden_layers: This key is required (a whole number).",
+      "num_attention_heads: This key is required (a whole number).",
     ],
   ],
-  ["a list", [GOOD], [": Expected object, got a list."]],
-  ["null", null, [": Expected object, got nothing (null)."]],
-  ["a number", 42, [": Expected object, got number 42."]],
+  ["a list", [GOOD], [": Expected a map, got a list."]],
+  ["null", null, [": Expected a map, got nothing (null)."]],
+  ["a number", 42, [": Expected a map, got 42."]],
   [
     "nothing but a text_config of null",
     { text_config: null },
@@ -106,20 +114,16 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "a text_config that is a list, beside a whole config",
     { ...GOOD, text_config: [GOOD] },
-    ["text_config: Expected object, got a list."],
+    ["text_config: Expected a map, got a list."],
   ],
-  [
-    "a text_config that is text",
-    { ...GOOD, text_config: "GOOD" },
-    ["text_config: Expected object, got text."],
-  ],
+  ["a text_config that is text", { ...GOOD, text_config: "GOOD" }, ["text_config: Expected a map, got text"]],
   [
     "an empty text_config, beside a whole config",
     { ...GOOD, text_config: {} },
     [
       `text_config: Unknown architecture: no field tells of attention layers. ${UNKNOWN}`,
-      "text_config.num_hidden_layers: This key is required (number).",
-      "text_config.num_attention_heads: This key is required (number).",
+      "text_config.num_hidden_layers: This key is required (a whole number).",
+      "text_config.num_attention_heads: This key is required (a whole number).",
     ],
   ],
   [
@@ -168,7 +172,7 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
         issues: [
           {
             ...{ path: "text_config", code: "wrong_type", severity: "error", line: 7, column: 18 },
-            message: "Expected object, got a list. (the language model's own config)",
+            message: "Expected a map, got a list. (the language model's own config)",
           },
         ],
       },
@@ -196,7 +200,7 @@ describe("no JSON: exit 2, with the place", () => {
   it.each([
     ["a key without quotes", "{num_hidden_layers: 32}", "config.json:1:2: no valid JSON from here on"],
     ["a comma too many", '{"num_hidden_layers": 32,}', "config.json:1:26: no valid JSON from here on"],
-    ["an empty file", "", "config.json: the file is empty; it must hold one JSON document"],
+    ["an empty file", "", "config.json:1:1: the file is empty; it must hold one JSON document"],
     ["half a file", '{"num_hidden_layers": 32', "no valid JSON from here on"],
     [
       "text_config in text_config, 200 deep",
