@@ -44,7 +44,7 @@ describe("what a schema has against a value, in words", () => {
     ["whole", 0, "Expected at least 1, got 0."],
     ["whole", 11, "Expected at most 10, got 11."],
     ["number", 0, "Expected more than 0, got 0."],
-    ["number", Number.NaN, "Expected a number, got NaN."],
+    ["number", Number.NaN, "Expected a finite number, not NaN or Infinity."],
     ["flag", "true", "Expected `true` or `false`, got text (`true`). Write it without quotes."],
     ["flag", "yes", "Expected `true` or `false`, got text (`yes`)."],
     ["text", "", "Expected text that is not empty."],
