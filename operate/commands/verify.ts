@@ -31,7 +31,7 @@ export function verifyCommand(): Command {
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nEvery probe only asks; nothing is changed. The results are kept for `serving doctor` in $XDG_STATE_HOME/local-serving\n(~/.local/state). Exit code 1 when a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
+      "\nEvery probe only asks; nothing is changed. The healthchecks of the harness's profile are run as it stands on the\nmachine. The results are kept for `serving doctor` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1\nwhen a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
     )
     .action(async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);

@@ -1,4 +1,5 @@
 import type { MachinePlan, Plan } from "../../components/plan/types";
+import { isPlaceholder } from "../../components/settings/secretValue";
 import { Failed } from "../exit";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import type { Host } from "./host";
@@ -132,5 +133,5 @@ function secretsOf(machine: MachinePlan, targets: readonly Target[], host: Host)
     ...machine.secretFiles.map((file) => file.variable),
     ...targets.flatMap(({ keyVariables = [] }) => keyVariables),
   ];
-  return names.map((name) => host.env[name] ?? "");
+  return names.map((name) => host.env[name] ?? "").filter((value) => !isPlaceholder(value));
 }

@@ -35,6 +35,8 @@ export const harnessProfile: Probe<HarnessTarget> = {
 
 type ProviderProbe = Probe<ProviderTarget>;
 
+const byHealthcheckAlone = (type: string) => `a provider of type ${type} is asked by its healthcheck alone`;
+
 const FAULTY = "its table has faults (see harness-profile)";
 
 const healthcheck: ProviderProbe = {
@@ -56,7 +58,9 @@ const chat: ProviderProbe = {
     if (provider === undefined) return FAULTY;
     return provider.type === "openai-compatible"
       ? undefined
-      : `it is of type ${provider.type}, which no request is sent to here`;
+      : provider.type === "ollama"
+        ? "harness-model looks for its model instead: no model of Ollama is loaded for this"
+        : byHealthcheckAlone(provider.type);
   },
   fix: (target) => fixOf(target, "no-connection", ""),
   run: async (target) => {
@@ -72,8 +76,8 @@ const model: ProviderProbe = {
   about: "an ollama provider has its model",
   skip: ({ asked: { provider } }) => {
     if (provider === undefined) return FAULTY;
-    if (provider.type !== "ollama")
-      return "only of an ollama provider the model is not seen by its other probes";
+    if (provider.type === "openai-compatible") return "harness-chat asks for its model";
+    if (provider.type !== "ollama") return byHealthcheckAlone(provider.type);
     return provider.model ? undefined : "it names no model";
   },
   fix: (target) => fixOf(target, "no-connection", ""),

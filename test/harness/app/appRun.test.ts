@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bundledServing } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
 import {
@@ -15,6 +15,8 @@ import {
   scene,
   slowEvaluator,
 } from "./scene";
+
+vi.setConfig({ testTimeout: 40_000 });
 
 let serving = "";
 beforeAll(() => {

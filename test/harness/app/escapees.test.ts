@@ -66,8 +66,11 @@ describe.concurrent("a process that left the app's group by a session of its own
 
   test("is stopped by the outer run when it belongs to a run within its evaluator", async () => {
     const [outer, inner] = [await scene(""), await scene("stubborn=1")];
-    const args = `app run --project ${inner.directory} --config ${inner.directory}/automation.json`;
-    const script = `node ${serving} ${args} --ledger ${inner.directory}/ledger -- sleep 60 & sleep 2.5; exit 0`;
+    const { directory } = inner;
+    const files = `--project ${directory} --config ${directory}/automation.json --ledger ${directory}/ledger`;
+    const evaluator = `sh -c 'touch ${directory}/evaluating; sleep 60'`;
+    const ready = `until [ -e ${directory}/evaluating ]; do sleep 0.1; done`;
+    const script = `node ${serving} app run ${files} -- ${evaluator} & ${ready}`;
     const finished = await run(serving, outer, "sh", "-c", script).finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
     await eventually(() => processesWith(inner.marker).length === 0, "nothing of the inner app is left");

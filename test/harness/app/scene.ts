@@ -1,16 +1,14 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { freePort } from "../../layers/freePort";
 import { endProcessesWith, type Finished, type Started, start } from "../processes";
 
-const directories: string[] = [];
 const markers: string[] = [];
 afterAll(() => {
   // Only a test that failed has left any.
   for (const marker of markers) endProcessesWith(marker);
-  for (const directory of directories) rmSync(directory, { recursive: true, force: true });
 });
 
 export const SERVER = join(__dirname, "../fixtures/app/server.cjs");
@@ -24,7 +22,6 @@ export interface Scene {
 /** A directory with a config whose app is the fixture server, marked so that its processes can be found. */
 export async function scene(options: string, app: Record<string, unknown> = {}): Promise<Scene> {
   const directory = mkdtempSync(join(tmpdir(), "app-run-"));
-  directories.push(directory);
   const port = await freePort();
   const marker = `marker-${port}-${Date.now()}`;
   markers.push(marker);

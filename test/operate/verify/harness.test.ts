@@ -87,9 +87,9 @@ describe("the harness's providers and its session-analytics file", () => {
       "nomic-embed-text: 3 dimensions",
       "the command exits with 0",
       "answered; it takes both switches that turn hidden reasoning off",
-      "only of an ollama provider the model is not seen by its other probes",
+      "harness-chat asks for its model",
       "the command exits with 0",
-      "it is of type ollama, which no request is sent to here",
+      "harness-model looks for its model instead: no model of Ollama is loaded for this",
       "qwen3:8b",
     ]);
   });
@@ -340,6 +340,18 @@ describe("what can't be asked", () => {
     );
   });
 
+  it("is skipped: what a program of the operator's own has no server for", async () => {
+    const own =
+      '\n[providers.codex]\ntype = "cli"\ncommand = "codex exec - < {review_request}"\nhealthcheck = "true"\n';
+    const results = await probe({ files: { "harness-providers": `${withText(/$/, "")}${own}` } });
+    const skipped = "a provider of type cli is asked by its healthcheck alone";
+    expect(results.slice(-3).map(({ name, status, detail }) => [name, status, detail])).toEqual([
+      ["harness-healthcheck", "pass", "the command exits with 0"],
+      ["harness-chat", "skip", skipped],
+      ["harness-model", "skip", skipped],
+    ]);
+  });
+
   it("is skipped: a provider whose table has a fault, while the others are asked", async () => {
     const files = { "harness-providers": withText(/max_tokens = \d+/, "max_tokens = 0") };
     expect(said(await probe({ files })).slice(3)).toEqual([
@@ -377,6 +389,13 @@ describe("keys", () => {
     expect(resultOf(results, "harness-judge").detail).toContain("answered 400: bad key <key> <key>");
     expect(JSON.stringify(results)).not.toContain(judge);
     expect(seen).toEqual(new Set([`Bearer ${judge}`, `Bearer ${KEY}`]));
+  });
+
+  it("that are placeholders are words like others", async () => {
+    const env = { HX_LOCAL_KEY: "local", HX_SA_JUDGE_API_KEY: "dummy", PATH: process.env.PATH ?? "" };
+    const results = await probe({ env });
+    expect(failures(results)).toEqual([]);
+    expect(resultOf(results, "harness-profile").detail).toBe("local-b, ollama");
   });
 
   it("of a server that refuses them: the fix names the variable", async () => {
