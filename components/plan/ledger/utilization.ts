@@ -38,3 +38,8 @@ export function largestThatFits(limit: number, others: number): number {
 export function downToHundredth(utilization: number): number {
   return Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
 }
+
+/** Rounds a share up to 0.01: so much is needed. */
+export function upToHundredth(utilization: number): number {
+  return Math.ceil(utilization * 100 - NOISE) / 100;
+}
