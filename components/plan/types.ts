@@ -234,6 +234,8 @@ export interface HostSimpleServerPlan {
   /** User that the service runs as, who must own the directory. */
   readonly serviceUser: string;
   readonly models: readonly string[];
+  /** Memory in GiB of a loaded model, its context included, where it is declared. */
+  readonly loadedGiB: Readonly<Record<string, number>>;
   /** Whether missing models are pulled. */
   readonly pull: boolean;
   /** Drop-in of the unit. */

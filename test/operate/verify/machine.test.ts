@@ -361,7 +361,7 @@ describe("the simple server", () => {
     const http = await answering(answers);
     const simpleServer = { mode: "host", port: http.port, models: ["qwen3:8b"], ...overlay };
     const plan = planned(8001, {}, { simpleServer });
-    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory"];
+    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory", "ollama-memory"];
     const results = await run(
       plan,
       { only },
@@ -373,7 +373,11 @@ describe("the simple server", () => {
     await http.close();
     return results;
   };
-  const WELL = { "/api/version": { version: "0.34.4" }, "/api/tags": { models: [{ name: "qwen3:8b" }] } };
+  const WELL = {
+    "/api/version": { version: "0.34.4" },
+    "/api/tags": { models: [{ name: "qwen3:8b" }] },
+    "/api/ps": { models: [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }] },
+  };
 
   it("is well", async () => {
     const results = await ollama(WELL, {}, { lanAddresses: () => ["127.0.0.2"] });
@@ -382,7 +386,44 @@ describe("the simple server", () => {
       "ollama-models pass: qwen3:8b",
       "ollama-listen pass: only on 127.0.0.1",
       "ollama-directory pass: /usr/share/ollama/.ollama/models",
+      "ollama-memory pass: qwen3:8b 9.60 GiB",
     ]);
+  });
+
+  it.each<[string, object, object[], string, string]>([
+    [
+      "as counted",
+      { loadedGiB: { "qwen3:8b": 9.5 } },
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "pass",
+      "",
+    ],
+    [
+      "not yet counted",
+      {},
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "pass",
+      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
+    ],
+    [
+      "more than counted",
+      { loadedGiB: { "qwen3:8b": 6 } },
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "fail",
+      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
+    ],
+    [
+      "declared without its tag",
+      { models: ["m"], loadedGiB: { m: 1 } },
+      [{ name: "m:latest", size: 2 ** 30 }],
+      "pass",
+      "",
+    ],
+    ["of somebody else", {}, [{ name: "other:1b", size: 2 ** 30 }], "pass", ""],
+    ["none loaded", {}, [], "skip", ""],
+  ])("a loaded model's memory: %s", async (_, overlay, models, status, fix) => {
+    const result = resultOf(await ollama({ ...WELL, "/api/ps": { models } }, overlay), "ollama-memory");
+    expect([result.status, result.fix]).toEqual([status, fix]);
   });
 
   it.each([

@@ -106,6 +106,16 @@ describe("the sum in a plan", () => {
     expect(found?.message).toContain("is 0.39 (0.39 by the sum, 0.45 by the aggregate limit)");
   });
 
+  it("names Ollama's loaded models among what may give way", () => {
+    const simpleServer = { mode: "host", models: ["m"], loadedGiB: { m: 9.6 }, maxLoadedModels: 2 };
+    const [found] = verdicts({ operatingSystemGiB: 5, simpleServer });
+    expect(found?.verdict).toBe("refused");
+    expect(found?.message).toContain("Ollama's loaded models 19.20");
+    expect(found?.message).toMatch(
+      /the largest first: instance A.*, Ollama's loaded models.*, operating system/,
+    );
+  });
+
   it("refuses by a meminfo, and not by the default in its place", () => {
     expect(verdicts({}).map((each) => each.verdict)).toEqual(["pass"]);
     const [found] = verdicts({}, { totalGiB: TOTAL, availableGiB: 100 });
