@@ -1,4 +1,5 @@
 import { kvFacts } from "../plan/kvFacts";
+import { AGGREGATE_LIMIT, utilizationText } from "../plan/ledger/utilization";
 import type { MachinePlan, Plan } from "../plan/types";
 
 /** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
@@ -27,7 +28,7 @@ function memoryTable({ ledger }: MachinePlan): Record<string, string> {
       ledger.lines.map((line) => [line.name, `${line.gib.toFixed(2)} GiB (${line.basis})`]),
     ),
     sum: `${ledger.sumGiB.toFixed(2)} of ${ledger.totalGiB.toFixed(2)} GiB`,
-    "aggregate utilization": `${ledger.aggregateUtilization.toFixed(2)} (limit 0.90)`,
+    "aggregate utilization": `${utilizationText(ledger.aggregateUtilization)} (limit ${utilizationText(AGGREGATE_LIMIT)})`,
   };
 }
 

@@ -1,7 +1,6 @@
 import { instanceAFromContainer } from "../inference-server/startGate";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
-import type { Evidence } from "./evidence";
 import { gibRange, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
 import type { ServerKvResult } from "./serverKv";
@@ -13,9 +12,6 @@ import type { MachinePlan, ServerKv, Warning } from "./types";
  */
 const HIGHEST_THAT_STARTED = 102 / 121.69;
 
-/** Declared and real memory may differ by this share before the plan's figures are off. */
-const TOTAL_TOLERANCE = 0.02;
-
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
 
@@ -25,7 +21,6 @@ export function memoryWarnings(
   machine: MachineSettings,
   planned: MachinePlan,
   kv: Readonly<Record<string, ServerKvResult>>,
-  { meminfo }: Evidence,
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
@@ -49,15 +44,6 @@ export function memoryWarnings(
     warn(
       "gate-cannot-ask",
       `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
-    );
-  }
-  if (
-    meminfo !== undefined &&
-    Math.abs(meminfo.totalGiB - machine.totalGiB) > TOTAL_TOLERANCE * machine.totalGiB
-  ) {
-    warn(
-      "total-differs",
-      `totalGiB is declared as ${machine.totalGiB}, and the machine has ${meminfo.totalGiB.toFixed(2)}: set it to what the machine has.`,
     );
   }
   for (const each of planned.admission.filter((start) => !start.admitted)) {

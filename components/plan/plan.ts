@@ -5,9 +5,10 @@ import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
-import { type Evidence, onMachine } from "./evidence";
+import { type Evidence, type Meminfo, onMachine } from "./evidence";
 import { weightsGB } from "./kvRoom";
 import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
+import { plannedTotal, totalFault } from "./ledger/machineTotal";
 import { admissionOnPaper, meminfoUse, type Share } from "./ledger/meminfoUse";
 import { memoryWarnings } from "./memoryWarnings";
 import { type ServerKvResult, serverKv } from "./serverKv";
@@ -40,9 +41,11 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
 
 function machinePlan(
   name: string,
-  machine: MachineSettings,
+  declared: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
+  const meminfo = evidence.meminfo?.[name];
+  const machine = { ...declared, totalGiB: plannedTotal(declared.totalGiB, meminfo?.totalGiB) };
   const state = onMachine(machine.stateDirectory, evidence);
   const directories = {
     modelCache: onMachine(machine.modelCache, evidence),
@@ -61,7 +64,7 @@ function machinePlan(
   const shares = memoryShares(machine, servers, evidence);
   const memory = ledger(machine.totalGiB, shares, [
     ...around.memory,
-    operatingSystem(machine, shares, evidence),
+    operatingSystem(machine, shares, meminfo),
     ...simple.memory,
   ]);
   const kv = kvPlans(machine, servers, evidence);
@@ -86,17 +89,27 @@ function machinePlan(
     elevate: machine.elevate,
     ledger: memory,
     kv: Object.fromEntries(Object.entries(kv).map(([container, result]) => [container, result.kv])),
-    admission: admission(shares, evidence),
+    admission: admission(shares, meminfo),
     endpoints: [...hostEndpoints(machine), ...reached, ...simple.endpoints, ...around.endpoints],
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];
   const warnings = [
     ...machineWarnings(name, machine, memory),
-    ...memoryWarnings(name, machine, planned, kv, evidence),
+    ...totalWarnings(name, declared, meminfo),
+    ...memoryWarnings(name, machine, planned, kv),
     ...around.warnings,
   ];
   return { machine: { ...planned, files }, warnings };
+}
+
+function totalWarnings(
+  machine: string,
+  { totalGiB }: MachineSettings,
+  meminfo: Meminfo | undefined,
+): Warning[] {
+  const message = meminfo === undefined ? undefined : totalFault(totalGiB, meminfo.totalGiB);
+  return message === undefined ? [] : [{ machine, code: "total-differs", message }];
 }
 
 function withClients(server: InferenceServerPlan, clients: readonly ClientPlan[]): InferenceServerPlan {
@@ -158,7 +171,7 @@ function kvPlans(
 function operatingSystem(
   { operatingSystemGiB: gib }: MachineSettings,
   shares: readonly MemoryShare[],
-  { meminfo }: Evidence,
+  meminfo: Meminfo | undefined,
 ): OtherConsumer {
   const name = OPERATING_SYSTEM;
   if (meminfo !== undefined) {
@@ -170,7 +183,7 @@ function operatingSystem(
     : { name, gib, basis: "setting", source: "operatingSystemGiB" };
 }
 
-function admission(shares: readonly MemoryShare[], { meminfo }: Evidence): MachinePlan["admission"] {
+function admission(shares: readonly MemoryShare[], meminfo: Meminfo | undefined): MachinePlan["admission"] {
   return meminfo === undefined ? [] : admissionOnPaper(meminfo, ...byOwner(shares));
 }
 

@@ -4,7 +4,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
 import { isMeasured } from "./kvRoom";
-import { AGGREGATE_CAUTION } from "./ledger/utilization";
+import { AGGREGATE_CAUTION, utilizationText } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
@@ -25,7 +25,7 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
   if (aggregate > AGGREGATE_CAUTION) {
     warn(
       "aggregate-high",
-      `The servers together take ${aggregate.toFixed(2)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
+      `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
     );
   }
   const servers = Object.entries(machine.inferenceServers);

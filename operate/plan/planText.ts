@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { START_GATE } from "../../components/inference-server/startGate";
 import { kvFacts } from "../../components/plan/kvFacts";
-import { AGGREGATE_LIMIT } from "../../components/plan/ledger/utilization";
+import { AGGREGATE_LIMIT, utilizationText } from "../../components/plan/ledger/utilization";
 import type { MachinePlan, Plan, PlannedContainer, PlannedFile, ServerKv } from "../../components/plan/types";
 import { dockerRun } from "./dockerRun";
 import { letterOf, memoryBar } from "./memoryBar";
@@ -85,7 +85,7 @@ function ledgerText({ ledger, admission }: MachinePlan): string {
         ? ["  missing", `${(-free).toFixed(2).padStart(8)} GiB`, styleText("red", "does not fit")]
         : ["  left", `${free.toFixed(2).padStart(8)} GiB`, ""],
     ]),
-    `  aggregate utilization ${ledger.aggregateUtilization.toFixed(2)}, limit ${AGGREGATE_LIMIT.toFixed(2)}`,
+    `  aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`,
     ...fits.map(
       ([name, { bySum, byAggregate }]) =>
         `  largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,

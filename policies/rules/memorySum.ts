@@ -1,4 +1,4 @@
-import { shareText, TEN_THOUSAND } from "../../components/plan/ledger/utilization";
+import { utilizationText } from "../../components/plan/ledger/utilization";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { list, map, text, UNKNOWN } from "../lib/unknown";
 import { advice, type Finding, type Rule, violation } from "./rule";
@@ -99,9 +99,9 @@ function largestShares(given: unknown): LargestShare[] {
 
 function remedy({ name, bySum, byAggregate }: LargestShare): string {
   const least = Math.min(bySum, byAggregate);
-  const both = `${share(bySum)} by the sum, ${share(byAggregate)} by the aggregate limit`;
+  const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
   return least > 0
-    ? `The largest --gpu-memory-utilization that fits for ${name} is ${share(least)} (${both}).`
+    ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
     : `No --gpu-memory-utilization fits for ${name} (${both}).`;
 }
 
@@ -122,8 +122,4 @@ function sum(lines: readonly Line[]): number {
 
 function gib(hundredths: number): string {
   return `${(hundredths / HUNDRED).toFixed(2)} GiB`;
-}
-
-function share(value: number): string {
-  return shareText(Math.round(value * TEN_THOUSAND));
 }

@@ -49,7 +49,7 @@ describe("the memory in a plan's text", () => {
   });
 
   it("says by a meminfo whether vLLM would start", () => {
-    const meminfo = { totalGiB: 121.63, availableGiB: 48.5 };
+    const meminfo = { dgx: { totalGiB: 121.63, availableGiB: 48.5 } };
     expect(text(plan(settings, { home: "/home/me", models, meminfo }))).toContain(
       `  ${CONTAINER} would not start: 54.73 GiB wanted, 48.50 GiB available by this meminfo`,
     );

@@ -72,7 +72,7 @@ describe("vLLM's admission rule on paper", () => {
 
 describe("a plan with a meminfo", () => {
   const planned = (availableGiB: number, totalGiB = TOTAL) =>
-    plan(stack(), { home: "/home/me", meminfo: { totalGiB, availableGiB } });
+    plan(stack(), { home: "/home/me", meminfo: { dgx: { totalGiB, availableGiB } } });
 
   it("has a measured operating system, and no warning about an unmeasured one", () => {
     const { machines, warnings } = planned(TOTAL - 8 - SHARE);
@@ -92,9 +92,18 @@ describe("a plan with a meminfo", () => {
     ]);
   });
 
-  it("warns of a total that is not the declared one", () => {
-    expect(planned(100, 128).warnings.map((each) => each.code)).toContain("total-differs");
-    expect(planned(100, 121.69).warnings.map((each) => each.code)).not.toContain("total-differs");
+  it("is of one machine: another's stays unmeasured", () => {
+    const { dgx } = stack().machines;
+    const machines = { dgx, second: dgx };
+    const meminfo = { second: { totalGiB: TOTAL, availableGiB: TOTAL - 8 - SHARE } };
+    const ledgers = plan({ machines } as ReturnType<typeof stack>, {
+      home: "/home/me",
+      meminfo,
+    }).machines.map(({ ledger }) => ledger.lines.at(-1));
+    expect(ledgers).toMatchObject([
+      { gib: 4, basis: "default" },
+      { gib: 8, basis: "measured" },
+    ]);
   });
 
   it("says that an A on loopback can't be asked", () => {

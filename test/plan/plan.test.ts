@@ -175,6 +175,11 @@ describe("/proc/meminfo", () => {
     });
   });
 
+  it("is no meminfo where the figures can't be true", () => {
+    expect(parseMeminfo("MemTotal: 100 kB\nMemAvailable: 101 kB\n")).toBeUndefined();
+    expect(parseMeminfo("MemTotal: 0 kB\nMemAvailable: 0 kB\n")).toBeUndefined();
+  });
+
   it("is no meminfo without both lines", () => {
     expect(parseMeminfo("MemTotal: 1 kB\n")).toBeUndefined();
     expect(parseMeminfo("")).toBeUndefined();

@@ -1,5 +1,6 @@
 import { parseMeminfo } from "../../../components/plan/evidence";
 import { readEngineLog } from "../../../components/plan/kv";
+import { totalFault } from "../../../components/plan/ledger/machineTotal";
 import type { StartedServer } from "../../../components/plan/measurement/record";
 import {
   type MemoryVerdict,
@@ -47,7 +48,8 @@ async function ofMachine({ machine, host }: MachineTarget): Promise<Verdict> {
   const { availableGiB, totalGiB } = meminfo;
   const held = await residents(machine, host);
   const seen = `${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB available${held.length === 0 ? "" : `; resident: ${held.join(", ")}`}`;
-  if (availableGiB >= LEAST_AVAILABLE_GIB) return pass(seen);
+  const wrongTotal = totalFault(machine.ledger.totalGiB, totalGiB) ?? "";
+  if (availableGiB >= LEAST_AVAILABLE_GIB) return pass(seen, wrongTotal);
   return fail(
     seen,
     `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A where it is started.`,

@@ -94,9 +94,11 @@ describe("the sum in a plan", () => {
     settings: Record<string, unknown>,
     meminfo?: { totalGiB: number; availableGiB: number },
   ) =>
-    judge(declaredResources(plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo }) }))).filter(
-      (each) => each.name === RULE,
-    );
+    judge(
+      declaredResources(
+        plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) }),
+      ),
+    ).filter((each) => each.name === RULE);
 
   it("refuses a declared operating system that the pair leaves no room for", () => {
     const [found] = verdicts({ operatingSystemGiB: 17 });
