@@ -50,7 +50,9 @@ export function planCommand(): Command {
         readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
       );
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
-      printResult(options.format, { ...planned, policies }, () => planText(planned, policies));
+      printResult(options.format, { ...planned, policies }, () =>
+        planText(planned, policies, process.stdout.isTTY ? process.stdout.columns : undefined),
+      );
       if (policies.some((each) => each.verdict === "refused")) process.exitCode = EXIT.faults;
     });
 }

@@ -1,5 +1,6 @@
 import { utilizationText } from "../../components/plan/ledger/utilization";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { type LargestShare, largestShares } from "../lib/largestShares";
 import { list, map, text, UNKNOWN } from "../lib/unknown";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -52,7 +53,7 @@ function judged(
     return [
       violation(
         machine,
-        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}: ${spelled(certain)}. ${cure}${givesWay(others)}`,
+        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
       ),
     ];
   }
@@ -78,23 +79,6 @@ function linesOf(given: unknown): Line[] | undefined {
     return { name, hundredths, certain: line.basis === "setting" || line.basis === "measured" };
   });
   return lines.every((line) => line !== undefined) ? lines : undefined;
-}
-
-/** The largest shares that the plan found for one server of ours. */
-interface LargestShare {
-  readonly name: string;
-  readonly bySum: number;
-  readonly byAggregate: number;
-}
-
-function largestShares(given: unknown): LargestShare[] {
-  const servers = map(given);
-  if (servers === undefined || servers === UNKNOWN) return [];
-  return Object.entries(servers).flatMap(([name, entry]) => {
-    const fits = map(entry);
-    if (fits === undefined || fits === UNKNOWN) return [];
-    return [{ name, bySum: Number(text(fits.bySum)), byAggregate: Number(text(fits.byAggregate)) }];
-  });
 }
 
 function remedy({ name, bySum, byAggregate }: LargestShare): string {

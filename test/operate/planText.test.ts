@@ -98,6 +98,64 @@ describe("the verdicts in a plan's text", () => {
   });
 });
 
+describe("the memory on a terminal", () => {
+  const memory = (width: number) => {
+    const lines = stripVTControlCharacters(planText(planned, [], width)).split("\n");
+    return lines.slice(lines.indexOf("  Memory"), lines.indexOf("  Reached at"));
+  };
+
+  it("of 120 columns has a line for each consumer, what belongs to a server below it", () => {
+    expect(memory(120).slice(0, 11)).toEqual([
+      "  Memory",
+      "  [AAAAAAAAAAAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCCCCCCCCCCDEGG..]",
+      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    C vllm-qwen3.6-35b-a3b-8001     54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    D   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    E chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
+      "    F bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
+      "    G operating system               4.00 GiB  default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
+      "      sum                          116.96 GiB  of 121.63 GiB",
+      "      left                           4.67 GiB",
+    ]);
+  });
+
+  it.each([80, 100, 120])("of %i columns is nowhere wider, and keeps every word", (width) => {
+    const words = (lines: readonly string[]) => lines.join(" ").split(/\s+/);
+    expect(Math.max(...memory(width).map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(words(memory(width))).toEqual(words(memory(Number.POSITIVE_INFINITY)));
+  });
+
+  it("keeps its columns where a source takes several lines", () => {
+    expect(memory(80).slice(2, 6)).toEqual([
+      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization",
+      "                                               0.45 of 121.63 GiB",
+      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen",
+      "                                               against a budget of 54.73",
+    ]);
+  });
+});
+
+describe("warnings and refusals on a terminal", () => {
+  it("are set in, and wrapped by words", () => {
+    const verdicts = [
+      {
+        name: "memory-sum",
+        level: "mandatory",
+        verdict: "refused",
+        resource: "dgx",
+        message: "word ".repeat(40).trim(),
+      },
+    ] as const;
+    const lines = stripVTControlCharacters(planText(planned, verdicts, 80)).split("\n");
+    const said = lines.slice(lines.indexOf("Policies"));
+    expect(Math.max(...said.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(said.filter((line) => line.startsWith("          word"))).toHaveLength(3);
+    const warnings = said.slice(said.indexOf("Warnings") + 1, said.lastIndexOf(""));
+    expect(warnings.every((line) => /^( {2}! | {4}\S)/.test(line))).toBe(true);
+  });
+});
+
 describe("the memory in a preview's outputs", () => {
   it("is the same table", () => {
     const { kvCache } = stackOutputs(planned);

@@ -49,7 +49,7 @@ describe("the sum of a machine's memory", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "What is declared and measured comes to 121.64 GiB of 121.63 GiB: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
+          "What is declared and measured comes to 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
           "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
           "Else something must give way, the largest first: instance A, operating system, Ollama.",
       },
