@@ -4,6 +4,8 @@ export interface Evidence {
   readonly home: string;
   /** Memory as a machine reports it, by the machine's name, where it was read. */
   readonly meminfo?: Readonly<Record<string, Meminfo>>;
+  /** Windows in tokens that were applied last, by machine and key of the server, as long as it serves the same model. */
+  readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
 }

@@ -13,6 +13,7 @@ import { admissionOnPaper, meminfoUse, type Share } from "./ledger/meminfoUse";
 import { memoryWarnings } from "./memoryWarnings";
 import { type ServerKvResult, serverKv } from "./serverKv";
 import { services } from "./services";
+import { outputTokens } from "./serviceWarnings";
 import type {
   ClientPlan,
   Endpoint,
@@ -67,7 +68,7 @@ function machinePlan(
     operatingSystem(machine, shares, meminfo),
     ...simple.memory,
   ]);
-  const kv = kvPlans(machine, servers, evidence);
+  const kv = kvPlans(machine, servers, around.clients, evidence);
   const planned: MachinePlan = {
     name,
     dockerHost: machine.dockerHost,
@@ -95,9 +96,9 @@ function machinePlan(
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];
   const warnings = [
-    ...machineWarnings(name, machine, memory),
+    ...machineWarnings(name, machine, memory, evidence.models),
     ...totalWarnings(name, declared, meminfo),
-    ...memoryWarnings(name, machine, planned, kv),
+    ...memoryWarnings(name, machine, planned, kv, evidence.appliedWindows?.[name]),
     ...around.warnings,
   ];
   return { machine: { ...planned, files }, warnings };
@@ -144,7 +145,7 @@ function memoryShares(
         name: server.container.name,
         utilization: settings.gpuMemoryUtilization,
         ours: true,
-        compileJobs: settings.compileJobs,
+        compileJobs: compileJobs(server.container, settings.compileJobs),
         ...(weights === undefined ? {} : { weightsGB: weights }),
       },
     ];
@@ -153,18 +154,38 @@ function memoryShares(
   return [{ name: INSTANCE_A, utilization: instanceA.gpuMemoryUtilization, ours: false }, ...ours];
 }
 
+/** A variable of the operator's own wins over the setting, in the container and here. */
+function compileJobs({ env }: InferenceServerPlan["container"], declared: number): number {
+  const jobs = Number(env.MAX_JOBS);
+  return Number.isInteger(jobs) && jobs > 0 ? jobs : declared;
+}
+
 function kvPlans(
   machine: MachineSettings,
   servers: readonly InferenceServerPlan[],
+  clients: readonly ClientPlan[],
   { models }: Evidence,
 ): Record<string, ServerKvResult> {
   return Object.fromEntries(
     servers.flatMap(({ key, container }) => {
       const settings = machine.inferenceServers[key];
       if (settings === undefined) return [];
-      return [[container.name, serverKv(settings, machine.totalGiB, models?.[settings.model.id])]];
+      const given = { totalGiB: machine.totalGiB, maxOutputTokens: longestAnswer(machine, clients, key) };
+      return [[container.name, serverKv(settings, given, models?.[settings.model.id])]];
     }),
   );
+}
+
+/** What the agents of a server may be answered at most, where one of them says so. */
+function longestAnswer(
+  machine: MachineSettings,
+  clients: readonly ClientPlan[],
+  server: string,
+): number | undefined {
+  const asked = clients
+    .filter((client) => client.server === server)
+    .flatMap((client) => outputTokens(machine, client) ?? []);
+  return asked.length === 0 ? undefined : Math.max(...asked);
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */

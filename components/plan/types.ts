@@ -38,6 +38,8 @@ export interface MachinePlan {
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
   readonly room: KvRoom;
+  /** Size of the weights in GB (10^9 bytes); `null` where it is not known. */
+  readonly weightsGB: number | null;
   readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
   /** How many coding agents work at once, by size. */
   readonly agents: readonly Admission[];

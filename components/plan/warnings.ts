@@ -3,22 +3,22 @@ import { harnessWarnings } from "../harness-files/warnings";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
-import { isMeasured } from "./kvRoom";
+import type { Evidence, ModelEvidence } from "./evidence";
+import { isMeasured, weightsGB } from "./kvRoom";
 import { AGGREGATE_CAUTION, utilizationText } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
+import { weightBand, weightsText } from "./weightBands";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
 const FP4_VARIABLE_GONE = "0.24.0";
 
-/** Above this size of weights (GB) a machine needs help or company; bands of the specification. */
-const WEIGHT_BANDS = [
-  { aboveGB: 100, verdict: "too large for one machine: it needs several nodes" },
-  { aboveGB: 90, verdict: "untested on this machine" },
-  { aboveGB: 45, verdict: "possible with tuning and a reduced context" },
-] as const;
-
 /** What an operator should know of one machine before it runs. Refusals are the policies' business. */
-export function machineWarnings(name: string, machine: MachineSettings, ledger: Ledger): Warning[] {
+export function machineWarnings(
+  name: string,
+  machine: MachineSettings,
+  ledger: Ledger,
+  models: Evidence["models"] = {},
+): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
   const aggregate = ledger.aggregateUtilization;
@@ -43,14 +43,18 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
     );
   }
   for (const [key, server] of servers) {
-    for (const [code, message] of serverWarnings(server)) warn(code, `${key}: ${message}`);
+    for (const [code, message] of serverWarnings(server, models[server.model.id]))
+      warn(code, `${key}: ${message}`);
   }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
 
-function serverWarnings(server: InferenceServerSettings): [code: string, message: string][] {
+function serverWarnings(
+  server: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+): [code: string, message: string][] {
   const warnings: [string, string][] = [];
   const version = server.versions?.vllm;
   const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
@@ -66,12 +70,10 @@ function serverWarnings(server: InferenceServerSettings): [code: string, message
       ]);
     }
   }
-  const band = WEIGHT_BANDS.find(({ aboveGB }) => (server.model.weightsGB ?? 0) > aboveGB);
-  if (band !== undefined) {
-    warnings.push([
-      "weights",
-      `${server.model.weightsGB} GB of weights are ${band.verdict} (band above ${band.aboveGB} GB).`,
-    ]);
+  const size = weightsGB(server, model);
+  const band = size === undefined ? undefined : weightBand(size);
+  if (size !== undefined && band?.comfortable === false) {
+    warnings.push(["weights", `${weightsText(size)} of weights are ${band.verdict}.`]);
   }
   return warnings;
 }

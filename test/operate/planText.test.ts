@@ -17,7 +17,8 @@ describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
     const lines = text().split("\n");
     const at = lines.indexOf(`  KV cache of ${CONTAINER}`);
-    expect(lines.slice(at + 1, at + 8)).toEqual([
+    expect(lines.slice(at + 1, at + 9)).toEqual([
+      "    weights         22 GB, comfortable (up to 45 GB)",
       "    room            4.30 to 4.94 GiB (published)",
       "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
       "    full windows    1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
@@ -31,6 +32,30 @@ describe("the memory in a plan's text", () => {
   it("says that nothing is known of a model without a config", () => {
     expect(text(plan(settings, { home: "/home/me" }))).toContain(
       `  KV cache of ${CONTAINER}\n    not known, see the warnings\n`,
+    );
+  });
+
+  const changed = (server: Record<string, unknown>) => {
+    const { dgx } = settings.machines;
+    const b = { ...dgx?.inferenceServers.b, ...server };
+    const machines = { dgx: { ...dgx, inferenceServers: { b } } };
+    return text(plan({ machines } as typeof settings, { home: "/home/me", models }));
+  };
+
+  it.each([
+    [0.45, "4 sequences"],
+    [0.433, "4 sequences: MAY NOT START"],
+    [0.4, "4 sequences: WOULD NOT START"],
+  ])("at %f it ends with: %s", (gpuMemoryUtilization, end) => {
+    const row = changed({ gpuMemoryUtilization })
+      .split("\n")
+      .find((line) => line.includes("full windows"));
+    expect(row?.endsWith(end)).toBe(true);
+  });
+
+  it("says which agents a window has no room for", () => {
+    expect(changed({ maxModelLen: 65_536 })).toContain(
+      "    agents at once  4 of 30,000 + 32,000 tokens, 0 of 40,000 + 32,000 tokens (over the window: status 400)\n",
     );
   });
 
@@ -160,6 +185,7 @@ describe("the memory in a preview's outputs", () => {
   it("is the same table", () => {
     const { kvCache } = stackOutputs(planned);
     expect(kvCache.dgx?.[CONTAINER]).toEqual({
+      weights: "22 GB, comfortable (up to 45 GB)",
       room: "4.30 to 4.94 GiB (published)",
       "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
       "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",

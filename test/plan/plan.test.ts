@@ -116,6 +116,18 @@ describe("a plan", () => {
     expect(name).toBe("vllm-org-my_model-8001");
   });
 
+  it("counts the compile jobs that will really run", () => {
+    const compiling = (environment: Record<string, string>) => {
+      const weights = { model: { id: "org/model", weightsGB: 22 }, gpuMemoryUtilization: 0.2, environment };
+      const [machine] = plan(stack({}, weights), evidence).machines;
+      return machine?.ledger.lines.find(({ name }) => name.endsWith("compiling"))?.gib;
+    };
+    // 20.49 + 6.7 + jobs x 8 GiB, less the 24.33 of its own budget.
+    expect([compiling({}), compiling({ MAX_JOBS: "8" }), compiling({ MAX_JOBS: "many" })]).toEqual([
+      18.86, 66.86, 18.86,
+    ]);
+  });
+
   it("lets the operator's variables win over ours", () => {
     const env = plan(stack({}, { environment: { MAX_JOBS: "1", NCCL_DEBUG: "INFO" } }), evidence).machines[0]
       ?.containers[0]?.env;
@@ -128,9 +140,18 @@ describe("a plan", () => {
         .warnings.filter((warning) => warning.code === "weights")
         .map((warning) => warning.message);
     expect(codes(45)).toEqual([]);
-    expect(codes(46)).toEqual([expect.stringContaining("possible with tuning and a reduced context")]);
-    expect(codes(95)).toEqual([expect.stringContaining("untested")]);
-    expect(codes(120)).toEqual([expect.stringContaining("needs several nodes")]);
+    expect([45.1, 90, 90.1, 100, 100.1].map((size) => codes(size)[0])).toEqual([
+      "b: 45.1 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
+      "b: 90 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
+      "b: 90.1 GB of weights are untested on this machine (90 to 100 GB).",
+      "b: 100 GB of weights are untested on this machine (90 to 100 GB).",
+      "b: 100.1 GB of weights are too large for one machine: it needs several nodes (over 100 GB).",
+    ]);
+    const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
+    expect(
+      plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(({ code }) => code === "weights")
+        ?.message,
+    ).toContain("60 GB of weights are possible");
     expect(
       plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map((warning) => warning.code),
     ).toContain("same-parser");
