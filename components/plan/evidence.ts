@@ -31,6 +31,8 @@ export interface PublishedStart {
   readonly totalGiB: number;
   /** `Available KV cache memory` of the log, in GiB; may be negative. */
   readonly availableKvGiB: number;
+  /** Draft tokens of a step; none where it is left out. */
+  readonly draftTokens?: number | undefined;
   readonly source: string;
 }
 

@@ -14,6 +14,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
       "full windows",
       `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${count(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${startsText(kv)}`,
     ],
+    ["longest window", windowText(kv.largestMaxModelLen)],
     ["a request", kv.requests.map(({ tokens, bytes }) => `${count(tokens)}: ${gib(bytes)}`).join(", ")],
     [
       "agents at once",
@@ -26,7 +27,17 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ],
     ["cold prompt", prefill.map(({ tokens, seconds }) => `${count(tokens)}: ${seconds} s`).join(", ")],
     ["block", `${count(kv.blockSize)} tokens, ${count(kv.bytesPerBlock)} bytes`],
+    [
+      "prefix reuse",
+      kv.prefixReuseTokens === null ? "off" : `in steps of ${count(kv.prefixReuseTokens)} tokens`,
+    ],
   ];
+}
+
+/** The largest window that the least room can serve. */
+function windowText(tokens: number | null): string {
+  if (tokens === null) return "any";
+  return tokens === 0 ? "none" : `${count(tokens)} tokens`;
 }
 
 function weightsFact(gb: number): [label: string, text: string] {

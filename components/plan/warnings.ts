@@ -5,7 +5,7 @@ import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
 import type { Evidence, ModelEvidence } from "./evidence";
 import { isMeasured, weightsGB } from "./kvRoom";
-import { AGGREGATE_CAUTION, utilizationText } from "./ledger/utilization";
+import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
 import { weightBand, weightsText } from "./weightBands";
 
@@ -30,10 +30,12 @@ export function machineWarnings(
   }
   const servers = Object.entries(machine.inferenceServers);
   const recorded = servers.every(([, server]) => isMeasured(server));
-  if (servers.length + (machine.instanceA === "none" ? 0 : 1) > 1 && !recorded) {
+  const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
+  if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
+    const budgets = (aggregate * machine.totalGiB).toFixed(1);
     warn(
       "unproven",
-      "That these servers run beside each other is unproven until it was measured: after both have loaded and served a request, MemAvailable must stay above 0 with room to spare. Then record it as `measured`.",
+      `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`,
     );
   }
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {

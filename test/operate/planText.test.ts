@@ -17,15 +17,17 @@ describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
     const lines = text().split("\n");
     const at = lines.indexOf(`  KV cache of ${CONTAINER}`);
-    expect(lines.slice(at + 1, at + 9)).toEqual([
+    expect(lines.slice(at + 1, at + 11)).toEqual([
       "    weights         22 GB, comfortable (up to 45 GB)",
       "    room            4.30 to 4.94 GiB (published)",
-      "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
       "    full windows    1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "    longest window  435,968 tokens",
       "    a request       32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "    agents at once  4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
       "    cold prompt     30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
       "    block           2,096 tokens, 21,463,040 bytes",
+      "    prefix reuse    in steps of 2,096 tokens",
     ]);
   });
 
@@ -187,12 +189,15 @@ describe("the memory in a preview's outputs", () => {
     expect(kvCache.dgx?.[CONTAINER]).toEqual({
       weights: "22 GB, comfortable (up to 45 GB)",
       room: "4.30 to 4.94 GiB (published)",
-      "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "outside it":
+        "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
       "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "longest window": "435,968 tokens",
       "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "agents at once": "4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
       "cold prompt": "30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
       block: "2,096 tokens, 21,463,040 bytes",
+      "prefix reuse": "in steps of 2,096 tokens",
     });
     expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({
       [CONTAINER]: "not known",

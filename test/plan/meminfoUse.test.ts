@@ -15,6 +15,8 @@ describe("a copy of /proc/meminfo", () => {
     ["nothing runs", TOTAL - 18, "no server", 18],
     ["instance A runs", TOTAL - 18 - SHARE, "instance A", 18],
     ["both run", TOTAL - 5 - 2 * SHARE, "instance A and ours", 5],
+    ["A and less than the least of systems", TOTAL - 3 - SHARE, "no server", 58.67],
+    ["A and the least of systems", TOTAL - 4 - SHARE, "instance A", 4],
     ["more than nothing and less than A", TOTAL - 54, "no server", 54],
   ])("while %s", (_, availableGiB, running, operatingSystemGiB) => {
     expect(meminfoUse({ totalGiB: TOTAL, availableGiB }, A, [B])).toMatchObject({

@@ -92,6 +92,25 @@ describe("the plan of the default stack", () => {
     expect(warned.map((each) => [each.name, each.verdict])).toEqual([["inference-image", "warned"]]);
   });
 
+  it("is viable by the specification's figures, and unproven until it was measured", () => {
+    const said = (a: number) => {
+      const machines = structuredClone(settings.machines);
+      const { instanceA } = machines.dgx ?? {};
+      if (typeof instanceA === "object") instanceA.gpuMemoryUtilization = a;
+      const { warnings } = plan({ machines }, evidence);
+      const of = (code: string) => warnings.find((each) => each.code === code)?.message;
+      return { unproven: of("unproven"), high: of("aggregate-high") };
+    };
+    expect(said(0.45).unproven).toMatch(
+      /^These servers together are 109\.5 of 121\.6 GiB: viable .* unproven until/,
+    );
+    // What is refused is not viable.
+    expect(said(0.72).unproven).toBeUndefined();
+    // Up to 0.80 nothing was seen to hang.
+    expect(said(0.35).high).toBeUndefined();
+    expect(said(0.3501).high).toContain("together take 0.8001 of the memory");
+  });
+
   it("is the same bytes for the same input", () => {
     const once = JSON.stringify(plan(settings, evidence));
     expect(JSON.stringify(plan(settings, evidence))).toBe(once);

@@ -43,7 +43,7 @@ describe("room for the KV cache", () => {
       lowGiB: 4.3,
       highGiB: 4.94,
       outsideGiB: { low: 49.79, high: 50.43 },
-      source: "a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0)",
+      source: "a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens)",
     });
     expect(kv?.maxConcurrency.toFixed(2)).toBe("1.63");
     expect(kv?.atBest.maxConcurrency.toFixed(2)).toBe("1.87");

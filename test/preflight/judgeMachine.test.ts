@@ -46,6 +46,13 @@ describe("preflight", () => {
     });
   });
 
+  it("lets exactly as much as is wanted pass, and not a kB less", () => {
+    const wanted = 0.45 * 121.63;
+    const kB = 1 / 1024 ** 2;
+    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted } })).toEqual([]);
+    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted - kB } })[0]?.verdict).toBe("refused");
+  });
+
   it("takes the share of what the machine has, not of what is declared: vLLM does", () => {
     const found = judged({ memory: { totalGiB: 128, availableGiB: 57.5 } });
     expect(found.at(-1)?.message).toContain("57.60 GiB are wanted (utilization x 128.00 GiB)");

@@ -160,7 +160,7 @@ describe("a server's KV cache", () => {
   const { image } = serverInput();
   /** Figures of one start, in the two forms that vLLM's log had. */
   const FIGURES = [
-    "GPU KV cache size: 456,769 tokens",
+    "GPU KV cache size: 456,766 tokens",
     "Maximum concurrency for 262,144 tokens per request: 1.74x",
   ];
   const LOGS = {
@@ -171,7 +171,7 @@ describe("a server's KV cache", () => {
     "Record in the stack file, below machines.dgx.inferenceServers.b:",
     "  measured:",
     "    nonKvGiB: 50.12",
-    "    kvTokens: 456769",
+    "    kvTokens: 456766",
     "    maxConcurrency: 1.74",
     '    at: "2026-11-21"',
     `    image: ${DIGEST}`,
@@ -217,7 +217,7 @@ describe("a server's KV cache", () => {
   it("recorded, the next plan meets the same start, and there is nothing to record", async () => {
     const measured = {
       nonKvGiB: 50.12,
-      kvTokens: 456_769,
+      kvTokens: 456_766,
       maxConcurrency: 1.74,
       at: "2026-11-21",
       image: DIGEST,

@@ -22,13 +22,13 @@ describe("what a container's log says of memory", () => {
       [
         '[ "$*" = "logs b" ] || exit 1',
         "echo 'INFO Available KV cache memory: 4.61 GiB' >&2",
-        "echo 'INFO GPU KV cache size: 456,769 tokens'",
+        "echo 'INFO GPU KV cache size: 456,766 tokens'",
         "yes 'INFO GPU KV cache usage: 3.2%, Prefix cache hit rate: 9.0%' | head -n 200000",
         "echo \"INFO Received request 1: prompt: 'GPU KV cache size: 1 tokens'\"",
       ].join("\n"),
     );
     expect(await memoryLines("b", "unix:///var/run/docker.sock", 20)).toBe(
-      "INFO Available KV cache memory: 4.61 GiB\nINFO GPU KV cache size: 456,769 tokens",
+      "INFO Available KV cache memory: 4.61 GiB\nINFO GPU KV cache size: 456,766 tokens",
     );
   });
 
