@@ -1,3 +1,4 @@
+import { styleText } from "node:util";
 import { Help } from "commander";
 
 /** Columns of the terminal that the text goes to; none where it goes to a file or a pipe, which wraps nothing. */
@@ -33,4 +34,9 @@ export function table(rows: readonly string[][], width: Width): string[] {
 /** Every line of a text set in. */
 export function indented(text: string, by = 4): string {
   return text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
+}
+
+/** Title of a part of a machine's plan. */
+export function heading(text: string): string {
+  return `  ${styleText("cyan", text)}`;
 }

@@ -1,12 +1,9 @@
 import { styleText } from "node:util";
 import { START_GATE } from "../../components/inference-server/startGate";
-import { kvFacts } from "../../components/plan/kvFacts";
-import { hundredths } from "../../components/plan/ledger/ledger";
-import { AGGREGATE_LIMIT, utilizationText } from "../../components/plan/ledger/utilization";
-import type { MachinePlan, Plan, PlannedContainer, PlannedFile, ServerKv } from "../../components/plan/types";
+import type { MachinePlan, Plan, PlannedContainer, PlannedFile } from "../../components/plan/types";
 import { dockerRun } from "./dockerRun";
-import { hanging, indented, table, UNBOUNDED, type Width } from "./layout";
-import { letterOf, memoryBar } from "./memoryBar";
+import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
+import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
 /** Verdict of one policy on one resource. */
 export interface Verdict {
@@ -80,58 +77,6 @@ function fileText(file: PlannedFile): string[] {
   ];
 }
 
-function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
-  const free = hundredths(hundredths(ledger.totalGiB) - ledger.sumGiB);
-  const line = (text: string) => `  ${hanging(text, 4, width)}`;
-  return [
-    heading("Memory"),
-    `  ${memoryBar(ledger)}`,
-    ...table(
-      [
-        ...ledger.lines.map(({ gib, basis, source }, index) => [
-          `${letterOf(index)} ${lineName(ledger, index)}`,
-          gibColumn(gib),
-          `${basis}: ${source}`,
-        ]),
-        ["  sum", gibColumn(ledger.sumGiB), `of ${ledger.totalGiB.toFixed(2)} GiB`],
-        free < 0
-          ? ["  missing", gibColumn(-free), styleText("red", "does not fit")]
-          : ["  left", gibColumn(free), ""],
-      ],
-      width,
-    ),
-    line(
-      `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`,
-    ),
-    ...Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) =>
-      line(
-        `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,
-      ),
-    ),
-    ...admission.map(({ name, wantedGiB, availableGiB, admitted }) =>
-      line(
-        `${name} ${admitted ? "would start" : styleText("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`,
-      ),
-    ),
-  ].join("\n");
-}
-
-function gibColumn(gib: number): string {
-  return `${gib.toFixed(2).padStart(8)} GiB`;
-}
-
-/** What belongs to a server stands below it, without its name once more. */
-function lineName({ lines }: MachinePlan["ledger"], index: number): string {
-  const { name = "" } = lines[index] ?? {};
-  const owner = lines.slice(0, index).findLast((each) => name.startsWith(`${each.name}: `));
-  return owner === undefined ? name : `  ${name.slice(owner.name.length + 2)}`;
-}
-
-function kvText(container: string, kv: ServerKv | null, width: Width): string[] {
-  const facts = kv === null ? ["    not known, see the warnings"] : table(kvFacts(kv), width);
-  return [heading(`KV cache of ${container}`), ...facts, ""];
-}
-
 /** The gate is a script of some length, so the command is shown without it; `--out` writes both. */
 function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): string[] {
   if (ungated(container) === container) return [];
@@ -172,12 +117,15 @@ function warningText({ warnings }: Plan, width: Width): string {
 }
 
 /** Last, where a terminal leaves the eye after a long plan. */
-function summary({ warnings }: Plan, verdicts: readonly Verdict[]): string {
+function summary({ machines, warnings }: Plan, verdicts: readonly Verdict[]): string {
   const refusedBy = verdicts.filter((each) => each.verdict === "refused").map((each) => each.name);
   const warned = warnings.length + verdicts.filter((each) => each.verdict === "warned").length;
+  const grave = machines.flatMap(graveWarnings);
   const verdict =
     refusedBy.length === 0
-      ? "Nothing is refused."
+      ? grave.length === 0
+        ? "Nothing is refused."
+        : styleText("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
       : styleText(
           "red",
           `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`,
@@ -186,8 +134,4 @@ function summary({ warnings }: Plan, verdicts: readonly Verdict[]): string {
     " 0 warnings above.",
     " No warnings.",
   );
-}
-
-function heading(text: string): string {
-  return `  ${styleText("cyan", text)}`;
 }

@@ -125,6 +125,29 @@ describe("the verdicts in a plan's text", () => {
   });
 });
 
+describe("the last line of a plan that is only warned of", () => {
+  const last = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) => {
+    const { dgx } = settings.machines;
+    const b = { ...dgx?.inferenceServers.b, ...server };
+    const machines = { dgx: { ...dgx, ...machine, inferenceServers: { b } } } as typeof settings.machines;
+    return text(plan({ machines }, { home: "/home/me", models }))
+      .split("\n")
+      .at(-1);
+  };
+
+  it("says what should still not be started", () => {
+    expect(last({})).toMatch(/^Nothing is refused\. \d+ warnings above\.$/);
+    // 95 GB of weights, compiled beside each other: a default line of 56.45 GiB.
+    const heavy = { ...settings.machines.dgx?.inferenceServers.b?.model, weightsGB: 95 };
+    expect(last({}, { model: heavy })).toContain(
+      "Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included.",
+    );
+    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(
+      `Nothing is refused, BUT ${CONTAINER} would not start.`,
+    );
+  });
+});
+
 describe("the memory on a terminal", () => {
   const memory = (width: number) => {
     const lines = stripVTControlCharacters(planText(planned, [], width)).split("\n");
@@ -184,6 +207,23 @@ describe("warnings and refusals on a terminal", () => {
 });
 
 describe("the memory in a preview's outputs", () => {
+  it("has its sum on top, each consumer with its basis, and what would fit", () => {
+    const { memory } = stackOutputs(planned);
+    expect(memory.dgx).toMatchObject({
+      SUM: "116.96 of 121.63 GiB, 4.67 left",
+      "instance A": "54.73 GiB (setting: gpuMemoryUtilization 0.45 of 121.63 GiB)",
+      "operating system": "4.00 GiB (default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen))",
+      "aggregate utilization": "0.90 (limit 0.90)",
+      [`${CONTAINER}: largest utilization`]: "0.45 (0.48 by the sum, 0.45 by the limit)",
+    });
+    expect(Object.keys(memory.dgx ?? {}).sort()[0]).toBe("SUM");
+    const { dgx } = settings.machines;
+    const crowded = { machines: { dgx: { ...dgx, operatingSystemGiB: 20 } } } as typeof settings;
+    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.SUM).toBe(
+      "132.96 of 121.63 GiB, 11.33 MISSING: does not fit",
+    );
+  });
+
   it("is the same table", () => {
     const { kvCache } = stackOutputs(planned);
     expect(kvCache.dgx?.[CONTAINER]).toEqual({
