@@ -3,6 +3,7 @@ import type { ChatUiPlan, LedgerLine } from "../plan/types";
 import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
+import { INTEGRATED } from "../settings/simpleServer";
 import { connections } from "./connections";
 
 const PORT_INSIDE = 8080;
@@ -95,9 +96,9 @@ const BEHAVIOUR: Readonly<Record<string, string>> = {
 const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
   ENABLE_OLLAMA_API: "True",
   OLLAMA_BASE_URLS: "http://127.0.0.1:11434",
-  OLLAMA_CONTEXT_LENGTH: "32768",
+  OLLAMA_CONTEXT_LENGTH: String(INTEGRATED.contextLength),
   OLLAMA_KEEP_ALIVE: "5m",
-  OLLAMA_MAX_LOADED_MODELS: "1",
+  OLLAMA_MAX_LOADED_MODELS: String(INTEGRATED.maxLoadedModels),
   OLLAMA_NO_CLOUD: "1",
 };
 

@@ -21,6 +21,11 @@ const publishedStarts = z.strictObject({
       utilization: z.number().gt(0).lte(1).describe("Its `--gpu-memory-utilization`."),
       totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),
       availableKvGiB: z.number().describe("`Available KV cache memory` of its log in GiB; may be negative."),
+      draftTokens: z
+        .int()
+        .min(1)
+        .optional()
+        .describe("Draft tokens of a step; left out where there were none."),
       source: z.string().min(1).describe("Who measured it, on what, and when."),
     }),
   ),

@@ -1,4 +1,6 @@
 import { kvFacts } from "../plan/kvFacts";
+import { hundredths } from "../plan/ledger/ledger";
+import { AGGREGATE_LIMIT, utilizationText } from "../plan/ledger/utilization";
 import type { MachinePlan, Plan } from "../plan/types";
 
 /** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
@@ -21,13 +23,23 @@ export function stackOutputs(plan: Plan) {
   };
 }
 
+/** The engine shows keys in the order of their letters, capitals first: so what counts stands on top. */
 function memoryTable({ ledger }: MachinePlan): Record<string, string> {
+  const { totalGiB, sumGiB } = ledger;
+  const left = hundredths(hundredths(totalGiB) - sumGiB);
+  const rest = left < 0 ? `${(-left).toFixed(2)} MISSING: does not fit` : `${left.toFixed(2)} left`;
   return {
+    SUM: `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB, ${rest}`,
     ...Object.fromEntries(
-      ledger.lines.map((line) => [line.name, `${line.gib.toFixed(2)} GiB (${line.basis})`]),
+      ledger.lines.map((line) => [line.name, `${line.gib.toFixed(2)} GiB (${line.basis}: ${line.source})`]),
     ),
-    sum: `${ledger.sumGiB.toFixed(2)} of ${ledger.totalGiB.toFixed(2)} GiB`,
-    "aggregate utilization": `${ledger.aggregateUtilization.toFixed(2)} (limit 0.90)`,
+    "aggregate utilization": `${utilizationText(ledger.aggregateUtilization)} (limit ${utilizationText(AGGREGATE_LIMIT)})`,
+    ...Object.fromEntries(
+      Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) => [
+        `${name}: largest utilization`,
+        `${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,
+      ]),
+    ),
   };
 }
 

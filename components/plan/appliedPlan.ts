@@ -11,10 +11,15 @@ export function appliedPlan(machine: MachinePlan, stateDirectory: string): Plann
   const about = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
   return {
     role: "applied-plan",
-    path: `${stateDirectory}/${machine.name}/${FILE}`,
+    path: appliedPlanPath(machine.name, stateDirectory),
     mode: "0644",
     text: `${JSON.stringify({ about, machine: sorted(machine) }, null, 2)}\n`,
   };
+}
+
+/** Where a machine's applied plan is. */
+export function appliedPlanPath(machine: string, stateDirectory: string): string {
+  return `${stateDirectory}/${machine}/${FILE}`;
 }
 
 /** The same data with the keys of every map in order, so that the text depends on nothing else. Lists keep theirs. */

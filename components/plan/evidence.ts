@@ -2,8 +2,10 @@
 export interface Evidence {
   /** Home directory of the operator on the machine; `~/` in a path stands for it. */
   readonly home: string;
-  /** Memory as the machine reports it, where it was read. */
-  readonly meminfo?: Meminfo;
+  /** Memory as a machine reports it, by the machine's name, where it was read. */
+  readonly meminfo?: Readonly<Record<string, Meminfo>>;
+  /** Windows in tokens that were applied last, by machine and key of the server, as long as it serves the same model. */
+  readonly appliedWindows?: Readonly<Record<string, Readonly<Record<string, number>>>>;
   /** What was found of each model, by its id. */
   readonly models?: Readonly<Record<string, ModelEvidence>>;
 }
@@ -29,6 +31,8 @@ export interface PublishedStart {
   readonly totalGiB: number;
   /** `Available KV cache memory` of the log, in GiB; may be negative. */
   readonly availableKvGiB: number;
+  /** Draft tokens of a step; none where it is left out. */
+  readonly draftTokens?: number | undefined;
   readonly source: string;
 }
 
@@ -40,7 +44,7 @@ export interface Meminfo {
 
 const KIB_PER_GIB = 1024 ** 2;
 
-/** Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count. */
+/** Reads the text of /proc/meminfo; `undefined` when it lacks one of the two lines that count, or they can't be true. */
 export function parseMeminfo(text: string): Meminfo | undefined {
   const gib = (name: string) => {
     const match = new RegExp(`^${name}:\\s+(\\d+) kB$`, "m").exec(text);
@@ -48,7 +52,8 @@ export function parseMeminfo(text: string): Meminfo | undefined {
   };
   const totalGiB = gib("MemTotal");
   const availableGiB = gib("MemAvailable");
-  return totalGiB === undefined || availableGiB === undefined ? undefined : { totalGiB, availableGiB };
+  if (totalGiB === undefined || availableGiB === undefined) return undefined;
+  return totalGiB > 0 && availableGiB <= totalGiB ? { totalGiB, availableGiB } : undefined;
 }
 
 /** A path of the stack file as it is on the machine. */

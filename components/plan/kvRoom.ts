@@ -1,6 +1,6 @@
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, GIB_PER_GB } from "./engineMemory";
-import type { ModelEvidence } from "./evidence";
+import type { ModelEvidence, PublishedStart } from "./evidence";
 import { hundredths } from "./ledger/ledger";
 import type { KvRoom } from "./types";
 
@@ -43,6 +43,11 @@ export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEv
   return model.weightsGB ?? evidence?.weightsGB;
 }
 
+/** Who published a start, and what it ran with beside the model: drafts take memory of their own. */
+function startText({ source, vllm, draftTokens }: PublishedStart): string {
+  return `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
+}
+
 interface Outside {
   readonly basis: "measured" | "published" | "estimated";
   readonly low: number;
@@ -59,7 +64,7 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
   const starts = model?.starts ?? [];
   if (starts.length > 0) {
     const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
-    const sources = [...new Set(starts.map((each) => `${each.source} (vLLM ${each.vllm})`))].join("; ");
+    const sources = [...new Set(starts.map(startText))].join("; ");
     return { basis: "published", low: Math.min(...seen), high: Math.max(...seen), source: sources };
   }
   const weights = weightsGB(server, model);

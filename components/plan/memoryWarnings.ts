@@ -1,9 +1,9 @@
 import { instanceAFromContainer } from "../inference-server/startGate";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
-import type { Evidence } from "./evidence";
 import { gibRange, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
+import { upToHundredth } from "./ledger/utilization";
 import type { ServerKvResult } from "./serverKv";
 import type { MachinePlan, ServerKv, Warning } from "./types";
 
@@ -13,8 +13,7 @@ import type { MachinePlan, ServerKv, Warning } from "./types";
  */
 const HIGHEST_THAT_STARTED = 102 / 121.69;
 
-/** Declared and real memory may differ by this share before the plan's figures are off. */
-const TOTAL_TOLERANCE = 0.02;
+const BYTES_PER_GIB = 1024 ** 3;
 
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
@@ -25,7 +24,7 @@ export function memoryWarnings(
   machine: MachineSettings,
   planned: MachinePlan,
   kv: Readonly<Record<string, ServerKvResult>>,
-  { meminfo }: Evidence,
+  appliedWindows: Readonly<Record<string, number>> = {},
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
@@ -33,11 +32,12 @@ export function memoryWarnings(
     const settings = machine.inferenceServers[key];
     const result = kv[container.name];
     if (settings === undefined || result === undefined) continue;
-    for (const [code, message] of serverWarnings(settings, machine.totalGiB))
+    for (const [code, message] of serverWarnings(settings, machine.totalGiB, appliedWindows[key]))
       warn(code, `${key}: ${message}`);
     for (const note of result.notes) warn(result.kv === null ? "kv-unknown" : "kv-note", `${key}: ${note}`);
     if (result.kv === null) continue;
-    for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv))
+    const largest = planned.ledger.largestUtilizationThatFits[container.name] ?? 0;
+    for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv, largest))
       warn(code, `${key}: ${message}`);
   }
   const { instanceA } = machine;
@@ -49,15 +49,6 @@ export function memoryWarnings(
     warn(
       "gate-cannot-ask",
       `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
-    );
-  }
-  if (
-    meminfo !== undefined &&
-    Math.abs(meminfo.totalGiB - machine.totalGiB) > TOTAL_TOLERANCE * machine.totalGiB
-  ) {
-    warn(
-      "total-differs",
-      `totalGiB is declared as ${machine.totalGiB}, and the machine has ${meminfo.totalGiB.toFixed(2)}: set it to what the machine has.`,
     );
   }
   for (const each of planned.admission.filter((start) => !start.admitted)) {
@@ -72,50 +63,61 @@ export function memoryWarnings(
 function serverWarnings(
   server: InferenceServerSettings,
   totalGiB: number,
+  appliedWindow: number | undefined,
 ): [code: string, message: string][] {
   const warnings: [string, string][] = [];
-  const { gpuMemoryUtilization: share, measured, maxModelLen } = server;
+  const { gpuMemoryUtilization: share, measured } = server;
   if (share > HIGHEST_THAT_STARTED) {
     warnings.push([
       "utilization-high",
       `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
     ]);
   }
-  if (measured === undefined) return warnings;
-  if (!isMeasured(server)) {
+  if (measured !== undefined && !isMeasured(server)) {
     warnings.push([
       "measurement-stale",
       `What was measured on ${measured.at} is of another image and counts no longer: measure again and record it.`,
     ]);
   }
-  const before = measured.kvTokens / measured.maxConcurrency;
-  if (maxModelLen > before * WINDOW_ROUNDING) {
-    warnings.push([
-      "window-raised",
-      `\`maxModelLen\` ${maxModelLen} is above the about ${Math.round(before)} that were measured: kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.`,
-    ]);
+  const raised = windowRaised(server, appliedWindow);
+  return raised === undefined ? warnings : [...warnings, ["window-raised", raised]];
+}
+
+/** Compared with what was applied on this machine; where that is not known, with what was measured. */
+function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {
+  const then =
+    "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+  if (applied !== undefined) {
+    return maxModelLen > applied
+      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
+      : undefined;
   }
-  return warnings;
+  if (measured === undefined) return undefined;
+  const before = measured.kvTokens / measured.maxConcurrency;
+  return maxModelLen > before * WINDOW_ROUNDING
+    ? `\`maxModelLen\` ${maxModelLen} is above the about ${Math.round(before)} that were measured: ${then}`
+    : undefined;
 }
 
 function roomWarnings(
   server: InferenceServerSettings,
   totalGiB: number,
   kv: ServerKv,
+  largest: number,
 ): [code: string, message: string][] {
   const warnings: [string, string][] = [];
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = maxModelLen.toLocaleString("en-US");
-  const cure = `Raise \`gpuMemoryUtilization\`, or lower \`maxModelLen\`${kv.largestMaxModelLen ? ` (to at most ${kv.largestMaxModelLen})` : ""}.`;
+  const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
   if (!atBest.fits) {
     warnings.push([
       "kv-no-room",
-      `${gibRange(room)} are left for the KV cache, and one request of ${window} tokens needs ${(kv.bytesPerRequest / 1024 ** 3).toFixed(2)} GiB: the server would not start. ${cure}`,
+      `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${cure(server, totalGiB, kv, largest)}`,
     ]);
   } else if (!kv.fits) {
     warnings.push([
       "kv-room",
-      `${gibRange(room)} are left for the KV cache (${room.basis}), and one request of ${window} tokens needs ${(kv.bytesPerRequest / 1024 ** 3).toFixed(2)} GiB: the server may not start. Start it and record what it measures. ${cure}`,
+      `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${cure(server, totalGiB, kv, largest)}`,
     ]);
   } else if (maxConcurrency < server.maxNumSeqs) {
     const at = agents
@@ -135,9 +137,24 @@ function roomWarnings(
     if (taken > budget) {
       warnings.push([
         "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB that \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization} declares: the ledger counts too little. Declare ${(Math.ceil((taken / totalGiB) * 100) / 100).toFixed(2)}.`,
+        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB that \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization} declares: the ledger counts too little. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
       ]);
     }
   }
   return warnings;
+}
+
+/** What gives one whole window its room, at the worst of what is known, and whether the machine leaves so much. */
+function cure(server: InferenceServerSettings, totalGiB: number, kv: ServerKv, largest: number): string {
+  const one = kv.bytesPerRequest + kv.bytesPerBlock;
+  const shorter = kv.largestMaxModelLen
+    ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.`
+    : "";
+  if (server.kvCacheMemoryBytes !== undefined)
+    return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
+  const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
+  const wanted = `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} surely holds one`;
+  return share <= largest
+    ? `${wanted}.${shorter}`
+    : `${wanted}, and at most ${largest.toFixed(2)} fits on this machine.${shorter}`;
 }

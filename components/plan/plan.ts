@@ -5,13 +5,15 @@ import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
-import { type Evidence, onMachine } from "./evidence";
+import { type Evidence, type Meminfo, onMachine } from "./evidence";
 import { weightsGB } from "./kvRoom";
 import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
+import { plannedTotal, totalFault } from "./ledger/machineTotal";
 import { admissionOnPaper, meminfoUse, type Share } from "./ledger/meminfoUse";
 import { memoryWarnings } from "./memoryWarnings";
 import { type ServerKvResult, serverKv } from "./serverKv";
 import { services } from "./services";
+import { outputTokens } from "./serviceWarnings";
 import type {
   ClientPlan,
   Endpoint,
@@ -40,9 +42,11 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
 
 function machinePlan(
   name: string,
-  machine: MachineSettings,
+  declared: MachineSettings,
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
+  const meminfo = evidence.meminfo?.[name];
+  const machine = { ...declared, totalGiB: plannedTotal(declared.totalGiB, meminfo?.totalGiB) };
   const state = onMachine(machine.stateDirectory, evidence);
   const directories = {
     modelCache: onMachine(machine.modelCache, evidence),
@@ -61,10 +65,10 @@ function machinePlan(
   const shares = memoryShares(machine, servers, evidence);
   const memory = ledger(machine.totalGiB, shares, [
     ...around.memory,
-    operatingSystem(machine, shares, evidence),
+    operatingSystem(machine, shares, meminfo),
     ...simple.memory,
   ]);
-  const kv = kvPlans(machine, servers, evidence);
+  const kv = kvPlans(machine, servers, around.clients, evidence);
   const planned: MachinePlan = {
     name,
     dockerHost: machine.dockerHost,
@@ -87,17 +91,27 @@ function machinePlan(
     elevate: machine.elevate,
     ledger: memory,
     kv: Object.fromEntries(Object.entries(kv).map(([container, result]) => [container, result.kv])),
-    admission: admission(shares, evidence),
+    admission: admission(shares, meminfo),
     endpoints: [...hostEndpoints(machine), ...reached, ...simple.endpoints, ...around.endpoints],
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];
   const warnings = [
-    ...machineWarnings(name, machine, memory),
-    ...memoryWarnings(name, machine, planned, kv, evidence),
+    ...machineWarnings(name, machine, memory, evidence.models),
+    ...totalWarnings(name, declared, meminfo),
+    ...memoryWarnings(name, machine, planned, kv, evidence.appliedWindows?.[name]),
     ...around.warnings,
   ];
   return { machine: { ...planned, files }, warnings };
+}
+
+function totalWarnings(
+  machine: string,
+  { totalGiB }: MachineSettings,
+  meminfo: Meminfo | undefined,
+): Warning[] {
+  const message = meminfo === undefined ? undefined : totalFault(totalGiB, meminfo.totalGiB);
+  return message === undefined ? [] : [{ machine, code: "total-differs", message }];
 }
 
 function withClients(server: InferenceServerPlan, clients: readonly ClientPlan[]): InferenceServerPlan {
@@ -132,7 +146,7 @@ function memoryShares(
         name: server.container.name,
         utilization: settings.gpuMemoryUtilization,
         ours: true,
-        compileJobs: settings.compileJobs,
+        compileJobs: compileJobs(server.container, settings.compileJobs),
         ...(weights === undefined ? {} : { weightsGB: weights }),
       },
     ];
@@ -141,25 +155,45 @@ function memoryShares(
   return [{ name: INSTANCE_A, utilization: instanceA.gpuMemoryUtilization, ours: false }, ...ours];
 }
 
+/** A variable of the operator's own wins over the setting, in the container and here. */
+function compileJobs({ env }: InferenceServerPlan["container"], declared: number): number {
+  const jobs = Number(env.MAX_JOBS);
+  return Number.isInteger(jobs) && jobs > 0 ? jobs : declared;
+}
+
 function kvPlans(
   machine: MachineSettings,
   servers: readonly InferenceServerPlan[],
+  clients: readonly ClientPlan[],
   { models }: Evidence,
 ): Record<string, ServerKvResult> {
   return Object.fromEntries(
     servers.flatMap(({ key, container }) => {
       const settings = machine.inferenceServers[key];
       if (settings === undefined) return [];
-      return [[container.name, serverKv(settings, machine.totalGiB, models?.[settings.model.id])]];
+      const given = { totalGiB: machine.totalGiB, maxOutputTokens: longestAnswer(machine, clients, key) };
+      return [[container.name, serverKv(settings, given, models?.[settings.model.id])]];
     }),
   );
+}
+
+/** What the agents of a server may be answered at most, where one of them says so. */
+function longestAnswer(
+  machine: MachineSettings,
+  clients: readonly ClientPlan[],
+  server: string,
+): number | undefined {
+  const asked = clients
+    .filter((client) => client.server === server)
+    .flatMap((client) => outputTokens(machine, client) ?? []);
+  return asked.length === 0 ? undefined : Math.max(...asked);
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */
 function operatingSystem(
   { operatingSystemGiB: gib }: MachineSettings,
   shares: readonly MemoryShare[],
-  { meminfo }: Evidence,
+  meminfo: Meminfo | undefined,
 ): OtherConsumer {
   const name = OPERATING_SYSTEM;
   if (meminfo !== undefined) {
@@ -171,7 +205,7 @@ function operatingSystem(
     : { name, gib, basis: "setting", source: "operatingSystemGiB" };
 }
 
-function admission(shares: readonly MemoryShare[], { meminfo }: Evidence): MachinePlan["admission"] {
+function admission(shares: readonly MemoryShare[], meminfo: Meminfo | undefined): MachinePlan["admission"] {
   return meminfo === undefined ? [] : admissionOnPaper(meminfo, ...byOwner(shares));
 }
 

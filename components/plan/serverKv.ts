@@ -11,7 +11,7 @@ import {
 } from "./kv";
 import { agentsAtOnce } from "./kv/agents";
 import { prefills } from "./kv/prefill";
-import { kvRoom } from "./kvRoom";
+import { kvRoom, weightsGB } from "./kvRoom";
 import type { ServerKv } from "./types";
 
 const BYTES_PER_GIB = 1024 ** 3;
@@ -32,10 +32,18 @@ export interface ServerKvResult {
   readonly notes: readonly string[];
 }
 
+/** What a server's KV plan rests on beside its own settings. */
+export interface Around {
+  /** The machine's memory. */
+  readonly totalGiB: number;
+  /** Most tokens that an agent of this server may be answered with, where one says so. */
+  readonly maxOutputTokens: number | undefined;
+}
+
 /** Plans the KV cache of one server from its settings and what was read of its model. */
 export function serverKv(
   server: InferenceServerSettings,
-  totalGiB: number,
+  { totalGiB, maxOutputTokens }: Around,
   model?: ModelEvidence,
 ): ServerKvResult {
   if (model === undefined) {
@@ -59,7 +67,8 @@ export function serverKv(
       ...least,
       room,
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
-      agents: agentsAtOnce(least),
+      agents: agentsAtOnce(least, maxOutputTokens),
+      weightsGB: weightsGB(server, model) ?? null,
       prefill: prefills(least.maxModelLen),
     };
     const notes = least.problems

@@ -64,7 +64,7 @@ export function serviceWarnings(
 }
 
 /** Output tokens that a client asks for, where its settings say so. */
-function outputTokens({ clients }: MachineSettings, { client }: ClientPlan): number | undefined {
+export function outputTokens({ clients }: MachineSettings, { client }: ClientPlan): number | undefined {
   const settings = {
     "claude-code": clients.claudeCode,
     codex: undefined,

@@ -39,6 +39,8 @@ export interface MachinePlan {
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
   readonly room: KvRoom;
+  /** Size of the weights in GB (10^9 bytes); `null` where it is not known. */
+  readonly weightsGB: number | null;
   readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
   /** How many coding agents work at once, by size. */
   readonly agents: readonly Admission[];
@@ -245,6 +247,8 @@ export interface HostSimpleServerPlan {
   /** User that the service runs as, who must own the directory. */
   readonly serviceUser: string;
   readonly models: readonly string[];
+  /** Memory in GiB of a loaded model, its context included, where it is declared. */
+  readonly loadedGiB: Readonly<Record<string, number>>;
   /** Whether missing models are pulled. */
   readonly pull: boolean;
   /** Drop-in of the unit. */

@@ -3,37 +3,39 @@ import { harnessWarnings } from "../harness-files/warnings";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
-import { isMeasured } from "./kvRoom";
-import { AGGREGATE_CAUTION } from "./ledger/utilization";
+import type { Evidence, ModelEvidence } from "./evidence";
+import { isMeasured, weightsGB } from "./kvRoom";
+import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "./ledger/utilization";
 import type { Ledger, Warning } from "./types";
+import { weightBand, weightsText } from "./weightBands";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
 const FP4_VARIABLE_GONE = "0.24.0";
 
-/** Above this size of weights (GB) a machine needs help or company; bands of the specification. */
-const WEIGHT_BANDS = [
-  { aboveGB: 100, verdict: "too large for one machine: it needs several nodes" },
-  { aboveGB: 90, verdict: "untested on this machine" },
-  { aboveGB: 45, verdict: "possible with tuning and a reduced context" },
-] as const;
-
 /** What an operator should know of one machine before it runs. Refusals are the policies' business. */
-export function machineWarnings(name: string, machine: MachineSettings, ledger: Ledger): Warning[] {
+export function machineWarnings(
+  name: string,
+  machine: MachineSettings,
+  ledger: Ledger,
+  models: Evidence["models"] = {},
+): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
   const aggregate = ledger.aggregateUtilization;
   if (aggregate > AGGREGATE_CAUTION) {
     warn(
       "aggregate-high",
-      `The servers together take ${aggregate.toFixed(2)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
+      `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
     );
   }
   const servers = Object.entries(machine.inferenceServers);
   const recorded = servers.every(([, server]) => isMeasured(server));
-  if (servers.length + (machine.instanceA === "none" ? 0 : 1) > 1 && !recorded) {
+  const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
+  if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
+    const budgets = (aggregate * machine.totalGiB).toFixed(1);
     warn(
       "unproven",
-      "That these servers run beside each other is unproven until it was measured: after both have loaded and served a request, MemAvailable must stay above 0 with room to spare. Then record it as `measured`.",
+      `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`,
     );
   }
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
@@ -43,14 +45,18 @@ export function machineWarnings(name: string, machine: MachineSettings, ledger: 
     );
   }
   for (const [key, server] of servers) {
-    for (const [code, message] of serverWarnings(server)) warn(code, `${key}: ${message}`);
+    for (const [code, message] of serverWarnings(server, models[server.model.id]))
+      warn(code, `${key}: ${message}`);
   }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
 
-function serverWarnings(server: InferenceServerSettings): [code: string, message: string][] {
+function serverWarnings(
+  server: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+): [code: string, message: string][] {
   const warnings: [string, string][] = [];
   const version = server.versions?.vllm;
   const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
@@ -66,12 +72,10 @@ function serverWarnings(server: InferenceServerSettings): [code: string, message
       ]);
     }
   }
-  const band = WEIGHT_BANDS.find(({ aboveGB }) => (server.model.weightsGB ?? 0) > aboveGB);
-  if (band !== undefined) {
-    warnings.push([
-      "weights",
-      `${server.model.weightsGB} GB of weights are ${band.verdict} (band above ${band.aboveGB} GB).`,
-    ]);
+  const size = weightsGB(server, model);
+  const band = size === undefined ? undefined : weightBand(size);
+  if (size !== undefined && band?.comfortable === false) {
+    warnings.push(["weights", `${weightsText(size)} of weights are ${band.verdict}.`]);
   }
   return warnings;
 }

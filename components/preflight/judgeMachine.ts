@@ -1,12 +1,10 @@
+import { totalFault } from "../plan/ledger/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import type { MachineFacts, PreflightFinding } from "./types";
 
 /** Reads the utilization out of an argv: its value, `undefined` where the argv is no inference server's. */
 export type ReadUtilization = (argv: readonly string[]) => number | undefined;
-
-/** Declared and real memory may differ by this share before the plan's figures are off (firmware keeps a little). */
-const TOTAL_TOLERANCE = 0.02;
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(
@@ -101,14 +99,10 @@ function memoryFindings(
   if (memory === undefined)
     return [warned("MemAvailable can't be read: whether the servers find room is not known.")];
   const findings: PreflightFinding[] = [];
-  const { totalGiB } = machine.ledger;
-  if (Math.abs(memory.totalGiB - totalGiB) > TOTAL_TOLERANCE * totalGiB) {
-    findings.push(
-      warned(
-        `totalGiB is declared as ${totalGiB}, and this machine has ${memory.totalGiB.toFixed(2)}: set it to what the machine has.`,
-      ),
-    );
-  }
+  const fault = totalFault(machine.ledger.totalGiB, memory.totalGiB);
+  if (fault !== undefined) findings.push(warned(fault));
+  // vLLM takes its share of what the machine has, whatever is declared.
+  const { totalGiB } = memory;
   const shareOf = (argv: readonly string[]) => (readUtilization(argv) ?? 0) * totalGiB;
   const running = docker.reachable ? docker.containers : [];
   const held = running.reduce((sum, container) => sum + shareOf(container.argv), 0);
@@ -120,7 +114,7 @@ function memoryFindings(
     const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
     findings.push(
       refused(
-        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB} GiB), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
       ),
     );
   }

@@ -32,8 +32,15 @@ export const shortName = () =>
       "Expected a short name: lower-case letters, digits and dashes, first a letter",
     );
 
+/** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
+const MOST_GIB = 4096;
+
 /** Amount of memory in GiB (1024^3 bytes), above 0. */
-export const gibibytes = () => z.number().positive("An amount of memory is above 0 GiB");
+export const gibibytes = () =>
+  z
+    .number()
+    .positive("An amount of memory is above 0 GiB")
+    .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`);
 
 /** Names that stand for a server which is no entry of `inferenceServers`. */
 export const INSTANCE_A = "instance-a";

@@ -14,11 +14,9 @@ export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 /** One machine with everything that runs on it. */
 export const machine = z
   .strictObject({
-    totalGiB: gibibytes()
-      .max(4096, "Expected the machine's memory in GiB")
-      .describe(
-        "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
-      ),
+    totalGiB: gibibytes().describe(
+      "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+    ),
     dockerHost: z
       .string()
       .regex(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")

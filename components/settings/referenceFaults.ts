@@ -57,6 +57,12 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);
+  for (const model of uncalledModels(machine))
+    fault(
+      ["simpleServer", "loadedGiB", model],
+      "unknown_reference",
+      `\`${model}\` is none of the simple server's \`models\`.`,
+    );
   if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)
     fault(
       ["chatUi"],
@@ -98,6 +104,12 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       );
   }
   return faults;
+}
+
+/** Models whose memory is given though nothing declares them. */
+function uncalledModels({ simpleServer }: MachineSettings): string[] {
+  if (simpleServer.mode === "none") return [];
+  return Object.keys(simpleServer.loadedGiB).filter((model) => !simpleServer.models.includes(model));
 }
 
 function bridgeFaults(

@@ -16,12 +16,26 @@ const modelNames = z
   .describe("Models that must be there, by the names under which Ollama pulls them.")
   .meta({ examples: [["qwen3:8b"]] });
 
+const loadedGiB = z
+  .record(ollamaModelName(), gibibytes().describe("Memory in GiB of this model once it is loaded."))
+  .default({})
+  .describe(
+    "Memory in GiB that a model of `models` takes once it is loaded, its context included: SIZE of `ollama ps` at this `contextLength`, as `serving verify --only ollama-memory` prints it. The ledger counts the largest as often as models are loaded at once; a model without a figure is warned about.",
+  )
+  .meta({ examples: [{ "qwen3:8b": 9.6 }] });
+
+const residentModelsGiB = gibibytes()
+  .optional()
+  .describe(
+    "Memory in GiB of all models that are loaded at once, for the memory ledger; in place of what `loadedGiB` comes to.",
+  );
+
 const onTheHost = z
   .strictObject({
     mode: z
       .literal("host")
       .describe(
-        "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models` and `residentModelsGiB`. `none`: there is no Ollama.",
+        "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
       ),
     listen: listenAddress()
       .optional()
@@ -85,11 +99,13 @@ const onTheHost = z
       .boolean()
       .default(false)
       .describe("Whether `up` pulls the models that are missing. Nothing here ever removes a model."),
-    residentModelsGiB: gibibytes()
-      .optional()
-      .describe("Memory in GiB of the models that stay loaded, for the memory ledger. None by default."),
+    loadedGiB,
+    residentModelsGiB,
   })
   .describe("Ollama on the host, set by a drop-in of its systemd unit.");
+
+/** What an Ollama inside the chat UI's container is told; there are no settings for it. */
+export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const;
 
 const inTheChatUi = z
   .strictObject({
@@ -99,9 +115,8 @@ const inTheChatUi = z
         "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
       ),
     models: modelNames,
-    residentModelsGiB: gibibytes()
-      .optional()
-      .describe("Memory in GiB of the models that stay loaded, for the memory ledger. None by default."),
+    loadedGiB,
+    residentModelsGiB,
   })
   .describe("Ollama inside the chat UI's container.");
 

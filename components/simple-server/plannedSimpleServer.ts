@@ -4,6 +4,7 @@ import type { Endpoint, LedgerLine, PlannedFile, SimpleServerPlan } from "../pla
 import type { MachineSettings } from "../settings/machine";
 import type { HostSimpleServerSettings } from "../settings/simpleServer";
 import { simpleServerDropIn } from "./dropIn";
+import { simpleServerMemory } from "./memory";
 
 /** First version with the messages-style surface (`/v1/messages`). */
 export const OLLAMA_FLOOR = "0.14.0";
@@ -23,7 +24,7 @@ export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServ
   if (simpleServer.mode === "none") {
     return { simpleServer: { mode: "none" }, files: [], endpoints: [], memory: [], commands: [] };
   }
-  const memory = residentModels(simpleServer.residentModelsGiB);
+  const memory = simpleServerMemory(simpleServer);
   if (simpleServer.mode === "integrated") {
     const { mode, models } = simpleServer;
     return { simpleServer: { mode, models }, files: [], endpoints: [], memory, commands: [] };
@@ -35,7 +36,7 @@ function onTheHost(
   server: HostSimpleServerSettings,
   machine: MachineSettings,
 ): Omit<PlannedSimpleServer, "memory"> {
-  const { unit, port, modelsDirectory, serviceUser, models, pull, systemdDirectory } = server;
+  const { unit, port, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const listen = server.listen ?? machine.listen;
   const baseUrl = `http://${listen === "0.0.0.0" ? "127.0.0.1" : listen}:${port}`;
   const dropIn: PlannedFile = {
@@ -54,6 +55,7 @@ function onTheHost(
       modelsDirectory,
       serviceUser,
       models,
+      loadedGiB,
       pull,
       dropIn,
     },
@@ -61,11 +63,6 @@ function onTheHost(
     endpoints: [{ name: "simple server (Ollama)", url: baseUrl }],
     commands: machine.elevate === "none" ? commandsByHand(dropIn, unit) : [],
   };
-}
-
-function residentModels(gib: number | undefined): LedgerLine[] {
-  if (gib === undefined) return [];
-  return [{ name: "simple server: resident models", gib, basis: "setting", source: "residentModelsGiB" }];
 }
 
 /** Each can be copied as it stands; none has a here-document, which an indented copy would break. */

@@ -10,7 +10,7 @@ import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { EXIT } from "../exit";
+import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
 import { planText } from "../plan/planText";
 import { writePlan } from "../plan/writePlan";
@@ -18,7 +18,7 @@ import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "
 
 interface PlanOptions extends StackFileOptions {
   readonly format: Format;
-  readonly meminfo?: string;
+  readonly meminfo: readonly string[];
   readonly out?: string;
   readonly policyConfig?: string;
 }
@@ -29,7 +29,12 @@ export function planCommand(): Command {
     .description(
       "Show everything that `up` would do: containers, memory, endpoints, verdict of every policy.",
     )
-    .option("--meminfo <file>", "copy of the machine's /proc/meminfo, to judge memory by what was measured")
+    .option(
+      "--meminfo <file>",
+      "copy of the machine's /proc/meminfo, to judge memory by what was measured; MACHINE=FILE, once for each, where the stack file has several",
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
     .option("--out <dir>", "write every rendered file to DIR/<machine>/<role>")
     .option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`)
     .addOption(formatOption())
@@ -45,14 +50,33 @@ export function planCommand(): Command {
         readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
       );
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
-      printResult(options.format, { ...planned, policies }, () => planText(planned, policies));
+      printResult(options.format, { ...planned, policies }, () =>
+        planText(planned, policies, process.stdout.isTTY ? process.stdout.columns : undefined),
+      );
       if (policies.some((each) => each.verdict === "refused")) process.exitCode = EXIT.faults;
     });
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {
-  const meminfo = options.meminfo === undefined ? undefined : readMeminfo(options.meminfo);
-  return { ...readEvidence(settings, projectFolder()), ...(meminfo === undefined ? {} : { meminfo }) };
+  const machines = Object.keys(settings.machines);
+  const meminfo = Object.fromEntries(
+    options.meminfo.map((given) => {
+      const [machine, file] = ofMachine(given, machines);
+      return [machine, readMeminfo(file)];
+    }),
+  );
+  return { ...readEvidence(settings, projectFolder()), meminfo };
+}
+
+/** Whose memory a file tells of: one machine's, since two have no page cache in common. */
+function ofMachine(given: string, machines: readonly string[]): [machine: string, file: string] {
+  const named = machines.find((name) => given.startsWith(`${name}=`));
+  if (named !== undefined) return [named, given.slice(named.length + 1)];
+  const [only = "", ...others] = machines;
+  if (others.length === 0) return [only, given];
+  throw new WrongUse(
+    `--meminfo ${given}: whose? The stack file has ${machines.join(", ")}; write --meminfo ${only}=${given}, once for each machine.`,
+  );
 }
 
 function readMeminfo(file: string): Meminfo {
@@ -60,7 +84,7 @@ function readMeminfo(file: string): Meminfo {
   if (meminfo === undefined) {
     throw new UnreadableInput(
       file,
-      "has no lines `MemTotal: N kB` and `MemAvailable: N kB`; expected a copy of /proc/meminfo",
+      "has no lines `MemTotal: N kB` and `MemAvailable: N kB` with the second at most the first; expected a copy of /proc/meminfo",
     );
   }
   return meminfo;

@@ -1,3 +1,4 @@
+import { utilizationOf } from "../../policies/lib/argvUtilization";
 import { docker } from "../docker";
 import { Failed } from "../exit";
 
@@ -25,6 +26,8 @@ export interface ContainerState {
   readonly labels: Readonly<Record<string, string>>;
   /** Values of the variables that bound how many compilers run at once; no other variable is read. */
   readonly compileJobs: Readonly<Record<string, string>>;
+  /** Share of the memory that it was started with, where its argv is an inference server's; no other argument is kept. */
+  readonly gpuMemoryUtilization?: number;
 }
 
 /** A machine that serves models has a handful; more would not fit the bound on docker's answer. */
@@ -64,6 +67,7 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
   const health = isRecord(state.Health) ? state.Health.Status : undefined;
+  const share = utilizationOf([...wordsOf(config.Entrypoint), ...wordsOf(config.Cmd)]);
   return [
     {
       id: String(found.Id ?? ""),
@@ -87,6 +91,7 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
         ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
         : {},
       compileJobs: jobsOf(config.Env),
+      ...(share === undefined ? {} : { gpuMemoryUtilization: share }),
     },
   ];
 }
@@ -109,6 +114,10 @@ function jobsOf(env: unknown): Record<string, string> {
     return [entry.slice(0, at), entry.slice(at + 1)] as const;
   });
   return Object.fromEntries(entries.filter(([name]) => JOB_VARIABLES.includes(name)));
+}
+
+function wordsOf(value: unknown): string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
 
 function listOf(value: unknown): Record<string, unknown>[] {

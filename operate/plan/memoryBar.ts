@@ -3,6 +3,9 @@ import type { Ledger } from "../../components/plan/types";
 /** Columns of the bar; with the brackets it fits a terminal of 80. */
 const WIDTH = 60;
 
+/** Columns for what exceeds the machine; more is cut with a `+`. */
+const BEYOND = 16;
+
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** Letter that stands for a ledger line in the bar. */
@@ -20,7 +23,10 @@ export function memoryBar(ledger: Ledger): string {
   let bar = "";
   for (const [index, line] of ledger.lines.entries()) {
     used += line.gib;
-    bar += letterOf(index).repeat(Math.max(0, Math.round(used / perCell) - bar.length));
+    const cells = Math.min(Math.round(used / perCell), WIDTH + BEYOND + 1);
+    bar += letterOf(index).repeat(Math.max(0, cells - bar.length));
   }
-  return bar.length <= WIDTH ? `[${bar.padEnd(WIDTH, ".")}]` : `[${bar.slice(0, WIDTH)}|${bar.slice(WIDTH)}`;
+  if (bar.length <= WIDTH) return `[${bar.padEnd(WIDTH, ".")}]`;
+  const beyond = bar.slice(WIDTH);
+  return `[${bar.slice(0, WIDTH)}|${beyond.length <= BEYOND ? beyond : `${beyond.slice(0, BEYOND - 1)}+`}`;
 }

@@ -2,6 +2,7 @@ import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { readListeners } from "../../components/preflight/listeners";
 import { docker } from "../docker";
+import { memoryLines } from "./memoryLines";
 
 /** A file as it lies on the machine. */
 export interface FileOnDisk {
@@ -16,6 +17,8 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Output of a docker command. Throws `Failed` with docker's own words. */
   docker(args: readonly string[]): Promise<string>;
+  /** What an inference server's log says of memory, of all its starts; "" where there is no such container. */
+  memoryLines(container: string): Promise<string>;
   /** `undefined` where there is no such file. */
   file(path: string): Promise<FileOnDisk | undefined>;
   /** Text of /proc/meminfo; "" where there is none. */
@@ -46,6 +49,7 @@ export function thisHost(dockerHost: string): Host {
   return {
     env: process.env,
     docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
+    memoryLines: (container) => memoryLines(container, dockerHost, DOCKER_SECONDS),
     file: readFileOnDisk,
     meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
     listener: async (port) => {

@@ -50,7 +50,7 @@ export function verifyText(results: readonly ProbeResult[]): string {
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
-      : ["", styleText("bold", "What to do next"), ...next.map((each) => `  - ${each}`)]),
+      : ["", styleText("bold", "What to do next"), ...next.map((each) => `  - ${hanging(each, 4)}`)]),
   ].join("\n");
 }
 
@@ -58,7 +58,14 @@ function lines({ name, status, detail, fix }: ProbeResult, width: number): strin
   const line = `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`;
   // A probe that passed may still have something to propose.
   const label = status === "fail" ? "fix:" : "better:";
-  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", label)} ${fix}`];
+  // Lines to copy stand once, under what to do next.
+  const short = fix.includes("\n") ? "see below" : fix;
+  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", label)} ${short}`];
+}
+
+/** The lines of a text behind its first, further in. */
+function hanging(text: string, by: number): string {
+  return text.replaceAll("\n", `\n${" ".repeat(by)}`);
 }
 
 /** What was not run, each reason once. */

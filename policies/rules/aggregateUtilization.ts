@@ -8,6 +8,7 @@ import {
 import { displayName, serverLaunch } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
+import { largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { list, map, text, UNKNOWN } from "../lib/unknown";
 import { type Share, shareFrom, shareOf } from "../lib/utilization";
@@ -66,10 +67,12 @@ function judged(
   const size = component === undefined ? undefined : Number(text(component.props.totalGiB));
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
-  const remedies = ours.map((claim) => remedy(claim, limit, sum));
-  const host = claims.some((claim) => !claim.ours)
-    ? " Instance A is not ours to lower: only its owner can."
-    : "";
+  const bySum = sharesBySum(component);
+  const remedies = ours.map((claim) => remedy(claim, limit, sum, bySum.get(claim.who)));
+  const host = claims
+    .filter((claim) => !claim.ours)
+    .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
+    .join("");
   return [
     violation(
       subject,
@@ -79,12 +82,34 @@ function judged(
   ];
 }
 
-function remedy(claim: Claim, limit: number, sum: number): string {
-  const own = claim.share.known ? claim.share.tenThousandths : 0;
-  const fits = largestThatFits(limit, sum - own);
-  return fits > 0
-    ? `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less.`
-    : `Beside the others no share is left for ${claim.who}.`;
+/** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
+function remedy(claim: Claim, limit: number, sum: number, bySum = TEN_THOUSAND): string {
+  const byLimit = largestThatFits(limit, sum - own(claim));
+  const fits = Math.min(byLimit, bySum);
+  if (fits <= 0) return `Beside the others no share is left for ${claim.who}.`;
+  const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
+  return `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less${both}.`;
+}
+
+/** What the owner of instance A may lower it to, where that alone would do. */
+function ownersShare(claim: Claim, limit: number, sum: number): string {
+  const fits = largestThatFits(limit, sum - own(claim));
+  return fits > 0 ? `, to ${shareText(fits)} or less` : "";
+}
+
+function own({ share }: Claim): number {
+  return share.known ? share.tenThousandths : 0;
+}
+
+/** What the sum of memory leaves each server of ours, in ten-thousandths, where the machine component says it. */
+function sharesBySum(component: DeclaredResource | undefined): ReadonlyMap<string, number> {
+  const memory = map(component?.props.memory);
+  if (memory === undefined || memory === UNKNOWN) return new Map();
+  return new Map(
+    largestShares(memory.largestUtilization)
+      .filter(({ bySum }) => Number.isFinite(bySum))
+      .map(({ name, bySum }) => [name, Math.round(bySum * TEN_THOUSAND)]),
+  );
 }
 
 function machineText(component: DeclaredResource | undefined): string {

@@ -1,5 +1,6 @@
-import { shareText, TEN_THOUSAND } from "../../components/plan/ledger/utilization";
+import { utilizationText } from "../../components/plan/ledger/utilization";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import { type LargestShare, largestShares } from "../lib/largestShares";
 import { list, map, text, UNKNOWN } from "../lib/unknown";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -52,7 +53,7 @@ function judged(
     return [
       violation(
         machine,
-        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}: ${spelled(certain)}. ${cure}${givesWay(others)}`,
+        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
       ),
     ];
   }
@@ -80,28 +81,11 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-/** The largest shares that the plan found for one server of ours. */
-interface LargestShare {
-  readonly name: string;
-  readonly bySum: number;
-  readonly byAggregate: number;
-}
-
-function largestShares(given: unknown): LargestShare[] {
-  const servers = map(given);
-  if (servers === undefined || servers === UNKNOWN) return [];
-  return Object.entries(servers).flatMap(([name, entry]) => {
-    const fits = map(entry);
-    if (fits === undefined || fits === UNKNOWN) return [];
-    return [{ name, bySum: Number(text(fits.bySum)), byAggregate: Number(text(fits.byAggregate)) }];
-  });
-}
-
 function remedy({ name, bySum, byAggregate }: LargestShare): string {
   const least = Math.min(bySum, byAggregate);
-  const both = `${share(bySum)} by the sum, ${share(byAggregate)} by the aggregate limit`;
+  const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
   return least > 0
-    ? `The largest --gpu-memory-utilization that fits for ${name} is ${share(least)} (${both}).`
+    ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
     : `No --gpu-memory-utilization fits for ${name} (${both}).`;
 }
 
@@ -122,8 +106,4 @@ function sum(lines: readonly Line[]): number {
 
 function gib(hundredths: number): string {
   return `${(hundredths / HUNDRED).toFixed(2)} GiB`;
-}
-
-function share(value: number): string {
-  return shareText(Math.round(value * TEN_THOUSAND));
 }

@@ -119,6 +119,54 @@ describe("serving plan", () => {
     );
   });
 
+  describe("--meminfo", () => {
+    const meminfo = (name: string, totalKib: number, availableKib: number) => {
+      const file = join(folder, name);
+      writeFileSync(file, `MemTotal:       ${totalKib} kB\nMemAvailable:   ${availableKib} kB\n`);
+      return file;
+    };
+    const operatingSystems = (out: string) =>
+      (
+        JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }
+      ).machines.map(({ ledger }) => ledger.lines.find(({ name }) => name === "operating system")?.basis);
+    /** The default stack file with its machine twice. */
+    const twice = () => {
+      const text = readFileSync("Pulumi.dgx.yaml", "utf8");
+      const machine = text.slice(text.indexOf("    dgx:\n"));
+      const file = join(folder, "twice.yaml");
+      writeFileSync(file, text + machine.replace("    dgx:\n", "    dgx2:\n"));
+      return file;
+    };
+
+    it("measures the operating system of the one machine", async () => {
+      const file = meminfo("one", 127_600_592, 60 * 1024 ** 2);
+      for (const given of [file, `dgx=${file}`]) {
+        const { code, out } = await runServing(["plan", "--meminfo", given, "--format", "json"]);
+        expect([code, operatingSystems(out)]).toEqual([0, ["measured"]]);
+      }
+    });
+
+    it("is asked for by machine where there are several", async () => {
+      const one = meminfo("one", 127_600_592, 60 * 1024 ** 2);
+      const { code, out, err } = await runServing(["plan", "--file", twice(), "--meminfo", one]);
+      expect({ code, out }).toEqual({ code: 2, out: "" });
+      expect(err).toContain(
+        `--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`,
+      );
+      const named = ["--meminfo", `dgx2=${one}`, "--format", "json"];
+      const second = await runServing(["plan", "--file", twice(), ...named]);
+      expect(operatingSystems(second.out)).toEqual(["default", "measured"]);
+    });
+
+    it("is refused where it is none", async () => {
+      for (const file of [meminfo("upside-down", 100, 101), meminfo("empty", 0, 0)]) {
+        const { code, err } = await runServing(["plan", "--meminfo", file]);
+        expect(code).toBe(2);
+        expect(err).toContain("expected a copy of /proc/meminfo");
+      }
+    });
+  });
+
   it("writes what it rendered where --out says", async () => {
     const { code } = await runServing(["plan", "--out", join(folder, "out")]);
     expect(code).toBe(0);

@@ -17,20 +17,47 @@ describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
     const lines = text().split("\n");
     const at = lines.indexOf(`  KV cache of ${CONTAINER}`);
-    expect(lines.slice(at + 1, at + 8)).toEqual([
+    expect(lines.slice(at + 1, at + 11)).toEqual([
+      "    weights         22 GB, comfortable (up to 45 GB)",
       "    room            4.30 to 4.94 GiB (published)",
-      "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "    outside it      49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
       "    full windows    1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "    longest window  435,968 tokens",
       "    a request       32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "    agents at once  4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
       "    cold prompt     30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
       "    block           2,096 tokens, 21,463,040 bytes",
+      "    prefix reuse    in steps of 2,096 tokens",
     ]);
   });
 
   it("says that nothing is known of a model without a config", () => {
     expect(text(plan(settings, { home: "/home/me" }))).toContain(
       `  KV cache of ${CONTAINER}\n    not known, see the warnings\n`,
+    );
+  });
+
+  const changed = (server: Record<string, unknown>) => {
+    const { dgx } = settings.machines;
+    const b = { ...dgx?.inferenceServers.b, ...server };
+    const machines = { dgx: { ...dgx, inferenceServers: { b } } };
+    return text(plan({ machines } as typeof settings, { home: "/home/me", models }));
+  };
+
+  it.each([
+    [0.45, "4 sequences"],
+    [0.433, "4 sequences: MAY NOT START"],
+    [0.4, "4 sequences: WOULD NOT START"],
+  ])("at %f it ends with: %s", (gpuMemoryUtilization, end) => {
+    const row = changed({ gpuMemoryUtilization })
+      .split("\n")
+      .find((line) => line.includes("full windows"));
+    expect(row?.endsWith(end)).toBe(true);
+  });
+
+  it("says which agents a window has no room for", () => {
+    expect(changed({ maxModelLen: 65_536 })).toContain(
+      "    agents at once  4 of 30,000 + 32,000 tokens, 0 of 40,000 + 32,000 tokens (over the window: status 400)\n",
     );
   });
 
@@ -49,7 +76,7 @@ describe("the memory in a plan's text", () => {
   });
 
   it("says by a meminfo whether vLLM would start", () => {
-    const meminfo = { totalGiB: 121.63, availableGiB: 48.5 };
+    const meminfo = { dgx: { totalGiB: 121.63, availableGiB: 48.5 } };
     expect(text(plan(settings, { home: "/home/me", models, meminfo }))).toContain(
       `  ${CONTAINER} would not start: 54.73 GiB wanted, 48.50 GiB available by this meminfo`,
     );
@@ -98,17 +125,119 @@ describe("the verdicts in a plan's text", () => {
   });
 });
 
+describe("the last line of a plan that is only warned of", () => {
+  const last = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) => {
+    const { dgx } = settings.machines;
+    const b = { ...dgx?.inferenceServers.b, ...server };
+    const machines = { dgx: { ...dgx, ...machine, inferenceServers: { b } } } as typeof settings.machines;
+    return text(plan({ machines }, { home: "/home/me", models }))
+      .split("\n")
+      .at(-1);
+  };
+
+  it("says what should still not be started", () => {
+    expect(last({})).toMatch(/^Nothing is refused\. \d+ warnings above\.$/);
+    // 95 GB of weights, compiled beside each other: a default line of 56.45 GiB.
+    const heavy = { ...settings.machines.dgx?.inferenceServers.b?.model, weightsGB: 95 };
+    expect(last({}, { model: heavy })).toContain(
+      "Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included.",
+    );
+    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(
+      `Nothing is refused, BUT ${CONTAINER} would not start.`,
+    );
+  });
+});
+
+describe("the memory on a terminal", () => {
+  const memory = (width: number) => {
+    const lines = stripVTControlCharacters(planText(planned, [], width)).split("\n");
+    return lines.slice(lines.indexOf("  Memory"), lines.indexOf("  Reached at"));
+  };
+
+  it("of 120 columns has a line for each consumer, what belongs to a server below it", () => {
+    expect(memory(120).slice(0, 11)).toEqual([
+      "  Memory",
+      "  [AAAAAAAAAAAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCCCCCCCCCCDEGG..]",
+      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    C vllm-qwen3.6-35b-a3b-8001     54.73 GiB  setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
+      "    D   overshoot                    0.94 GiB  default: 55.67 GiB were seen against a budget of 54.73",
+      "    E chat UI                        1.20 GiB  default: Open WebUI with one user, measured on another machine",
+      "    F bridge                         0.42 GiB  default: LiteLLM's peak with one worker, measured on another machine",
+      "    G operating system               4.00 GiB  default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)",
+      "      sum                          116.96 GiB  of 121.63 GiB",
+      "      left                           4.67 GiB",
+    ]);
+  });
+
+  it.each([80, 100, 120])("of %i columns is nowhere wider, and keeps every word", (width) => {
+    const words = (lines: readonly string[]) => lines.join(" ").split(/\s+/);
+    expect(Math.max(...memory(width).map((line) => line.length))).toBeLessThanOrEqual(width);
+    expect(words(memory(width))).toEqual(words(memory(Number.POSITIVE_INFINITY)));
+  });
+
+  it("keeps its columns where a source takes several lines", () => {
+    expect(memory(80).slice(2, 6)).toEqual([
+      "    A instance A                    54.73 GiB  setting: gpuMemoryUtilization",
+      "                                               0.45 of 121.63 GiB",
+      "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen",
+      "                                               against a budget of 54.73",
+    ]);
+  });
+});
+
+describe("warnings and refusals on a terminal", () => {
+  it("are set in, and wrapped by words", () => {
+    const verdicts = [
+      {
+        name: "memory-sum",
+        level: "mandatory",
+        verdict: "refused",
+        resource: "dgx",
+        message: "word ".repeat(40).trim(),
+      },
+    ] as const;
+    const lines = stripVTControlCharacters(planText(planned, verdicts, 80)).split("\n");
+    const said = lines.slice(lines.indexOf("Policies"));
+    expect(Math.max(...said.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(said.filter((line) => line.startsWith("          word"))).toHaveLength(3);
+    const warnings = said.slice(said.indexOf("Warnings") + 1, said.lastIndexOf(""));
+    expect(warnings.every((line) => /^( {2}! | {4}\S)/.test(line))).toBe(true);
+  });
+});
+
 describe("the memory in a preview's outputs", () => {
+  it("has its sum on top, each consumer with its basis, and what would fit", () => {
+    const { memory } = stackOutputs(planned);
+    expect(memory.dgx).toMatchObject({
+      SUM: "116.96 of 121.63 GiB, 4.67 left",
+      "instance A": "54.73 GiB (setting: gpuMemoryUtilization 0.45 of 121.63 GiB)",
+      "operating system": "4.00 GiB (default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen))",
+      "aggregate utilization": "0.90 (limit 0.90)",
+      [`${CONTAINER}: largest utilization`]: "0.45 (0.48 by the sum, 0.45 by the limit)",
+    });
+    expect(Object.keys(memory.dgx ?? {}).sort()[0]).toBe("SUM");
+    const { dgx } = settings.machines;
+    const crowded = { machines: { dgx: { ...dgx, operatingSystemGiB: 20 } } } as typeof settings;
+    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.SUM).toBe(
+      "132.96 of 121.63 GiB, 11.33 MISSING: does not fit",
+    );
+  });
+
   it("is the same table", () => {
     const { kvCache } = stackOutputs(planned);
     expect(kvCache.dgx?.[CONTAINER]).toEqual({
+      weights: "22 GB, comfortable (up to 45 GB)",
       room: "4.30 to 4.94 GiB (published)",
-      "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0))",
+      "outside it":
+        "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
       "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
+      "longest window": "435,968 tokens",
       "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "agents at once": "4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
       "cold prompt": "30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
       block: "2,096 tokens, 21,463,040 bytes",
+      "prefix reuse": "in steps of 2,096 tokens",
     });
     expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({
       [CONTAINER]: "not known",

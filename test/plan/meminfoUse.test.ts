@@ -15,6 +15,8 @@ describe("a copy of /proc/meminfo", () => {
     ["nothing runs", TOTAL - 18, "no server", 18],
     ["instance A runs", TOTAL - 18 - SHARE, "instance A", 18],
     ["both run", TOTAL - 5 - 2 * SHARE, "instance A and ours", 5],
+    ["A and less than the least of systems", TOTAL - 3 - SHARE, "no server", 58.67],
+    ["A and the least of systems", TOTAL - 4 - SHARE, "instance A", 4],
     ["more than nothing and less than A", TOTAL - 54, "no server", 54],
   ])("while %s", (_, availableGiB, running, operatingSystemGiB) => {
     expect(meminfoUse({ totalGiB: TOTAL, availableGiB }, A, [B])).toMatchObject({
@@ -72,7 +74,7 @@ describe("vLLM's admission rule on paper", () => {
 
 describe("a plan with a meminfo", () => {
   const planned = (availableGiB: number, totalGiB = TOTAL) =>
-    plan(stack(), { home: "/home/me", meminfo: { totalGiB, availableGiB } });
+    plan(stack(), { home: "/home/me", meminfo: { dgx: { totalGiB, availableGiB } } });
 
   it("has a measured operating system, and no warning about an unmeasured one", () => {
     const { machines, warnings } = planned(TOTAL - 8 - SHARE);
@@ -92,9 +94,18 @@ describe("a plan with a meminfo", () => {
     ]);
   });
 
-  it("warns of a total that is not the declared one", () => {
-    expect(planned(100, 128).warnings.map((each) => each.code)).toContain("total-differs");
-    expect(planned(100, 121.69).warnings.map((each) => each.code)).not.toContain("total-differs");
+  it("is of one machine: another's stays unmeasured", () => {
+    const { dgx } = stack().machines;
+    const machines = { dgx, second: dgx };
+    const meminfo = { second: { totalGiB: TOTAL, availableGiB: TOTAL - 8 - SHARE } };
+    const ledgers = plan({ machines } as ReturnType<typeof stack>, {
+      home: "/home/me",
+      meminfo,
+    }).machines.map(({ ledger }) => ledger.lines.at(-1));
+    expect(ledgers).toMatchObject([
+      { gib: 4, basis: "default" },
+      { gib: 8, basis: "measured" },
+    ]);
   });
 
   it("says that an A on loopback can't be asked", () => {

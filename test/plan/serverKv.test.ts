@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ModelEvidence, PublishedStart } from "../../components/plan/evidence";
+import type { Evidence, ModelEvidence, PublishedStart } from "../../components/plan/evidence";
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
 
@@ -12,10 +12,19 @@ const IMAGE = `sha256:${"0123456789abcdef".repeat(4)}`;
 
 const DEFAULTS = { kvCacheDtype: "fp8", maxNumSeqs: 4, maxNumBatchedTokens: 8192 };
 
-function planned(server: Record<string, unknown> = {}, model?: Partial<ModelEvidence>) {
+function planned(
+  server: Record<string, unknown> = {},
+  model?: Partial<ModelEvidence>,
+  machine: Record<string, unknown> = {},
+  evidence: Partial<Evidence> = {},
+) {
   const models =
     model === undefined ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
-  const { machines, warnings } = plan(stack({}, { ...DEFAULTS, ...server }), { home: "/home/me", models });
+  const { machines, warnings } = plan(stack(machine, { ...DEFAULTS, ...server }), {
+    home: "/home/me",
+    models,
+    ...evidence,
+  });
   const said = warnings
     .filter(({ code }) => /^(kv|window|measurement|utilization|unproven)/.test(code))
     .map(({ code, message }) => `${code}: ${message}`);
@@ -34,7 +43,7 @@ describe("room for the KV cache", () => {
       lowGiB: 4.3,
       highGiB: 4.94,
       outsideGiB: { low: 49.79, high: 50.43 },
-      source: "a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0)",
+      source: "a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens)",
     });
     expect(kv?.maxConcurrency.toFixed(2)).toBe("1.63");
     expect(kv?.atBest.maxConcurrency.toFixed(2)).toBe("1.87");
@@ -131,22 +140,40 @@ describe("what a plan says of the KV cache", () => {
   it.each([
     [
       0.4,
-      "kv-no-room: b: -1.78 to -1.14 GiB are left for the KV cache, and one request of 262,144 tokens needs 2.64 GiB: the server would not start. Raise `gpuMemoryUtilization`, or lower `maxModelLen`.",
+      "kv-no-room: b: -1.78 to -1.14 GiB are left for the KV cache, and one request of 262,144 tokens needs 2.64 GiB: the server would not start. A `gpuMemoryUtilization` of 0.44 surely holds one.",
     ],
     [
       0.433,
-      "kv-room: b: 2.24 to 2.88 GiB are left for the KV cache (published), and one request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. Raise `gpuMemoryUtilization`, or lower `maxModelLen` (to at most 220080).",
+      "kv-room: b: 2.24 to 2.88 GiB are left for the KV cache (published), and one request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 surely holds one. `maxModelLen` of at most 220080 fits as it is.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
     const { said } = planned({ gpuMemoryUtilization }, { config, starts });
     expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
   });
 
+  it("names a share only where the machine leaves it, and none where the cache has a size of its own", () => {
+    const said = (server: Record<string, unknown>, machine: Record<string, unknown> = {}) =>
+      planned({ gpuMemoryUtilization: 0.4, ...server }, { config, starts }, machine).said.find((each) =>
+        each.startsWith("kv-no-room"),
+      );
+    expect(said({}, { operatingSystemGiB: 17 })).toMatch(
+      /of 0\.44 surely holds one, and at most 0\.39 fits on this machine\.$/,
+    );
+    expect(said({ kvCacheMemoryBytes: 2 ** 30 })).toMatch(
+      /Set `kvCacheMemoryBytes` to 2854584320 or more\. `maxModelLen` of at most \d+ fits as it is\.$/,
+    );
+    const share = (gpuMemoryUtilization: number) =>
+      planned({ gpuMemoryUtilization }, { config, starts }).kv?.fits;
+    expect([share(0.44), share(0.43)]).toEqual([true, false]);
+    const size = (kvCacheMemoryBytes: number) => planned({ kvCacheMemoryBytes }, { config, starts }).kv?.fits;
+    expect([size(2_854_584_320), size(2 ** 30)]).toEqual([true, false]);
+  });
+
   it("offers the longest window that fits", () => {
     const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }, { config, starts }).said.filter((each) =>
       each.startsWith("kv-no-room"),
     );
-    const longest = Number(/lower `maxModelLen` \(to at most (\d+)\)/.exec(warning)?.[1]);
+    const longest = Number(/`maxModelLen` of at most (\d+) fits/.exec(warning)?.[1]);
     const fits = (maxModelLen: number) =>
       planned({ gpuMemoryUtilization: 0.43, maxModelLen }, { config, starts }).kv?.fits;
     expect([fits(longest), fits(longest + 1)]).toEqual([true, false]);
@@ -169,6 +196,42 @@ describe("what a plan says of the KV cache", () => {
     const codes = (maxModelLen: number) => planned({ measured, maxModelLen }, { config, starts }).codes;
     expect(codes(262_144)).not.toContain("window-raised");
     expect(codes(300_000)).toContain("window-raised");
+  });
+
+  it("a window above the applied one compiles kernels anew, whatever was measured", () => {
+    const raised = (applied: number, more: Record<string, unknown> = {}) =>
+      planned(more, { config, starts }, {}, { appliedWindows: { dgx: { b: applied } } }).said.filter((each) =>
+        each.startsWith("window-raised"),
+      );
+    expect(raised(131_072)).toEqual([
+      "window-raised: b: `maxModelLen` is raised from 131072 to 262144: kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
+    ]);
+    const measured = {
+      nonKvGiB: 49.79,
+      kvTokens: 1_960_381,
+      maxConcurrency: 7.48,
+      at: "2026-08-27",
+      image: IMAGE,
+    };
+    expect(raised(262_144, { measured, maxModelLen: 262_144 })).toEqual([]);
+    expect(raised(300_000, { measured, maxModelLen: 300_000 })).toEqual([]);
+  });
+
+  it("as many agents as their own answers leave", () => {
+    const agents = (clients: Record<string, unknown>) =>
+      planned({}, { config, starts }, { clients }).kv?.agents.map(({ maxTokens, atOnce }) => [
+        maxTokens,
+        atOnce,
+      ]);
+    expect(agents({})).toEqual([
+      [32_000, 4],
+      [32_000, 4],
+    ]);
+    const claudeCode = { via: "native", maxOutputTokens: 64_000 };
+    expect(agents({ claudeCode, opencode: { maxOutputTokens: 8_000 } })).toEqual([
+      [64_000, 4],
+      [64_000, 3],
+    ]);
   });
 });
 

@@ -46,6 +46,19 @@ describe("preflight", () => {
     });
   });
 
+  it("lets exactly as much as is wanted pass, and not a kB less", () => {
+    const wanted = 0.45 * 121.63;
+    const kB = 1 / 1024 ** 2;
+    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted } })).toEqual([]);
+    expect(judged({ memory: { totalGiB: 121.63, availableGiB: wanted - kB } })[0]?.verdict).toBe("refused");
+  });
+
+  it("takes the share of what the machine has, not of what is declared: vLLM does", () => {
+    const found = judged({ memory: { totalGiB: 128, availableGiB: 57.5 } });
+    expect(found.at(-1)?.message).toContain("57.60 GiB are wanted (utilization x 128.00 GiB)");
+    expect(judged({}, { totalGiB: 140 }).map(({ verdict }) => verdict)).toEqual(["warned"]);
+  });
+
   it("counts what our running server holds, by its own argv, since it is being replaced", () => {
     const running = { name: "vllm-old-8001", argv: argvOf(0.4), hostPorts: [8001] };
     const facts = {
@@ -130,10 +143,16 @@ describe("preflight", () => {
   });
 
   it("warns when the declared total is not the machine's", () => {
-    expect(judged({ memory: { totalGiB: 128, availableGiB: 100 } })[0]).toMatchObject({
-      verdict: "warned",
-      message: "totalGiB is declared as 121.63, and this machine has 128.00: set it to what the machine has.",
-    });
+    expect(judged({ memory: { totalGiB: 128, availableGiB: 100 } })).toEqual([
+      {
+        verdict: "warned",
+        message:
+          "totalGiB is declared as 121.63, and the machine has 128.00: vLLM takes its share of what the machine has, so the plan's figures are too small. Set `totalGiB: 128`.",
+      },
+    ]);
+    expect(judged({}, { totalGiB: 121.69 })[0]?.message).toContain(
+      "the machine has 121.63: 0.06 GiB of the plan are not there. Set `totalGiB: 121.63`.",
+    );
   });
 
   it("judges nothing by this machine when Docker is reached over ssh", () => {

@@ -42,8 +42,25 @@ describe("the simple server's settings", () => {
       keepAlive: "5m",
       cloud: false,
       models: [],
+      loadedGiB: {},
       pull: false,
     });
+  });
+
+  it("take the memory of declared models only, in GiB", () => {
+    expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6 } })).toEqual([]);
+    for (const mode of ["host", "integrated"]) {
+      expect(faultsOf({ mode, models: ["a"], loadedGiB: { b: 9.6 } }, { chatUi: undefined })).toContainEqual([
+        `${AT}.loadedGiB.b`,
+        "`b` is none of the simple server's `models`.",
+      ]);
+    }
+    expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6e9 } })).toEqual([
+      [`${AT}.loadedGiB.a`, expect.stringContaining("Expected GiB")],
+    ]);
+    expect(faultsOf({ mode: "host", residentModelsGiB: 1e308 })[0]?.[1]).toContain(
+      "no machine of this kind has more",
+    );
   });
 
   it("have one mode: what belongs to another is refused with its name", () => {

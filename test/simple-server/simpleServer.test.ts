@@ -136,39 +136,74 @@ describe("with the right to be root", () => {
 });
 
 describe("the plan of a simple server", () => {
-  it("has its endpoint, and a line in the ledger only for models that are declared to stay", () => {
-    const lines = (simpleServer: Record<string, unknown>) =>
-      planned(simpleServer).machine.ledger.lines.filter((line) => line.name.startsWith("simple server"));
+  const lines = (simpleServer: Record<string, unknown>) =>
+    planned(simpleServer).machine.ledger.lines.filter((line) => line.name === "Ollama's loaded models");
+
+  it("has its endpoint", () => {
     expect(planned({ mode: "host" }).machine.endpoints).toContainEqual({
       name: "simple server (Ollama)",
       url: "http://127.0.0.1:11434",
     });
-    expect(lines({ mode: "host" })).toEqual([]);
+  });
+
+  it("has no line in the ledger without models", () => {
+    expect(lines({ mode: "host", maxLoadedModels: 3 })).toEqual([]);
+    expect(lines({ mode: "none" })).toEqual([]);
+  });
+
+  it("counts the largest declared model as often as models are loaded at once, with its context", () => {
+    const models = ["qwen3:8b", "gpt-oss:20b", "nomic-embed-text"];
+    const loadedGiB = { "qwen3:8b": 9.6, "gpt-oss:20b": 15.4 };
+    const settings = { mode: "host", models, loadedGiB, maxLoadedModels: 2, contextLength: 65536 };
+    expect(lines(settings)).toEqual([
+      {
+        name: "Ollama's loaded models",
+        gib: 30.8,
+        basis: "setting",
+        source: "gpt-oss:20b: 15.4 GiB with 65536 tokens of context x 2 loaded at once",
+      },
+    ]);
+    expect(lines({ mode: "integrated", models, loadedGiB })).toMatchObject([
+      { gib: 15.4, source: "gpt-oss:20b: 15.4 GiB with 32768 tokens of context x 1 loaded at once" },
+    ]);
+  });
+
+  it("counts what is declared for all of them, where it is", () => {
     for (const mode of ["host", "integrated"]) {
-      expect(lines({ mode, residentModelsGiB: 5.2 })).toEqual([
-        { name: "simple server: resident models", gib: 5.2, basis: "setting", source: "residentModelsGiB" },
+      expect(lines({ mode, models: ["m"], loadedGiB: { m: 1 }, residentModelsGiB: 5.2 })).toEqual([
+        { name: "Ollama's loaded models", gib: 5.2, basis: "setting", source: "residentModelsGiB" },
       ]);
     }
   });
 
-  it("counts resident models in the sum and in what is left for others", () => {
+  it("counts loaded models in the sum and in what is left for others", () => {
     const without = planned({ mode: "host" }).machine.ledger;
     const { sumGiB } = planned({ mode: "host", residentModelsGiB: 5 }).machine.ledger;
     expect(sumGiB).toBeCloseTo(without.sumGiB + 5, 2);
   });
 
   it("warns of the local network and of models that stay uncounted", () => {
+    const said = (simpleServer: Record<string, unknown>) =>
+      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map(
+        ({ code, message }) => `${code}: ${message}`,
+      );
     const codes = (simpleServer: Record<string, unknown>) =>
-      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map((warning) => warning.code);
+      said(simpleServer).map((each) => each.split(":")[0]);
     expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
+    expect(said({ mode: "host", models: ["a", "b", "c"], loadedGiB: { b: 4 } })).toEqual([
+      "simple-server-uncounted: The memory ledger does not count a, c of Ollama: say in `loadedGiB` what each takes once it is loaded (`ollama ps`).",
+    ]);
+    expect(codes({ mode: "host", models: ["a"], loadedGiB: { a: 4 } })).toEqual([]);
+    expect(codes({ mode: "host", models: ["a"], residentModelsGiB: 4 })).toEqual([]);
     expect(codes({ mode: "host", keepAlive: "-1" })).toEqual(["simple-server-uncounted"]);
     expect(codes({ mode: "host", keepAlive: "-1", residentModelsGiB: 5 })).toEqual([]);
+    expect(codes({ mode: "host", keepAlive: "-1", models: ["a"], loadedGiB: { a: 4 } })).toEqual([]);
   });
 
   it.each([
     [{ mode: "none" }, { mode: "none" }],
     [
-      { mode: "integrated", models: ["qwen3:8b"] },
+      { mode: "integrated", models: ["qwen3:8b"], loadedGiB: { "qwen3:8b": 9.6 } },
       { mode: "integrated", models: ["qwen3:8b"] },
     ],
   ])("has no drop-in, no endpoint and no command in the mode %j", (settings, expected) => {

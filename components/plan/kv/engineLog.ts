@@ -79,6 +79,17 @@ export function readEngineLog(text: string): EngineLog {
   };
 }
 
+const SAYS_MEMORY =
+  /Model loading took|KV cache (?:size|memory:|is needed)|Maximum concurrency for|Setting attention block size|padding layers|--kv-cache-memory|Auto-fit max_model_len|auto-fit max_model_len|cache blocks|Free memory on device|Error in memory profiling/;
+
+/**
+ * Whether `readEngineLog` looks at a line, so that nothing else of a long log has to be kept: neither what is logged every
+ * ten seconds (`GPU KV cache usage`), nor a prompt, which may say anything.
+ */
+export function saysMemory(line: string): boolean {
+  return SAYS_MEMORY.test(line) && !line.includes("Received request ");
+}
+
 const ADMISSION =
   /Free memory on device \S+ \(([\d.]+)\/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \(([\d.]+), ([\d.]+) GiB\)/g;
 const DOES_NOT_FIT = new RegExp(

@@ -2,7 +2,7 @@
 export { type Admission, type Agent, admission } from "./admission";
 export { AGENT_ENVELOPES, agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./agents";
 export type { CacheGroups, CacheLayout } from "./cacheLayout";
-export { type EngineLog, type EngineRefusal, readEngineLog } from "./engineLog";
+export { type EngineLog, type EngineRefusal, readEngineLog, saysMemory } from "./engineLog";
 export {
   GDN_PREFILL_BACKENDS,
   KV_ENGINE_DEFAULTS,
@@ -15,4 +15,4 @@ export { KV_DTYPES, type KvDtype, plannedKvDtype } from "./kvDtype";
 export { type KvPlan, kvPlan, type RequestCost } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";
 export { PREFILL_METHOD, type Prefill, prefillSeconds } from "./prefill";
-export { requestBlocks } from "./requestBlocks";
+export { longestRequest, requestBlocks } from "./requestBlocks";

@@ -66,7 +66,7 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
       name: `${share.name}: overshoot`,
       gib: OVERSHOOT_GIB,
       basis: "default",
-      source: "seen on one 0.45 instance: 55.67 GiB against a budget of 54.73 GiB",
+      source: "55.67 GiB were seen against a budget of 54.73",
     },
   ];
   if (share.weightsGB !== undefined && share.compileJobs !== undefined) {
@@ -110,12 +110,19 @@ function largestUtilizations(
         return [
           name,
           {
-            bySum: downToHundredth((totalGiB - beside) / totalGiB),
+            bySum: largestWithin(hundredths(totalGiB) - beside, totalGiB),
             byAggregate: downToHundredth(left / TEN_THOUSAND),
           },
         ];
       }),
   );
+}
+
+/** The largest share, in hundredths, whose line (rounded to 0.01 GiB, as the sum has it) is at most what is free. */
+function largestWithin(freeGiB: number, totalGiB: number): number {
+  const share = downToHundredth(freeGiB / totalGiB);
+  const next = downToHundredth(share + 0.01);
+  return hundredths(next * totalGiB) <= hundredths(freeGiB) ? next : share;
 }
 
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */

@@ -29,6 +29,11 @@ export function shareText(ofTenThousand: number): string {
   return `${whole}.${decimals.replace(/0{1,2}$/, "")}`;
 }
 
+/** A share, or a sum of shares, as a person reads it: never rounded to what it is not. */
+export function utilizationText(utilization: number): string {
+  return shareText(tenThousandths(utilization));
+}
+
 /** The largest share that still fits beside the others, all in ten-thousandths, rounded down to 0.01; 0 when none does. */
 export function largestThatFits(limit: number, others: number): number {
   return Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
@@ -37,4 +42,9 @@ export function largestThatFits(limit: number, others: number): number {
 /** Rounds a share down to 0.01, the step in which one is suggested; never below 0. */
 export function downToHundredth(utilization: number): number {
   return Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
+}
+
+/** Rounds a share up to 0.01: so much is needed. */
+export function upToHundredth(utilization: number): number {
+  return Math.ceil(utilization * 100 - NOISE) / 100;
 }

@@ -1,4 +1,5 @@
 import { downToHundredth } from "../../../components/plan/ledger/utilization";
+import { weightBand } from "../../../components/plan/weightBands";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import {
   type Evidence,
@@ -26,11 +27,6 @@ const PINNED_KV = sign(
 /** NVIDIA's kernel module; harmless bursts of it were seen on machines that served well. */
 const NV_NO_MEMORY = sign("NV_ERR_NO_MEMORY");
 
-/** Bands of weights on one machine, GB (specification, Limits). */
-const NEEDS_SEVERAL_MACHINES_GB = 100;
-const UNTESTED_GB = 90;
-const NEEDS_TUNING_GB = 45;
-
 /** How much less a server is given when the machine ran out: about 6 GiB of 121.6. */
 const STEP_DOWN = 0.05;
 
@@ -41,10 +37,8 @@ const CHECK_NEIGHBOURS =
   "grep -E 'MemTotal|MemAvailable|SwapFree' /proc/meminfo; ps -eo pid,rss,args --sort=-rss | head -n 8";
 
 function bandOf(weights: number): string {
-  if (weights > NEEDS_SEVERAL_MACHINES_GB) return "too large for one machine: it needs several nodes";
-  if (weights > UNTESTED_GB) return "untested on this machine (90 to 100 GB)";
-  if (weights > NEEDS_TUNING_GB) return "possible only with tuning and a reduced context (45 to 90 GB)";
-  return "in the comfortable band (up to 45 GB), so something else holds the memory";
+  const { verdict, comfortable } = weightBand(weights);
+  return comfortable ? `${verdict}, so something else holds the memory` : verdict;
 }
 
 /** A lower share, where that still leaves the server one. */

@@ -1,10 +1,9 @@
 import { shellWords } from "../../../components/host/shellWords";
-import { AGGREGATE_LIMIT } from "../../../components/plan/ledger/utilization";
+import { hundredths } from "../../../components/plan/ledger/ledger";
+import { totalFault } from "../../../components/plan/ledger/machineTotal";
+import { AGGREGATE_LIMIT, utilizationText } from "../../../components/plan/ledger/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { machineEdit } from "../evidence";
-
-/** Declared and real memory may differ by this share; firmware keeps a little. */
-const TOTAL_TOLERANCE = 0.02;
 
 const faultyFile: Diagnosis = {
   id: "stack-file-faulty",
@@ -39,7 +38,7 @@ const impossiblePair: Diagnosis = {
     const container = stack.plan.inferenceServers.find((each) => each.key === key)?.container.name;
     const largest = container === undefined ? undefined : ledger.largestUtilizationThatFits[container];
     return {
-      cause: `The servers together are to take ${ledger.aggregateUtilization.toFixed(2)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
+      cause: `The servers together are to take ${utilizationText(ledger.aggregateUtilization)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
       evidence: `ledger: aggregate utilization ${ledger.aggregateUtilization}, ${ledger.sumGiB} of ${ledger.totalGiB} GiB`,
       ...(key === undefined || others.length > 0 || largest === undefined || largest <= 0
         ? { advice: "Lower one server's `gpuMemoryUtilization`, or instance A where it is started." }
@@ -81,11 +80,11 @@ const wrongTotal: Diagnosis = {
     const { meminfo, stack } = evidence;
     if (meminfo === undefined || stack === undefined) return undefined;
     const declared = stack.settings.totalGiB;
-    if (Math.abs(meminfo.totalGiB - declared) <= TOTAL_TOLERANCE * declared) return undefined;
+    if (totalFault(declared, meminfo.totalGiB) === undefined) return undefined;
     return {
       cause: `The stack file counts on ${declared} GiB, and the machine has ${meminfo.totalGiB.toFixed(2)}: every figure of the plan is off.`,
       evidence: `MemTotal: ${Math.round(meminfo.totalGiB * 1024 ** 2)} kB`,
-      edits: [machineEdit(evidence, ["totalGiB"], Math.floor(meminfo.totalGiB * 100) / 100)],
+      edits: [machineEdit(evidence, ["totalGiB"], hundredths(meminfo.totalGiB))],
       command: APPLY,
     };
   },

@@ -44,7 +44,9 @@ export const kvCache: ServerProbe = {
     }
     return pass(
       against,
-      Math.abs(off) > MEASURED_SHORTFALL ? "Record what was measured, so that the next plan meets it." : "",
+      Math.abs(off) > MEASURED_SHORTFALL
+        ? "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines."
+        : "",
     );
   },
 };
@@ -67,8 +69,7 @@ async function fromMetrics({ api }: ServerTarget): Promise<Measured | undefined>
 
 async function fromLog({ host, name, alone }: ServerTarget): Promise<Measured | undefined> {
   if (alone) return undefined;
-  const log = await host.docker(["logs", name]).catch(() => "");
-  const { kvTokens, maxConcurrency } = readEngineLog(log);
+  const { kvTokens, maxConcurrency } = readEngineLog(await host.memoryLines(name));
   return kvTokens === undefined || maxConcurrency === undefined
     ? undefined
     : { tokens: kvTokens, concurrency: maxConcurrency, source: "log" };

@@ -115,9 +115,48 @@ const ollamaDirectory: OllamaProbe = {
   },
 };
 
+/** Loaded models may come out this much above their record before the ledger is wrong. */
+const MEMORY_TOLERANCE = 0.02;
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+const ollamaMemory: OllamaProbe = {
+  name: "ollama-memory",
+  about: "GET /api/ps: what loaded models take, against the memory ledger",
+  fix: () => `\`${SETTING}.loadedGiB\``,
+  run: async ({ api, plan: { loadedGiB, models }, machine }) => {
+    const loaded = objectsIn((await api.json("/api/ps")).models).flatMap(({ name, size }) =>
+      typeof size === "number"
+        ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }]
+        : [],
+    );
+    if (loaded.length === 0) return skip("no model is loaded: ask one something, then look again");
+    const seen = loaded.map(({ name, gib }) => `${quote(name)} ${gib.toFixed(2)} GiB`).join(", ");
+    const declared = loaded.flatMap(({ name, gib }) => {
+      const model = models.find((each) => each === name || `${each}:latest` === name);
+      return model === undefined ? [] : [{ model, gib, counted: loadedGiB[model] }];
+    });
+    const other = declared.filter(
+      ({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted,
+    );
+    const record = [
+      `Record in the stack file, below machines.${machine.name}.${SETTING}:`,
+      "  loadedGiB:",
+      ...other.map(({ model, gib }) => `    ${model}: ${gib}`),
+    ].join("\n");
+    const above = other.filter(({ gib, counted }) => counted !== undefined && gib > counted);
+    if (above.length > 0) {
+      const counts = above.map(({ model, counted }) => `${model} with ${counted} GiB`).join(", ");
+      return fail(`${seen}; the memory ledger counts ${counts}`, record);
+    }
+    return pass(seen, other.length === 0 ? "" : record);
+  },
+};
+
 export const ollamaProbes: readonly OllamaProbe[] = [
   ollamaVersion,
   ollamaModels,
   ollamaListen,
   ollamaDirectory,
+  ollamaMemory,
 ];

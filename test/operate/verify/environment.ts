@@ -44,6 +44,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   return {
     env: {},
     docker: async () => "",
+    memoryLines: async () => "",
     file: async () => undefined,
     meminfo: async () => "MemTotal:       127600592 kB\nMemAvailable:   20971520 kB\n",
     listener: async () => undefined,

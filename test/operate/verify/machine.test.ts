@@ -1,8 +1,11 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { plan } from "../../../components/plan/plan";
 import { Failed } from "../../../operate/exit";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
+import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import type { StandIn } from "../../stand-in/server";
 import { inspected } from "../fakeDocker";
@@ -129,7 +132,7 @@ describe("memory", () => {
     expect(await probe(10 * 1024 ** 2)).toMatchObject({
       status: "pass",
       detail:
-        "10.0 of 121.7 GiB available; resident: vllm-model-8001 4.0 GiB, instance A 3.3 GiB (its listening process)",
+        "10.0 of 121.7 GiB available; resident: vllm-model-8001 4.0 GiB, instance A 3.3 GiB (its listening process); vllm-model-8001 is not there",
     });
   });
 
@@ -142,7 +145,124 @@ describe("memory", () => {
   it("is skipped where there is no /proc/meminfo", async () => {
     const host = emptyHost({ meminfo: async () => "" });
     const [result] = await run(planned(8001), { only: ["memory"] }, host);
-    expect(result).toMatchObject({ status: "skip", detail: "this system has no /proc/meminfo" });
+    expect(result).toMatchObject({
+      status: "skip",
+      detail: expect.stringContaining("this system has no /proc/meminfo that can be read"),
+    });
+  });
+});
+
+describe("a server's KV cache", () => {
+  const config: unknown = JSON.parse(
+    readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"),
+  );
+  const models = { "org/model": { source: "config.json", config, weightsGB: 22 } };
+  const { image } = serverInput();
+  /** Figures of one start, in the two forms that vLLM's log had. */
+  const FIGURES = [
+    "GPU KV cache size: 456,766 tokens",
+    "Maximum concurrency for 262,144 tokens per request: 1.74x",
+  ];
+  const LOGS = {
+    "two lines, up to 0.27": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES[0]}\nINFO ${FIGURES[1]}\n`,
+    "one line, from 0.28": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES.join(", ")}\n`,
+  };
+  const LINES = [
+    "Record in the stack file, below machines.dgx.inferenceServers.b:",
+    "  measured:",
+    "    nonKvGiB: 50.12",
+    "    kvTokens: 456766",
+    "    maxConcurrency: 1.74",
+    '    at: "2026-11-21"',
+    `    image: ${DIGEST}`,
+  ];
+
+  /** The probe over a machine with instance A at 0.45 and this server, running as it says with this log. */
+  async function probe(log: string, settings: Record<string, unknown> = {}, overlay: Partial<Host> = {}) {
+    const server = { maxModelLen: 262_144, kvCacheDtype: "fp8", ...settings };
+    const settled = stack({ instanceA: { gpuMemoryUtilization: 0.45 } }, server);
+    const planned = plan(settled, { home: "/home/me", models });
+    const { entrypoint, command } = machineOf(planned).containers[0] ?? {};
+    const inspect = {
+      Config: { Image: image, Entrypoint: entrypoint, Cmd: overlay.env?.CMD?.split(" ") ?? command },
+      State: { Status: "running", StartedAt: "2026-11-21T08:00:00.1Z" },
+    };
+    const host = emptyHost({
+      docker: async (args) => (args[0] === "inspect" ? JSON.stringify([inspect]) : ""),
+      memoryLines: async () => log,
+      listener: async () => ({}),
+      ...overlay,
+    });
+    return resultOf(await run(planned, { only: ["memory"] }, host), "memory");
+  }
+
+  it.each(Object.entries(LOGS))("predicted against measured, and the lines to record: %s", async (_, log) => {
+    const { status, detail, fix } = await probe(log);
+    expect(status).toBe("pass");
+    expect(detail).toContain(
+      "vllm-model-8001: measured 4.61 GiB of KV cache, 1.74 whole windows at once; planned 4.34 to 31.34 GiB (estimated), 1.64 to 11.87",
+    );
+    expect(fix.split("\n").slice(0, LINES.length)).toEqual(LINES);
+  });
+
+  it("what to try next: within what the ledger leaves, and a fixed cache with its share", async () => {
+    const { fix } = await probe(LOGS["one line, from 0.28"]);
+    expect(fix.split("\n").slice(LINES.length)).toEqual([
+      "Worth trying for vllm-model-8001:",
+      "  maxModelLen: 106896 (4 whole windows at once at utilization 0.45)",
+      expect.stringMatching(/^ {2}kvCacheMemoryBytes: 4949949808 \(.* gpuMemoryUtilization 0\.45, /),
+    ]);
+  });
+
+  it("recorded, the next plan meets the same start, and there is nothing to record", async () => {
+    const measured = {
+      nonKvGiB: 50.12,
+      kvTokens: 456_766,
+      maxConcurrency: 1.74,
+      at: "2026-11-21",
+      image: DIGEST,
+    };
+    const { status, detail, fix } = await probe(LOGS["one line, from 0.28"], { measured });
+    expect([status, fix.includes("measured:")]).toEqual(["pass", false]);
+    expect(detail).toContain("planned 4.61 GiB (measured), 1.74");
+    const less = LOGS["one line, from 0.28"].replace("4.61", "4.30").replace("1.74x", "1.63x");
+    expect(await probe(less, { measured })).toMatchObject({
+      status: "fail",
+      detail: expect.stringContaining("7.2 % off"),
+    });
+  });
+
+  it("of a container that runs with other settings than the stack file's is recorded, and not compared", async () => {
+    const started = ["serve", "org/model", "--gpu-memory-utilization", "0.5"].join(" ");
+    const { detail, fix } = await probe(LOGS["one line, from 0.28"], {}, { env: { CMD: started } });
+    expect(detail).toContain(
+      "not comparable: it runs with utilization 0.5 and the stack file 0.45 (`npm run up` applies it)",
+    );
+    // 0.5 x 121.63 - 4.61
+    expect(fix).toContain("nonKvGiB: 56.21\n");
+  });
+
+  it("without instance A proves nothing of the pair, and says so", async () => {
+    const words = "Instance A is not running: that both fit is proven only once it is, too.";
+    const log = LOGS["one line, from 0.28"];
+    expect((await probe(log)).fix).not.toContain(words);
+    expect((await probe(log, {}, { listener: async () => undefined })).fix).toContain(words);
+  });
+
+  it("that was refused fails, with the refusal's figures", async () => {
+    const { status, detail } = await probe(
+      "Free memory on device cuda:0 (48.5/121.63 GiB) on startup is less than desired GPU memory utilization (0.45, 54.73 GiB).",
+    );
+    expect(status).toBe("fail");
+    expect(detail).toContain(
+      "vllm-model-8001: it did not start: 54.73 GiB were wanted (utilization 0.45) and 48.50 of 121.63 GiB available",
+    );
+  });
+
+  it("without lines in the log is not judged", async () => {
+    const { status, detail } = await probe("");
+    expect(status).toBe("pass");
+    expect(detail).toContain("its log says nothing of the KV cache");
   });
 });
 
@@ -241,7 +361,7 @@ describe("the simple server", () => {
     const http = await answering(answers);
     const simpleServer = { mode: "host", port: http.port, models: ["qwen3:8b"], ...overlay };
     const plan = planned(8001, {}, { simpleServer });
-    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory"];
+    const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory", "ollama-memory"];
     const results = await run(
       plan,
       { only },
@@ -253,7 +373,11 @@ describe("the simple server", () => {
     await http.close();
     return results;
   };
-  const WELL = { "/api/version": { version: "0.34.4" }, "/api/tags": { models: [{ name: "qwen3:8b" }] } };
+  const WELL = {
+    "/api/version": { version: "0.34.4" },
+    "/api/tags": { models: [{ name: "qwen3:8b" }] },
+    "/api/ps": { models: [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }] },
+  };
 
   it("is well", async () => {
     const results = await ollama(WELL, {}, { lanAddresses: () => ["127.0.0.2"] });
@@ -262,7 +386,44 @@ describe("the simple server", () => {
       "ollama-models pass: qwen3:8b",
       "ollama-listen pass: only on 127.0.0.1",
       "ollama-directory pass: /usr/share/ollama/.ollama/models",
+      "ollama-memory pass: qwen3:8b 9.60 GiB",
     ]);
+  });
+
+  it.each<[string, object, object[], string, string]>([
+    [
+      "as counted",
+      { loadedGiB: { "qwen3:8b": 9.5 } },
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "pass",
+      "",
+    ],
+    [
+      "not yet counted",
+      {},
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "pass",
+      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
+    ],
+    [
+      "more than counted",
+      { loadedGiB: { "qwen3:8b": 6 } },
+      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
+      "fail",
+      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
+    ],
+    [
+      "declared without its tag",
+      { models: ["m"], loadedGiB: { m: 1 } },
+      [{ name: "m:latest", size: 2 ** 30 }],
+      "pass",
+      "",
+    ],
+    ["of somebody else", {}, [{ name: "other:1b", size: 2 ** 30 }], "pass", ""],
+    ["none loaded", {}, [], "skip", ""],
+  ])("a loaded model's memory: %s", async (_, overlay, models, status, fix) => {
+    const result = resultOf(await ollama({ ...WELL, "/api/ps": { models } }, overlay), "ollama-memory");
+    expect([result.status, result.fix]).toEqual([status, fix]);
   });
 
   it.each([

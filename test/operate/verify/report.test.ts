@@ -43,6 +43,22 @@ describe("what a person reads at the end", () => {
     ]);
   });
 
+  it("has lines to copy once, under what to do next, each below the one before", () => {
+    const text = verifyText([result("memory", "pass", "4.61 GiB", "Record:\n  measured:\n    kvTokens: 1")]);
+    expect(text.split("\n")).toEqual([
+      "b",
+      "  pass memory  4.61 GiB",
+      "               better: see below",
+      "",
+      "1 passed, 0 failed, 0 skipped",
+      "",
+      "What to do next",
+      "  - memory: Record:",
+      "      measured:",
+      "        kvTokens: 1",
+    ]);
+  });
+
   it("is counted", () => {
     expect(summaryOf(RESULTS)).toEqual({
       pass: 2,

@@ -126,9 +126,8 @@ describe("the KV cache against the plan", () => {
     const server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"], {
       routes: { "GET /metrics": () => metrics },
     });
-    const docker = async (args: readonly string[]) => (args[0] === "logs" ? log : "");
     const plan = planned(server.port);
-    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ docker }));
+    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ memoryLines: async () => log }));
     const [none] = await run(plan, { only: ["kv-cache"] });
     await server.close();
     expect(read?.detail).toBe(

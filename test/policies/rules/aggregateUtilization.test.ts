@@ -49,9 +49,20 @@ describe("a machine's declaration", () => {
         message:
           "The inference servers of machine dgx claim 1.17 of its memory (142.3 of 121.63 GiB): instance A (host, port 8000) " +
           "0.72 + b 0.45. The limit is 0.90. Set --gpu-memory-utilization of b to 0.18 or less. Instance A is not ours " +
-          "to lower: only its owner can.",
+          "to lower: only its owner can, to 0.45 or less.",
       },
     ]);
+  });
+
+  it("names what all memory leaves, where that is less than the limit does", () => {
+    const memory = { lines: [], largestUtilization: { b: { bySum: 0.35, byAggregate: 0.45 } } };
+    expect(said(RULE, [machine(0.45, "0.5", { memory })]).join()).toContain(
+      "Set --gpu-memory-utilization of b to 0.35 or less (0.45 by this limit, but all memory has to fit). " +
+        "Instance A is not ours to lower: only its owner can, to 0.40 or less.",
+    );
+    const none = { lines: [], largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } } };
+    expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain("no share is left for b.");
+    expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\.$/);
   });
 
   it("refuses one ten-thousandth too much and shows it", () => {

@@ -49,7 +49,7 @@ describe("the sum of a machine's memory", () => {
         verdict: "refused",
         resource: "dgx",
         message:
-          "What is declared and measured comes to 121.64 GiB of 121.63 GiB: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
+          "What is declared and measured comes to 121.64 GiB of 121.63 GiB, 0.01 GiB too much: instance A 54.73 + b 54.73 + Ollama 2.17 + operating system 10.01. " +
           "The largest --gpu-memory-utilization that fits for b is 0.37 (0.37 by the sum, 0.45 by the aggregate limit). " +
           "Else something must give way, the largest first: instance A, operating system, Ollama.",
       },
@@ -94,9 +94,11 @@ describe("the sum in a plan", () => {
     settings: Record<string, unknown>,
     meminfo?: { totalGiB: number; availableGiB: number },
   ) =>
-    judge(declaredResources(plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo }) }))).filter(
-      (each) => each.name === RULE,
-    );
+    judge(
+      declaredResources(
+        plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) }),
+      ),
+    ).filter((each) => each.name === RULE);
 
   it("refuses a declared operating system that the pair leaves no room for", () => {
     const [found] = verdicts({ operatingSystemGiB: 17 });
@@ -104,6 +106,16 @@ describe("the sum in a plan", () => {
     expect(found?.message).toContain("comes to 126.46 GiB of 121.63 GiB");
     // (121.63 - 54.73 - 2 x 0.94 - 17) / 121.63 = 0.394...
     expect(found?.message).toContain("is 0.39 (0.39 by the sum, 0.45 by the aggregate limit)");
+  });
+
+  it("names Ollama's loaded models among what may give way", () => {
+    const simpleServer = { mode: "host", models: ["m"], loadedGiB: { m: 9.6 }, maxLoadedModels: 2 };
+    const [found] = verdicts({ operatingSystemGiB: 5, simpleServer });
+    expect(found?.verdict).toBe("refused");
+    expect(found?.message).toContain("Ollama's loaded models 19.20");
+    expect(found?.message).toMatch(
+      /the largest first: instance A.*, Ollama's loaded models.*, operating system/,
+    );
   });
 
   it("refuses by a meminfo, and not by the default in its place", () => {

@@ -1,0 +1,53 @@
+import { existsSync } from "node:fs";
+import { z } from "zod";
+import { UnreadableInput } from "../../faults/fault";
+import { readJsonFile } from "../../faults/jsonDocument";
+import { appliedPlanPath } from "../plan/appliedPlan";
+import { type Evidence, onMachine } from "../plan/evidence";
+import type { StackSettings } from "../settings/stackSettings";
+
+/** What counts of an applied plan. Other versions of this project may have written more, or less. */
+const applied = z.object({
+  machine: z.object({
+    inferenceServers: z.array(
+      z.object({
+        key: z.string(),
+        model: z.object({ id: z.string() }),
+        container: z.object({ command: z.array(z.string()) }),
+      }),
+    ),
+  }),
+});
+
+/**
+ * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine that this program runs on
+ * is read; where there is no such plan, or none that can be read, nothing is known.
+ */
+export function readAppliedWindows(
+  settings: StackSettings,
+  home: string,
+): NonNullable<Evidence["appliedWindows"]> {
+  return Object.fromEntries(
+    Object.entries(settings.machines).flatMap(([name, machine]) => {
+      if (!machine.dockerHost.startsWith("unix://")) return [];
+      const servers = appliedServers(appliedPlanPath(name, onMachine(machine.stateDirectory, { home })));
+      const windows = servers.flatMap(({ key, model, container: { command } }) => {
+        const window = Number(command[command.indexOf("--max-model-len") + 1]);
+        const same = machine.inferenceServers[key]?.model.id === model.id;
+        return same && Number.isInteger(window) && window > 0 ? [[key, window] as const] : [];
+      });
+      return windows.length === 0 ? [] : [[name, Object.fromEntries(windows)]];
+    }),
+  );
+}
+
+function appliedServers(file: string) {
+  if (!existsSync(file)) return [];
+  try {
+    const parsed = applied.safeParse(readJsonFile(file).value);
+    return parsed.success ? parsed.data.machine.inferenceServers : [];
+  } catch (error) {
+    if (error instanceof UnreadableInput) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,34 @@
+/** What a size of weights means on one machine (specification, Limits: memory bands). */
+export interface WeightBand {
+  /** Largest size of the band, in GB; none for the last. */
+  readonly upToGB: number;
+  readonly verdict: string;
+  /** Whether a plan with such weights is worth a warning. */
+  readonly comfortable: boolean;
+}
+
+const BANDS: readonly WeightBand[] = [
+  { upToGB: 45, verdict: "comfortable (up to 45 GB)", comfortable: true },
+  {
+    upToGB: 90,
+    verdict: "possible with tuning and a reduced context (45 to 90 GB)",
+    comfortable: false,
+  },
+  { upToGB: 100, verdict: "untested on this machine (90 to 100 GB)", comfortable: false },
+];
+
+const TOO_LARGE: WeightBand = {
+  upToGB: Number.POSITIVE_INFINITY,
+  verdict: "too large for one machine: it needs several nodes (over 100 GB)",
+  comfortable: false,
+};
+
+/** The band of so many GB (10^9 bytes) of weights. */
+export function weightBand(weightsGB: number): WeightBand {
+  return BANDS.find(({ upToGB }) => weightsGB <= upToGB) ?? TOO_LARGE;
+}
+
+/** A size of weights as a person reads it. */
+export function weightsText(weightsGB: number): string {
+  return `${Number(weightsGB.toFixed(1))} GB`;
+}

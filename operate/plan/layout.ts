@@ -1,0 +1,42 @@
+import { styleText } from "node:util";
+import { Help } from "commander";
+
+/** Columns of the terminal that the text goes to; none where it goes to a file or a pipe, which wraps nothing. */
+export type Width = number;
+export const UNBOUNDED: Width = Number.POSITIVE_INFINITY;
+
+/** Fewer columns than this are no place for a sentence. */
+const FEWEST_COLUMNS = 20;
+
+/** Commander's own text wrapping: by words, and aware of colours. */
+const writer = Object.assign(new Help(), { minWidthToWrap: FEWEST_COLUMNS });
+
+/** A text behind so many columns, its further lines set in as far as the first stands. */
+export function hanging(text: string, indent: number, width: Width): string {
+  return Number.isFinite(width)
+    ? writer.boxWrap(text, width - indent).replaceAll("\n", `\n${" ".repeat(indent)}`)
+    : text;
+}
+
+/** Rows in columns, four columns in; the last one takes as many lines as it needs. */
+export function table(rows: readonly string[][], width: Width): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  const last = widths.length - 1;
+  const before = widths.slice(0, last).reduce((sum, each) => sum + each + 2, 4);
+  return rows.map((row) => {
+    const cells = row.map((cell, column) =>
+      column === last ? hanging(cell, before, width) : cell.padEnd(widths[column] ?? 0),
+    );
+    return `    ${cells.join("  ")}`.trimEnd();
+  });
+}
+
+/** Every line of a text set in. */
+export function indented(text: string, by = 4): string {
+  return text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
+}
+
+/** Title of a part of a machine's plan. */
+export function heading(text: string): string {
+  return `  ${styleText("cyan", text)}`;
+}

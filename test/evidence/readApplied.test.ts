@@ -1,0 +1,40 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { afterAll, describe, expect, it } from "vitest";
+import { readAppliedWindows } from "../../components/evidence/readApplied";
+import { plan } from "../../components/plan/plan";
+import { stack } from "../fixtures/machine";
+
+const home = mkdtempSync(join(tmpdir(), "applied-"));
+afterAll(() => rmSync(home, { recursive: true }));
+
+/** Leaves on the machine what `up` would leave of these settings, or another text in its place. */
+function apply(settings = stack(), text?: string): void {
+  const file = plan(settings, { home }).machines[0]?.files.find(({ role }) => role === "applied-plan");
+  if (file === undefined) throw new Error("no applied plan");
+  mkdirSync(dirname(file.path), { recursive: true });
+  writeFileSync(file.path, text ?? file.text);
+}
+
+describe("the windows that were applied last", () => {
+  it("are none before the first update", () => {
+    expect(readAppliedWindows(stack(), home)).toEqual({});
+  });
+
+  it("are read from the plan that `up` leaves", () => {
+    apply(stack({}, { maxModelLen: 131_072 }));
+    expect(readAppliedWindows(stack(), home)).toEqual({ dgx: { b: 131_072 } });
+  });
+
+  it("count for the same model on this machine only", () => {
+    apply();
+    expect(readAppliedWindows(stack({}, { model: { id: "org/other" } }), home)).toEqual({});
+    expect(readAppliedWindows(stack({ dockerHost: "ssh://me@dgx" }), home)).toEqual({});
+  });
+
+  it.each(["", "{", "[]", '{"machine": {"inferenceServers": "b"}}'])("are unknown where it is %j", (text) => {
+    apply(stack(), text);
+    expect(readAppliedWindows(stack(), home)).toEqual({});
+  });
+});

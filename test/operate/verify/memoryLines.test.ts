@@ -1,0 +1,43 @@
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { memoryLines } from "../../../operate/verify/memoryLines";
+
+const folder = mkdtempSync(join(tmpdir(), "memory-lines-"));
+afterEach(() => vi.unstubAllEnvs());
+afterAll(() => rmSync(folder, { recursive: true }));
+
+/** A `docker` that answers with the output of a script. */
+function dockerSays(script: string): void {
+  const file = join(folder, "docker");
+  writeFileSync(file, `#!/bin/sh\n${script}\n`);
+  chmodSync(file, 0o755);
+  vi.stubEnv("PATH", `${folder}${delimiter}${process.env.PATH ?? ""}`);
+}
+
+describe("what a container's log says of memory", () => {
+  it("is found among megabytes of a busy server's lines, on either output, and nothing else is kept", async () => {
+    dockerSays(
+      [
+        '[ "$*" = "logs b" ] || exit 1',
+        "echo 'INFO Available KV cache memory: 4.61 GiB' >&2",
+        "echo 'INFO GPU KV cache size: 456,766 tokens'",
+        "yes 'INFO GPU KV cache usage: 3.2%, Prefix cache hit rate: 9.0%' | head -n 200000",
+        "echo \"INFO Received request 1: prompt: 'GPU KV cache size: 1 tokens'\"",
+      ].join("\n"),
+    );
+    expect(await memoryLines("b", "unix:///var/run/docker.sock", 20)).toBe(
+      "INFO Available KV cache memory: 4.61 GiB\nINFO GPU KV cache size: 456,766 tokens",
+    );
+  });
+
+  it("is nothing where docker fails, and ends in time where it says no end", async () => {
+    dockerSays("echo 'Error response from daemon: No such container: b' >&2; exit 1");
+    expect(await memoryLines("b", "", 20)).toBe("");
+    dockerSays("echo 'Model loading took 20.5 GiB memory'; exec sleep 60");
+    const start = performance.now();
+    expect(await memoryLines("b", "", 1)).toBe("Model loading took 20.5 GiB memory");
+    expect(performance.now() - start).toBeLessThan(5000);
+  });
+});

@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readModels } from "../../components/evidence/readModels";
+import { declaredResources } from "../../components/machine/declaredResources";
+import type { Meminfo } from "../../components/plan/evidence";
+import { plan } from "../../components/plan/plan";
+import { loadStackFile } from "../../components/settings/load";
+import { measured } from "../../components/settings/measured";
+import type { StackSettings } from "../../components/settings/stackSettings";
+import { planText } from "../../operate/plan/planText";
+import { verifyText } from "../../operate/verify/report";
+import { judge } from "../../policies/judge";
+import { emptyHost, run } from "../operate/verify/environment";
+
+const README = readFileSync("README.md", "utf8");
+const section = README.slice(README.indexOf("## Will it fit?"), README.indexOf("## Ollama\n"));
+const blocks = [...section.matchAll(/```text\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+
+const settings = loadStackFile("Pulumi.dgx.yaml");
+const models = readModels(settings, process.cwd(), "/home/me");
+const planned = (of: StackSettings, meminfo?: Meminfo) =>
+  plan(of, { home: "/home/me", models, ...(meminfo === undefined ? {} : { meminfo: { dgx: meminfo } }) });
+
+/** What `serving plan` prints on a terminal of the README's width. */
+function printed(of: StackSettings, meminfo?: Meminfo): string {
+  const of120 = planned(of, meminfo);
+  return planText(of120, judge(declaredResources(of120)), 120);
+}
+
+/** What `serving verify --only memory` prints on the machine of the example. */
+async function verified(): Promise<string> {
+  const stack = planned(settings);
+  const { image, entrypoint, command } = stack.machines[0]?.containers[0] ?? {};
+  const inspect = {
+    Config: { Image: image, Entrypoint: entrypoint, Cmd: command },
+    State: { Status: "running", StartedAt: "2026-11-21T08:00:00Z" },
+  };
+  const host = emptyHost({
+    docker: async ([word]) => (word === "inspect" ? JSON.stringify([inspect]) : ""),
+    memoryLines: async () =>
+      "Available KV cache memory: 4.61 GiB\nGPU KV cache size: 456,766 tokens, Maximum concurrency for 262,144 tokens per request: 1.74x",
+    meminfo: async () => `MemTotal: 127538299 kB\nMemAvailable: ${Math.round(3.71 * 1024 ** 2)} kB\n`,
+    listener: async () => ({}),
+  });
+  return verifyText(await run(stack, { only: ["memory"] }, host));
+}
+
+/** The lines of a block that no line of the output is, `...` standing for anything. */
+function notIn(output: string, block: string): string[] {
+  const there = stripVTControlCharacters(output).split("\n");
+  return block
+    .split("\n")
+    .filter((line) => line.trim() !== "" && line.trim() !== "...")
+    .filter((line) => {
+      const pattern = new RegExp(`^${line.split("...").map(escaped).join(".*")}$`);
+      return !there.some((each) => pattern.test(each));
+    });
+}
+
+function escaped(text: string): string {
+  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+}
+
+describe("the worked example of the README", () => {
+  it("has a block for each step", () => {
+    expect(blocks).toHaveLength(5);
+  });
+
+  it.each([
+    [0, "on a laptop", () => printed(settings)],
+    [1, "on the machine, too full", () => printed(settings, { totalGiB: 121.63, availableGiB: 48.5 })],
+    [2, "on the machine, with room", () => printed(settings, { totalGiB: 121.63, availableGiB: 61 })],
+    [3, "after the start", verified],
+    [4, "with the record in the stack file", () => printed(recorded())],
+  ])("block %i is what the program prints: %s", async (index, _, output) => {
+    expect(notIn(await output(), blocks[index] ?? "?")).toEqual([]);
+  });
+
+  it("ends with a pair that counts as proven", () => {
+    const codes = (of: StackSettings) => planned(of).warnings.map(({ code }) => code);
+    expect(codes(settings)).toContain("unproven");
+    expect(codes(recorded())).not.toContain("unproven");
+  });
+});
+
+/** The stack file with the lines of the fourth block in it. */
+function recorded(): StackSettings {
+  const lines = (blocks[3] ?? "").split("\n");
+  const at = lines.findIndex((line) => line.trim() === "measured:");
+  const record = measured.parse(parse(lines.slice(at, at + 6).join("\n")).measured);
+  const machines = structuredClone(settings.machines);
+  const { b } = machines.dgx?.inferenceServers ?? {};
+  if (b === undefined) throw new Error("no server b");
+  b.measured = record;
+  return { machines };
+}
