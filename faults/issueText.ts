@@ -23,8 +23,7 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   if (issue.code === "invalid_type") {
     const wanted = whole ? TYPE_WORDS.int : typeWords(issue.expected);
     if (value === undefined) return `This key is required (${wanted}).`;
-    // JSON's one form for what is no finite number; a NaN of YAML says itself what it is.
-    if ((value === Infinity || value === -Infinity) && issue.expected !== "string")
+    if (typeof value === "number" && !Number.isFinite(value) && issue.expected !== "string")
       return "Expected a finite number, not NaN or Infinity.";
     // Digits where text belongs may be a key that lacks its quotes.
     const got = issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
