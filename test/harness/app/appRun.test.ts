@@ -113,7 +113,10 @@ describe.concurrent("the states table of the specification", () => {
     const finished = await run(serving, place, "touch", "evaluated").finished;
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
-      failure: "the app was not ready within 3 s (last probe: HTTP 503)",
+      // The last probe has only the time that is left; on a busy machine it may end without an answer.
+      failure: expect.stringMatching(
+        /^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/,
+      ),
       states: ["not launched", "launching", "stopping", "stopped"],
       evaluator: null,
     });
