@@ -14,10 +14,16 @@ export const HOLDS_REQUEST = /\{review_request\}/;
 /** What a command template replaces with the provider's model. */
 export const MODEL_PLACEHOLDER = "{model}";
 
-/** Largest TCP port. */
-const LARGEST_PORT = 65_535;
+/** A TCP port, from 1 to 65535, as a pattern: editors judge by the published one. */
+const PORT = "(?:[1-9]\\d{0,3}|[1-5]\\d{4}|6[0-4]\\d{3}|65[0-4]\\d{2}|655[0-2]\\d|6553[0-5])";
 
-const isPort = (digits: string) => Number(digits) >= 1 && Number(digits) <= LARGEST_PORT;
+/** A host's name or IPv4 address, or an IPv6 address in brackets. */
+const HOST = "(?:[^\\s/?#@:[\\]]+|\\[[0-9a-fA-F:.]+\\])";
+
+const HOST_AND_PORT = new RegExp(`^${HOST}:${PORT}$`);
+
+/** Whoever stands before an `@` is a fault of its own, with words of its own. */
+const PLAIN_URL = new RegExp(`^https?://(?:[^\\s/?#@]*@)?${HOST}(?::${PORT})?(?:/[^\\s?#]*)?$`);
 
 const seconds = () => z.int().min(1);
 const rate = () => z.number().min(0);
@@ -68,11 +74,10 @@ export const providerSchema = z
       .meta({ examples: ["qwen3-coder-next"] }),
     base_url: z
       .string()
-      .regex(/^https?:\/\/[^\s/?#]+(?:\/[^\s?#]*)?$/, {
-        error: "Expected an absolute http or https URL without query",
+      .regex(PLAIN_URL, {
+        error: "Expected an absolute http or https URL, with a port that can be and without query",
         abort: true,
       })
-      .refine((text) => URL.canParse(text), { error: "The URL's host or port can't be right", abort: true })
       .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" })
       .optional()
       .describe(
@@ -92,12 +97,8 @@ export const providerSchema = z
       .meta({ examples: ["LOCAL_KEY"] }),
     host: z
       .string()
-      .regex(/^(?:[^\s/:@]+|\[[0-9a-fA-F:.]+\]):\d{1,5}$/, {
-        error: "Expected `host:port`, without scheme or path",
-        abort: true,
-      })
-      .refine((text) => isPort(text.slice(text.lastIndexOf(":") + 1)), {
-        error: "Expected a port from 1 to 65535 behind the host",
+      .regex(HOST_AND_PORT, {
+        error: "Expected `host:port`, the port from 1 to 65535, without scheme or path",
       })
       .default("localhost:11434")
       .describe("Address of an ollama provider, as `host:port`."),

@@ -113,7 +113,7 @@ describe("check of a providers profile", () => {
     [
       "its port is one",
       `${API}base_url = "http://h:99999/v1"`,
-      ["providers.p.base_url", "impossible_value", "error"],
+      ["providers.p.base_url", "wrong_form", "error"],
     ],
     [
       "base_url holds no token in a user's place",
@@ -143,7 +143,7 @@ describe("check of a providers profile", () => {
     [
       "host has a port that can be",
       '[providers.p]\ntype = "ollama"\nmodel = "m"\nhost = "h:70000"',
-      ["providers.p.host", "impossible_value", "error"],
+      ["providers.p.host", "wrong_form", "error"],
     ],
     [
       "an input price alone",
