@@ -81,10 +81,6 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
   "automation-config": { [SAFE]: { review: { max_rounds: 2 ** 53 } } },
   "providers-profile": {
     [SAFE]: { providers: { p: { type: "cli", max_tokens: 2 ** 53 } } },
-    "The URL's host or port can't be right": {
-      providers: { p: { type: "cli", base_url: "http://h:70000/v1" } },
-    },
-    "Expected a port from 1 to 65535 behind the host": { providers: { p: { type: "cli", host: "h:0" } } },
   },
   "session-analytics": { [SAFE]: { judge: { workers: 2 ** 53 } } },
 };
