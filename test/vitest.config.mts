@@ -11,6 +11,8 @@ export default defineConfig({
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
     pool: "forks",
     maxWorkers: 2,
+    // What is waited for comes in its own time on a busy machine; the default is a second.
+    expect: { poll: { timeout: 10_000 } },
     globalSetup: ["test/layers/temporaryDirectory.ts"],
     projects: [
       {
