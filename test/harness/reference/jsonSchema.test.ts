@@ -167,7 +167,10 @@ describe("the published JSON Schemas", () => {
         .filter(({ schema: node }) => node.refused === undefined)
         .map(({ path }) => [...prefix, ...path.slice(prefix.length > 0 ? 1 : 0)])
         .filter((pattern) => !here.some((path) => matches(pattern, path)));
-      expect(missing.map((path) => path.join("."))).toEqual([]);
+      expect(
+        missing.map((path) => path.join(".")),
+        "add them to a file of ./fixtures",
+      ).toEqual([]);
     },
   );
 
