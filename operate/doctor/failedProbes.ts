@@ -1,3 +1,4 @@
+import { shellWord } from "../../components/host/shellWords";
 import type { Diagnosis, Finding } from "./diagnosis";
 import type { Evidence } from "./evidence";
 
@@ -22,7 +23,7 @@ export function failedProbes({ probes }: Evidence): { about: typeof ABOUT; findi
           : `\`serving verify\` fails in ${failed.length} of its probes.`,
       evidence: failed.map(({ name, detail }) => `probe ${name}: ${detail}`).join(" | "),
       ...(fixes.length === 0 ? {} : { advice: fixes.join("\n") }),
-      command: `serving verify --only ${failed.map(({ name }) => name).join(",")}`,
+      command: `serving verify --only ${shellWord(failed.map(({ name }) => name).join(","))}`,
     },
   };
 }

@@ -20,6 +20,12 @@ const AUTHORIZATION = /\b(bearer|basic)\s+(?!auth)([A-Za-z0-9+/=_.~-]{4,})/gi;
 
 const USER_IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s/@]+@/gi;
 
+/** `name=['value', 'value']`: a server may have several keys. */
+const LIST = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*)\[[^\]\n]+\]/g;
+
+/** A cookie's header, with all that stands behind it. */
+const COOKIE = /\b((?:set-)?cookie["']?\s*[:=]\s*)[^\n]+/gi;
+
 /** `NAME=value`, `"name": "value"`, `--name value`. */
 const ASSIGNMENT = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*\[?["']?)([^\s"',;&|<>{}()[\]]+)/g;
 const OPTION = /(--[A-Za-z][\w-]*)(\s+["']?)([^\s"',-][^\s"',]*)/g;
@@ -35,6 +41,10 @@ export function redact(text: string): string {
   return safe
     .replace(USER_IN_URL, `$1${REDACTED}@`)
     .replace(AUTHORIZATION, `$1 ${REDACTED}`)
+    .replace(COOKIE, `$1${REDACTED}`)
+    .replace(LIST, (whole, name: string, between: string) =>
+      isSecret(name) ? `${name}${between}[${REDACTED}]` : whole,
+    )
     .replace(ASSIGNMENT, (whole, name: string, between: string, value: string) =>
       isSecret(name) && !isPlaceholder(value) ? `${name}${between}${REDACTED}` : whole,
     )

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ContainerState } from "../containers/readContainers";
+import { redact } from "../doctor/redact";
 import { Failed } from "../exit";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
@@ -47,8 +48,9 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     outcome,
     seconds: seconds(),
     phase: progress.phase,
-    reason,
-    lastLines: outcome === "ready" ? [] : lines.slice(-LAST_LINES),
+    reason: redact(reason),
+    // vLLM prints the arguments that it was started with, a key among them.
+    lastLines: outcome === "ready" ? [] : lines.slice(-LAST_LINES).map(redact),
   });
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {

@@ -1,3 +1,4 @@
+import { shellWord } from "../../../components/host/shellWords";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { type Evidence, machineEdit, seen, setting, textSetting } from "../evidence";
 import { sign, startSign } from "../sign";
@@ -147,7 +148,7 @@ const compromised: Diagnosis = {
       ...(evidence.stack !== undefined && setting(evidence, "bridge") === undefined
         ? { advice: "Nothing in the stack file: it declares no bridge, so this one was started by hand." }
         : { edits: [machineEdit(evidence, ["bridge", "image"], SOUND_IMAGE)] }),
-      command: running === undefined ? APPLY : `docker stop ${running.name}`,
+      command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,
     };
   },
 };

@@ -1,3 +1,4 @@
+import { shellWord } from "../../../components/host/shellWords";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { type Evidence, isLoopback, machineEdit, seen, seenAny, setting, textSetting } from "../evidence";
 import { sign, startSign } from "../sign";
@@ -125,7 +126,7 @@ const modelsInVolume: Diagnosis = {
         `container ${name}: ${container?.mounts.find(({ target }) => target.startsWith("/root/.ollama"))?.source} at /root/.ollama`,
       advice:
         "Nothing in the stack file: stop that container and pull the models on the host. Its volume is left as it is.",
-      command: `docker ps --filter name=${name}; docker stop ${name} && sudo systemctl restart ollama`,
+      command: `docker ps --filter name=${shellWord(name)}; docker stop ${shellWord(name)} && sudo systemctl restart ollama`,
     };
   },
 };
@@ -166,7 +167,8 @@ const noAccess: Diagnosis = {
       cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
       evidence: hit.line,
       advice: "Nothing in the stack file, unless another `simpleServer.modelsDirectory` is wanted.",
-      command: `sudo install -d -o ${user} -g ${user} -m 0755 ${path} && namei -l ${path}`,
+      // The path may be from a log, and a log from anybody.
+      command: `sudo install -d -o ${user} -g ${user} -m 0755 ${shellWord(path)} && namei -l ${shellWord(path)}`,
     };
   },
 };

@@ -118,6 +118,38 @@ describe("serving doctor, from afar", () => {
     expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["tool-parser-mismatch"]);
   });
 
+  it("proposes no command that a log or a copied file could have put a word into", async () => {
+    const trap = "$(touch/tmp/trap);`id`";
+    const log = file("trap.log", `Error: mkdir /data/models/${trap}: permission denied\n`);
+    const inspect = file(
+      "trap.json",
+      JSON.stringify([
+        inspected({ name: trap, image: "ghcr.io/berriai/litellm:v1.82.7" }),
+        {
+          ...inspected({ name: `ollama${trap}` }),
+          Mounts: [{ Type: "volume", Name: "v", Destination: "/root/.ollama" }],
+        },
+      ]),
+    );
+    const verify = file(
+      "trap-verify.json",
+      JSON.stringify({ probes: [{ name: trap, status: "fail", detail: "x", fix: "" }] }),
+    );
+    const commands: string[] = [];
+    for (const args of [
+      ["--log", log],
+      ["--inspect", inspect],
+      ["--verify", verify],
+    ]) {
+      const { out } = await runServing(["doctor", "--file", STACK, ...args, ...json]);
+      commands.push(...JSON.parse(out).diagnoses.map(({ command }: { command: string }) => command));
+    }
+    const trapped = commands.filter((command) => command.includes("touch"));
+    expect(trapped).toHaveLength(4);
+    // Each time inside single quotes.
+    for (const command of trapped) expect(command.replace(/'[^']*'/g, "")).not.toMatch(/touch|`|\$\(/);
+  });
+
   it("passes on what a probe says that no diagnosis explains", async () => {
     const probes = [
       { name: "chat", status: "fail", detail: "the answer is empty", fix: "Raise max_tokens." },

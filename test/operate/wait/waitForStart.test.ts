@@ -213,6 +213,18 @@ describe("a start that is followed", () => {
     await expect(wait(reader)).rejects.toThrow("Cannot connect to the Docker daemon");
   });
 
+  it("shows the end of the log without keys and without what a terminal would obey", async () => {
+    const log = [
+      "non-default args: {'model_tag': 'm', 'api_key': ['first-key', 'second-key'], 'port': 8001}",
+      "\u001b[31mERROR\u001b[0m 401 for token hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo",
+    ];
+    const { reader } = scripted([{ ...RUNNING, status: "exited", exitCode: 1 }], log);
+    expect((await wait(reader)).lastLines).toEqual([
+      "non-default args: {'model_tag': 'm', 'api_key': [<redacted>], 'port': 8001}",
+      "ERROR 401 for token <redacted>",
+    ]);
+  });
+
   it("runs out of time in its phase, with the end of the log", async () => {
     const log = ["Model loading took 20.6 GiB memory and 68 seconds"];
     const { reader } = scripted([RUNNING], log);
