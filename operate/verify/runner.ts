@@ -1,5 +1,6 @@
 import type { MachinePlan, Plan } from "../../components/plan/types";
 import { isPlaceholder } from "../../components/settings/secretValue";
+import { redact } from "../doctor/redact";
 import { Failed } from "../exit";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import type { Host } from "./host";
@@ -76,7 +77,8 @@ async function verifyTarget(
       name: probe.name,
       target: target.name,
       status: verdict.status,
-      detail: sentence(withoutSecrets(verdict.detail, secrets)),
+      // Our own keys by what they are, anybody else's that a server repeats by their form.
+      detail: sentence(redact(withoutSecrets(verdict.detail, secrets))),
       fix: withoutSecrets(verdict.fix, secrets),
       seconds: (performance.now() - started) / 1000,
     };

@@ -9,7 +9,7 @@ import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import type { StandIn } from "../../stand-in/server";
 import { inspected } from "../fakeDocker";
-import { emptyHost, machineOf, planned, resultOf, run, startPlanned } from "./environment";
+import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";
 import { withChatUi } from "./services";
 
 let server: StandIn;
@@ -344,6 +344,7 @@ describe("files", () => {
 
   it("a key variable that nothing sets, and one that the shell sets", async () => {
     const without = { [LAUNCHER]: { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
+    expect(await statuses(without)).toEqual(["files fail", "launchers pass", "env-key fail"]);
     expect(resultOf(await probe(without), "env-key").detail).toContain(
       "LOCAL_KEY is not set, and no launcher",
     );
@@ -450,9 +451,10 @@ describe("the simple server", () => {
       { file: async () => undefined },
       "/usr/share/ollama/.ollama/models is not there",
     ],
-  ])("%s fails on its own fault", async (name, answers, overlay, host: Partial<Host>, detail) => {
-    const result = resultOf(await ollama(answers, overlay, host), name);
-    expect(result.status).toBe("fail");
+  ])("%s fails on its own fault alone", async (name, answers, overlay, host: Partial<Host>, detail) => {
+    const results = await ollama(answers, overlay, host);
+    expect(failed(results)).toEqual([name]);
+    const result = resultOf(results, name);
     expect(result.detail).toContain(detail);
     expect(result.fix).not.toBe("");
   });

@@ -163,3 +163,39 @@ describe("the native messages-path test", () => {
     if (verdictStatus === "fail") expect(result.fix).toContain(`${SETTING}: bridge`);
   });
 });
+
+describe("the request of a messages-style client", () => {
+  it("is Claude Code's in its parts: blocks, cache marks, metadata, tools and what goes with them", async () => {
+    const bodies: JsonObject[] = [];
+    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+      routes: {
+        "POST /v1/messages": ({ body }) => {
+          bodies.push(body);
+          return { status: 200, json: { model: "model", content: [CALL], stop_reason: "tool_use" } };
+        },
+      },
+    });
+    const results = await run(planned(server.port), { only: ["messages-tools", "messages-tools-stream"] });
+    await server.close();
+    expect(resultOf(results, "messages-tools").status).toBe("pass");
+    expect(bodies.map(({ stream }) => stream)).toEqual([undefined, true]);
+    for (const body of bodies) {
+      expect(body).toMatchObject({
+        model: "model",
+        max_tokens: 4096,
+        system: [
+          { type: "text", text: expect.any(String) },
+          { type: "text", text: expect.any(String), cache_control: { type: "ephemeral" } },
+        ],
+        messages: [{ role: "user", content: [{ type: "text", text: expect.any(String) }] }],
+        tools: [{ name: "read_file", input_schema: { required: ["path"] } }, { name: "run_command" }],
+        metadata: { user_id: expect.any(String) },
+        thinking: { type: "adaptive" },
+        output_config: { effort: "high" },
+        context_management: { edits: [{ type: expect.any(String) }] },
+      });
+      // Our settings switch the header with a hash in it off.
+      expect(JSON.stringify(body)).not.toContain("x-anthropic-billing-header");
+    }
+  });
+});

@@ -96,6 +96,19 @@ describe("a server whose answers are none", () => {
     expect(result?.detail).not.toMatch(/[\u202e\u2028]/);
   });
 
+  it("a key that a server repeats is not repeated again", async () => {
+    const key = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
+    const message = `401 Client Error for url https://me:${key}@huggingface.co, token ${key}`;
+    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+      routes: { "POST /v1/chat/completions": () => ({ status: 500, json: { error: { message } } }) },
+    });
+    const [result] = await run(planned(server.port), { only: ["chat"] });
+    await server.close();
+    expect(result?.detail).toBe(
+      "/v1/chat/completions answered 500: 401 Client Error for url https://<redacted>@huggingface.co, token <redacted>",
+    );
+  });
+
   it("nobody there: one failure, and the rest is not run", async () => {
     const free = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => free.once("listening", resolve));
