@@ -11,6 +11,7 @@ import { Api } from "./api";
 import { MESSAGES_VERSION } from "./claudeCodeBody";
 import { type HarnessTarget, harnessTargets, type ProviderTarget } from "./harnessTargets";
 import type { Host } from "./host";
+import { type ProcessStart, processStart } from "./processStart";
 import { isLocal, originOf } from "./reach";
 
 /** What every target has. */
@@ -76,8 +77,8 @@ export interface InstanceATarget extends Common {
   readonly kind: "instance-a";
   readonly api: Api;
   readonly port: number;
-  /** Start time of its process before the first probe; `undefined` where it can't be read. */
-  readonly startTimeBefore: string | undefined;
+  /** Its process before the first probe; `undefined` where nothing tells of it. */
+  readonly before: ProcessStart | undefined;
 }
 
 /** The machine itself: its files, containers and memory. */
@@ -227,6 +228,9 @@ function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions)
   ];
 }
 
+/** Seconds for the look at instance A before a run. */
+const LOOK_SECONDS = 2;
+
 async function instanceA(
   machine: MachinePlan,
   host: Host,
@@ -235,19 +239,21 @@ async function instanceA(
   if (machine.hostInstance === "none") return [];
   const { port } = machine.hostInstance;
   const local = isLocal(machine);
-  const pid = local ? (await host.listener(port))?.pid : undefined;
+  const url = `http://127.0.0.1:${port}`;
+  // Looked at even when nobody asked for its probe: it is what the others must not have touched. So it is kept short.
+  const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
   return [
     {
       kind: "instance-a",
       name: "instance A",
       machine,
       host,
-      api: new Api(`http://127.0.0.1:${port}`, timeoutSeconds),
+      api: new Api(url, timeoutSeconds),
       ...(local
         ? {}
         : { unreachable: `it is looked at on the machine itself: run this command on ${machine.name}` }),
       port,
-      startTimeBefore: pid === undefined ? undefined : await host.startTime(pid),
+      before: local ? await processStart(host, look, port) : undefined,
     },
   ];
 }

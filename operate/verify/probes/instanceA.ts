@@ -1,6 +1,6 @@
 import { objectsIn, textOr } from "../json";
-import { readMetrics } from "../metrics";
 import { fail, type Probe, pass } from "../probe";
+import { processStart } from "../processStart";
 import { quote } from "../quote";
 import type { InstanceATarget } from "../targets";
 
@@ -10,27 +10,18 @@ export const instanceA: Probe<InstanceATarget> = {
   about: "instance A answers and is the same process as before",
   fix: ({ port }) =>
     `It is not ours and nothing here starts it: see who listens on ${port} (\`ss -lntp\`), or declare \`instanceA: none\`.`,
-  run: async (target) => {
-    const ids = objectsIn((await target.api.json("/v1/models")).data).map((model) => textOr(model.id));
-    const pid = (await target.host.listener(target.port))?.pid;
-    const now = pid === undefined ? undefined : await target.host.startTime(pid);
-    const before = target.startTimeBefore;
-    if (before !== undefined && now !== before) {
+  run: async ({ api, host, port, before }) => {
+    const ids = objectsIn((await api.json("/v1/models")).data).map((model) => textOr(model.id));
+    const serves = `serves ${ids.map(quote).join(", ") || "no model"}`;
+    const now = await processStart(host, api, port);
+    if (before === undefined)
+      return pass(`${serves}; its process belongs to another user, and it does not say when it was started`);
+    if (now?.mark !== before.mark) {
       return fail(
         "it is another process than before the probes: it was restarted meanwhile",
         "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.",
       );
     }
-    const serves = `serves ${ids.map(quote).join(", ") || "no model"}`;
-    if (before !== undefined) return pass(`${serves}; same process as before (${String(pid)})`);
-    const started = await startOf(target);
-    return pass(`${serves}; its process belongs to another user${started}`);
+    return pass(`${serves}; same process as before (${now.words})`);
   },
 };
-
-/** Start time by its own metrics, where it shows them. */
-async function startOf({ api }: InstanceATarget): Promise<string> {
-  const metrics = await readMetrics(api).catch(() => undefined);
-  const seconds = metrics?.sum("process_start_time_seconds");
-  return seconds === undefined ? "" : `, started ${new Date(seconds * 1000).toISOString()}`;
-}

@@ -7,7 +7,7 @@ import { Failed } from "../../../operate/exit";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
-import type { StandIn } from "../../stand-in/server";
+import { type StandIn, startStandIn } from "../../stand-in/server";
 import { inspected } from "../fakeDocker";
 import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";
 import { withChatUi } from "./services";
@@ -55,7 +55,7 @@ describe("instance A", () => {
   it("answers and is the same process", async () => {
     expect(await probe(startTimes("4711", "4711"))).toMatchObject({
       status: "pass",
-      detail: "serves model, org/model; same process as before (77)",
+      detail: "serves model, org/model; same process as before (process 77)",
     });
   });
 
@@ -69,8 +69,33 @@ describe("instance A", () => {
 
   it("of another user: answers, and its start can't be read", async () => {
     expect((await probe({ listener: async () => ({}) })).detail).toBe(
-      "serves model, org/model; its process belongs to another user",
+      "serves model, org/model; its process belongs to another user, and it does not say when it was started",
     );
+  });
+
+  it.each([
+    [
+      "the same",
+      [1_780_000_000, 1_780_000_000],
+      "pass",
+      "same process as before (started 2026-05-28T20:26:40.000Z)",
+    ],
+    ["restarted", [1_780_000_000, 1_780_000_300], "fail", "it is another process than before the probes"],
+    ["lying", [1e300, 1e300], "pass", "it does not say when it was started"],
+  ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
+    const times = [...starts];
+    const other = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+      routes: {
+        "GET /metrics": () => ({
+          status: 200,
+          text: `vllm:num_requests_running 0.0\nprocess_start_time_seconds ${times.shift()}\n`,
+        }),
+      },
+    });
+    const result = await probe({ listener: async () => ({}) }, other.port);
+    await other.close();
+    expect(result.status).toBe(status);
+    expect(result.detail).toContain(detail);
   });
 
   it("down", async () => {
