@@ -1,9 +1,6 @@
 import { spawn } from "node:child_process";
-import { createInterface } from "node:readline";
 import { saysMemory } from "../../components/plan/kv";
-
-/** Most characters of a line that are looked at: a logged prompt has no end. */
-const LINE_LIMIT = 16 * 1024;
+import { eachLine } from "../containers/eachLine";
 
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;
@@ -17,19 +14,17 @@ export async function memoryLines(container: string, dockerHost: string, seconds
     stdio: ["ignore", "pipe", "ignore"],
     env: { ...process.env, DOCKER_HOST: dockerHost },
   });
-  child.on("error", () => {}); // No shell: no lines.
-  const stop = setTimeout(() => child.kill("SIGKILL"), seconds * 1000);
   const kept: string[] = [];
-  try {
-    for await (const line of createInterface({ input: child.stdout })) {
-      const text = line.slice(0, LINE_LIMIT);
-      if (!saysMemory(text)) continue;
-      kept.push(text);
-      if (kept.length > LINES_KEPT) kept.shift();
-    }
-  } finally {
-    clearTimeout(stop);
-    child.kill("SIGKILL");
-  }
+  eachLine(child.stdout, (text) => {
+    if (!saysMemory(text)) return;
+    kept.push(text);
+    if (kept.length > LINES_KEPT) kept.shift();
+  });
+  const stop = setTimeout(() => child.kill("SIGKILL"), seconds * 1000);
+  await new Promise<void>((resolve) => {
+    child.on("error", () => resolve()); // No shell: no lines.
+    child.on("close", () => resolve());
+  });
+  clearTimeout(stop);
   return kept.join("\n");
 }

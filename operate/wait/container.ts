@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { eachLine } from "../containers/eachLine";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
 import { downloadedBytes } from "./download";
@@ -20,9 +21,6 @@ export interface Following {
   /** Whether Docker let go of it, as at the container's end, or where the log was rotated away under it. */
   ended(): boolean;
 }
-
-/** Longest piece of a log line that is kept: a line without an end must not fill the memory. */
-const LONGEST_LINE = 8192;
 
 const INSPECT_SECONDS = 20;
 
@@ -59,17 +57,6 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return { stop: () => end(child), ended: () => over };
     },
   };
-}
-
-/** Progress bars end their lines with a carriage return. */
-function eachLine(stream: NodeJS.ReadableStream, line: (text: string) => void): void {
-  let rest = "";
-  stream.setEncoding("utf8");
-  stream.on("data", (chunk: string) => {
-    const parts = (rest + chunk).split(/\r\n|\n|\r/);
-    rest = (parts.pop() ?? "").slice(-LONGEST_LINE);
-    for (const part of parts) line(part.slice(0, LONGEST_LINE));
-  });
 }
 
 function end(child: ChildProcess): void {

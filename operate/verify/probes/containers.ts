@@ -1,4 +1,6 @@
 import { containersOf } from "../../containers/readContainers";
+import { Failed } from "../../exit";
+import type { Host } from "../host";
 import { parseJson } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";
 import { quote } from "../quote";
@@ -13,7 +15,13 @@ export const containersProbe: Probe<MachineTarget> = {
     if (machine.containers.length === 0) return skip("the plan has no container");
     const faults: string[] = [];
     for (const { name, image } of machine.containers) {
-      const text = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
+      const text = await inspect(host, name);
+      if (text instanceof Failed) {
+        return fail(
+          text.message,
+          `Docker does not answer: start its engine, or see \`dockerHost\` of machines.${machine.name}.`,
+        );
+      }
       const [found] = containersOf(parseJson(text));
       if (found === undefined) {
         faults.push(`${name} is not there`);
@@ -31,3 +39,13 @@ export const containersProbe: Probe<MachineTarget> = {
         );
   },
 };
+
+/** What docker says of a container, "" where there is none, and docker's failure where it can't tell. */
+async function inspect({ docker }: Host, name: string): Promise<string | Failed> {
+  try {
+    return await docker(["inspect", "--type", "container", name]);
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    return /No such (?:object|container)/i.test(error.message) ? "" : error;
+  }
+}

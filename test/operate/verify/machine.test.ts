@@ -138,6 +138,32 @@ describe("containers", () => {
     expect(result.status).toBe(status);
     expect(result.detail).toContain(detail);
   });
+
+  it.each([
+    [
+      "docker inspect failed: Error: No such container: vllm-model-8001",
+      "vllm-model-8001 is not there",
+      "npm run up",
+    ],
+    [
+      "docker inspect failed: Cannot connect to the Docker daemon",
+      "Cannot connect to the Docker daemon",
+      "`dockerHost` of machines.dgx",
+    ],
+    [
+      "No `docker` on PATH: install the Docker client.",
+      "No `docker` on PATH",
+      "`dockerHost` of machines.dgx",
+    ],
+  ])("tells a missing container from a Docker that does not answer: %s", async (said, detail, fix) => {
+    const docker = async () => {
+      throw new Failed(said);
+    };
+    const [result] = await run(plan(), { only: ["containers"] }, emptyHost({ docker }));
+    expect(result?.status).toBe("fail");
+    expect(result?.detail).toContain(detail);
+    expect(result?.fix).toContain(fix);
+  });
 });
 
 describe("memory", () => {
