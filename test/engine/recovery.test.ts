@@ -57,7 +57,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });
 
-  it("refuses an instance A that isn't as declared, and more memory than there is", async () => {
+  it("refuses an instance A that isn't as declared, and names a total that isn't the machine's", async () => {
     configure(
       { gpuMemoryUtilization: 0.5 },
       { totalGiB: 4096, instanceA: { port: parts.portA, gpuMemoryUtilization: 0.1 } },
@@ -67,7 +67,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
       `Instance A on port ${parts.portA} runs with utilization ${SHARE}, and 0.1 is declared.`,
     );
     expect(said(up)).toMatch(
-      /Not enough memory for \S+: 2048\.00 GiB are wanted .* MemAvailable is \d+\.\d\d GiB/,
+      /totalGiB is declared as 4096, and the machine has ([\d.]+): [\d.]+ GiB of the plan are not there\. Set `totalGiB: \1`/,
     );
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });
