@@ -53,7 +53,7 @@ export const analyticsSchema = z
       )
       .default([])
       .describe("Rules that tell which project a session belongs to when its folder is in no repository.")
-      .meta({ examples: [[{ match: "/work/shop", id: "shop" }]] }),
+      .meta({ examples: [[{ match: "/home/me/shop", id: "shop" }]] }),
     pricing: pricingSchema,
     routing_evidence_roots: list([])
       .describe("Folders with the evidence that routing decisions rest on.")
