@@ -17,7 +17,7 @@ const UPSTREAM_DOWN = sign(
 const COMPROMISED = sign(["1.82.7", "1.82.8"], /[Ll]ite[Ll][Ll][Mm]\D{0,40}\bv?(1\.82\.[78])\b/);
 
 /** A release that is known to be sound, by the digest of its multi-arch index. */
-const SOUND_IMAGE =
+export const SOUND_IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
 function bridgeName({ stack }: Evidence): string {

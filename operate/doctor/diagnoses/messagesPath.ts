@@ -1,6 +1,7 @@
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { type Evidence, machineEdit, seen, serverOf, setting } from "../evidence";
 import { sign } from "../sign";
+import { SOUND_IMAGE } from "./bridge";
 
 /** vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe. */
 const SYSTEM_REFUSED = sign(
@@ -51,10 +52,10 @@ function throughTheBridge(evidence: Evidence) {
     edits.push(machineEdit(evidence, ["bridge", "messagesPath"], "translate"));
   if (setting(evidence, "clients", "claudeCode", "via") !== "bridge" || edits.length === 0)
     edits.push(machineEdit(evidence, ["clients", "claudeCode", "via"], "bridge"));
-  const noBridge = evidence.stack !== undefined && setting(evidence, "bridge") === undefined;
+  if (evidence.stack === undefined || setting(evidence, "bridge") !== undefined) return { edits };
   return {
-    edits,
-    ...(noBridge ? { advice: "The machine has no `bridge` yet: declare one beside it." } : {}),
+    edits: [machineEdit(evidence, ["bridge", "image"], SOUND_IMAGE), ...edits],
+    advice: "The machine has no bridge yet: the change declares one.",
   };
 }
 
@@ -113,13 +114,12 @@ const prefixCacheCold: Diagnosis = {
     const off = server.settings?.prefixCaching === false;
     // The probe's own prompts hold no hash.
     if (hit === probed && !off) return undefined;
-    const header = ["clients", "claudeCode", "environment", "CLAUDE_CODE_ATTRIBUTION_HEADER"];
     return {
       cause: off
         ? "Prefix caching is off: every turn of an agent is computed anew."
         : "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
       evidence: hit.line,
-      edits: off ? [server.set(["prefixCaching"], true)] : [machineEdit(evidence, header, "0")],
+      edits: [off ? server.set(["prefixCaching"], true) : withoutHeader(evidence)],
       advice: off
         ? "It decides between a working agent loop and a very slow one."
         : "vLLM 0.19.1 and later drop the header on /v1/messages where the system prompt is a list of blocks. A prompt shorter than a block of a hybrid model never hits.",
@@ -127,6 +127,16 @@ const prefixCacheCold: Diagnosis = {
     };
   },
 };
+
+/** The client's own switch; a client that isn't declared yet has its way to be said too. */
+function withoutHeader(evidence: Evidence) {
+  const client = ["clients", "claudeCode"];
+  const environment = { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" };
+  if (evidence.stack === undefined || setting(evidence, ...client) !== undefined)
+    return machineEdit(evidence, [...client, "environment", "CLAUDE_CODE_ATTRIBUTION_HEADER"], "0");
+  const via = setting(evidence, "bridge") === undefined ? "native" : "bridge";
+  return machineEdit(evidence, client, { via, environment });
+}
 
 /** A rate that stayed near zero for long enough to mean something. */
 function coldRate(evidence: Evidence) {

@@ -38,6 +38,14 @@ function wantedFromAfar(evidence: Evidence): boolean {
   return byChatUi || (host !== undefined && !isLoopback(host));
 }
 
+/** Ollama on every address; one that isn't declared yet is declared with it. */
+function openToAll(evidence: Evidence) {
+  const everywhere = "0.0.0.0";
+  return textSetting(evidence, "simpleServer", "mode") === "none"
+    ? machineEdit(evidence, ["simpleServer"], { mode: "host", listen: everywhere })
+    : machineEdit(evidence, ["simpleServer", "listen"], everywhere);
+}
+
 const onLoopback: Diagnosis = {
   id: "ollama-on-loopback",
   source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
@@ -69,7 +77,7 @@ const onLoopback: Diagnosis = {
             advice:
               "Nothing in the stack file: write the drop-in that the plan prints and restart the service.",
           }
-        : { edits: [machineEdit(evidence, ["simpleServer", "listen"], "0.0.0.0")] }),
+        : { edits: [openToAll(evidence)] }),
       command: open ? "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama" : APPLY,
     };
   },

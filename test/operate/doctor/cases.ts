@@ -18,8 +18,6 @@ export interface MatrixCase {
   readonly evidence: string;
   /** Words of the change. */
   readonly change?: string;
-  /** The change can't be a diff of this stack file. */
-  readonly inWords?: true;
   /** It looks like trouble and is none. */
   readonly harmless?: true;
   /** Without a stack file it can't be told. */
@@ -286,11 +284,12 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("prefix-cache-cold", "Prefix cache hit rate: 0.0%", {
-      edits: [["clients.claudeCode.environment.CLAUDE_CODE_ATTRIBUTION_HEADER", "0"]],
+      edits: [
+        ["clients.claudeCode", { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } }],
+      ],
     }),
     name: "prefix-cache-cold, with the header in sight",
     files: { log: "prefix-cache-header.log" },
-    inWords: true,
   },
   {
     ...own("prefix-cache-cold", "probe prefix-reuse: 0 %", { edits: [[`${B}.prefixCaching`, true]] }),
@@ -429,26 +428,37 @@ export const cases: readonly MatrixCase[] = [
       expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--reasoning-parser", "qwen3"])),
   }),
   own("system-role-refused", "must be at the beginning", {
-    edits: [["clients.claudeCode.via", "bridge"]],
-    inWords: true,
+    edits: [
+      ["bridge.image", expect.stringMatching(/litellm:v1\.103\.0@sha256:/)],
+      ["clients.claudeCode.via", "bridge"],
+    ],
+    after: ({ plan }) => expect(plan.bridge?.container.image).toContain("litellm:v1.103.0"),
   }),
   {
     ...own("system-role-refused", "'user' or 'assistant'", {
-      edits: [["clients.claudeCode.via", "bridge"]],
-      inWords: true,
+      edits: [
+        ["bridge.image", expect.stringMatching(/litellm:v1\.103\.0@sha256:/)],
+        ["clients.claudeCode.via", "bridge"],
+      ],
     }),
     name: "system-role-refused by the schema",
     files: { log: "system-role-refused-schema.log" },
   },
   own("native-path-fails", "end_turn", {
-    edits: [["clients.claudeCode.via", "bridge"]],
-    inWords: true,
-    change: "bridge",
+    edits: [
+      ["bridge.image", expect.stringMatching(/litellm:v1\.103\.0@sha256:/)],
+      ["clients.claudeCode.via", "bridge"],
+    ],
+    change: "+          via: bridge",
   }),
   own("prefix-cache-cold", "Prefix cache hit rate: 0.2%", {
     text: withServer(["prefixCaching", false]),
     edits: [[`${B}.prefixCaching`, true]],
-    editsAgain: [expect.objectContaining({ value: "0" })],
+    editsAgain: [
+      expect.objectContaining({
+        value: { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } },
+      }),
+    ],
     after: ({ plan }) => expect(plan.containers[0]?.command).toContain("--enable-prefix-caching"),
   }),
   own("bridge-generic-prefix", "212 validation errors", { change: "file that the plan writes" }),
@@ -469,8 +479,7 @@ export const cases: readonly MatrixCase[] = [
   own("client-wire-api", "wire_api", {}),
   own("tokenizer-truncation", "2048", { change: "tokenizer.json" }),
   own("ollama-on-loopback", "192.168.1.50:11434", {
-    edits: [["simpleServer.listen", "0.0.0.0"]],
-    inWords: true,
+    edits: [["simpleServer", { mode: "host", listen: "0.0.0.0" }]],
   }),
   {
     ...own("ollama-on-loopback", "192.168.1.50:11434", { edits: [["simpleServer.listen", "0.0.0.0"]] }),

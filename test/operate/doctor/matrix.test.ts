@@ -46,7 +46,7 @@ describe("each trouble in its own words", () => {
     expect(report.cause.trimEnd()).toMatch(/\.$/);
     if (each.change !== undefined) expect(report.change).toContain(each.change);
     if (report.edits.length === 0) expect(report.change).not.toMatch(/^--- /);
-    else if (each.inWords !== true) {
+    else {
       const changed = patched(each.text ?? STACK_TEXT, report.change);
       const after = stackOf(changed);
       // The change is the whole of it: nothing is left to be changed, and the policies have nothing new against it.
