@@ -13,6 +13,7 @@ export const PROJECT = join(__dirname, "../..");
 export const SECRETS = {
   BRIDGE_KEY: "sk-bridge-4f9a1c7e52d84b06",
   HF_TOKEN_OF_B: "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo",
+  HX_LOCAL_KEY: "sk-harness-7b21e90c5d3f4a68",
 } as const;
 
 /** The only model of Ollama. */
@@ -49,6 +50,7 @@ export async function writeWholeStack(file: string, folder: string, home: string
     ...{ listen: "0.0.0.0", port: await freePort(), models: [TINY] },
     ...{ modelsDirectory: join(folder, "models"), systemdDirectory: join(folder, "systemd") },
   });
+  set("harness", { home: join(folder, "hx") });
   writeFileSync(file, stringify(stack));
   const settings = parseStackFile(file, readFileSync(file, "utf8"));
   const [planned] = plan(settings, { home, models: readModels(settings, PROJECT, home) }).machines;
