@@ -26,12 +26,17 @@ export function stackFile(options: StackFileOptions): string {
   if (!/^[\w.-]+$/.test(options.stack))
     throw new WrongUse(`--stack ${options.stack}: a stack name has letters, digits, dashes and dots.`);
   const project = projectFolder();
-  const file = join(project, `Pulumi.${options.stack}.yaml`);
+  const file = stackPath(options.stack);
   if (existsSync(file)) return file;
   const stacks = readdirSync(project).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
   throw new WrongUse(
     `No Pulumi.${options.stack}.yaml in ${project}. Stacks there: ${stacks.join(", ") || "none"}. Copy Pulumi.dgx.yaml to start one of your own.`,
   );
+}
+
+/** Where the project's stack of that name has its file, whether it is there or not. */
+export function stackPath(stack: string): string {
+  return join(projectFolder(), `Pulumi.${stack}.yaml`);
 }
 
 /** The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs to. */

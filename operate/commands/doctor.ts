@@ -11,7 +11,7 @@ import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/
 import { readStack } from "../doctor/read/stack";
 import { EXIT, WrongUse } from "../exit";
 import { type Format, formatOption, printResult, say } from "../output";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { type StackFileOptions, stackFile, stackPath, withStackFile } from "../stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {
   readonly format: Format;
@@ -96,8 +96,8 @@ interface Known extends Pick<Evidence, "stack" | "stackProblem"> {
 
 /** From afar the stack file may be faulty, and absent as long as nobody asked for it: the given files are judged all the same. */
 function stackFromAfar(options: DoctorOptions, said: boolean): Known {
+  if (!said && !existsSync(stackPath(options.stack))) return {};
   const file = stackFile(options);
-  if (!existsSync(file) && !said) return {};
   try {
     return { stack: stackOf(options) };
   } catch (error) {

@@ -70,8 +70,8 @@ async function diagnosesOf(
   servers: readonly Waited[],
   results: readonly WaitResult[],
 ): Promise<DiagnosisReport[]> {
-  const dead = results.find(({ outcome }) => outcome === "died");
-  const machine = servers.find(({ server }) => server.container.name === dead?.container)?.machine;
+  // The name of a container is no key: two machines may run the same model.
+  const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/diagnose");
   const { forStack } = await import("../doctor/forStack");

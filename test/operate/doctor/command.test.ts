@@ -1,8 +1,16 @@
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdtempSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { doctorText } from "../../../operate/doctor/doctorText";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
@@ -266,6 +274,16 @@ describe("serving doctor, from afar", () => {
     const log = ["--log", fixture("numa-header-missing.log")];
     expect((await runServing(["doctor", "--stack", "nowhere", ...log])).code).toBe(2);
     expect((await runServing(["doctor", ...log])).code).toBe(1);
+    const project = join(folder, "without-dgx");
+    mkdirSync(project);
+    writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\n");
+    const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
+    try {
+      const { code, err } = await runServing(["doctor", ...log]);
+      expect({ code, err }).toEqual({ code: 1, err: "" });
+    } finally {
+      cwd.mockRestore();
+    }
   });
 
   describe("a stack file with faults", () => {
