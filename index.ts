@@ -1,5 +1,6 @@
 import { log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
+import { utilizationOf } from "./components/inference-server/argv/argvUtilization";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
@@ -13,7 +14,6 @@ import { parseEngineConfig } from "./components/settings/load";
 import { FaultyInput, UnreadableInput } from "./faults/fault";
 import { judge } from "./policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "./policies/levels";
-import { utilizationOf } from "./policies/lib/argvUtilization";
 
 export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));

@@ -2,7 +2,7 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import { ContainerService } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { secretFileArgs } from "../host/secretFile";
-import type { BridgePlan } from "../plan/types";
+import type { BridgePlan } from "./plannedBridge";
 
 export interface BridgeArgs {
   /** Machine that the bridge runs on. */

@@ -1,11 +1,28 @@
 import { contentHash } from "../host/contentHash";
 import { CONFIG_LABEL, MACHINE_LABEL } from "../host/labels";
-import { type Evidence, onMachine } from "../plan/evidence";
-import type { BridgePlan, LedgerLine, PlannedContainer, PlannedFile, SecretFile } from "../plan/types";
-import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
+import type { PlannedContainer } from "../planned/container";
+import { type Evidence, onMachine } from "../planned/evidence";
+import type { PlannedFile, SecretFile } from "../planned/file";
+import type { LedgerLine } from "../planned/ledgerLine";
+import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
 import { bridgeConfig, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
+
+/** The protocol bridge: its container and what that reads. */
+export interface BridgePlan {
+  readonly container: PlannedContainer;
+  readonly config: PlannedFile;
+  /** Where its key comes from; `null` where it is a placeholder. */
+  readonly key: SecretFile | null;
+  /** Address and port that it is published on. */
+  readonly address: string;
+  readonly port: number;
+  /** Keys of the servers behind it. */
+  readonly servers: readonly string[];
+  /** Names that it answers to; one may end in `*`. */
+  readonly names: readonly string[];
+}
 
 const CONFIG_INSIDE = "/etc/litellm/config.yaml";
 const KEY_INSIDE = "/run/secrets/bridge-key";

@@ -1,7 +1,7 @@
 import { Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
-import type { ChatUiPlan } from "../plan/types";
+import type { ChatUiPlan } from "./plannedChatUi";
 
 export interface ChatUiArgs {
   /** Machine that the chat UI runs on. */

@@ -1,4 +1,4 @@
-import { PLACEHOLDER_KEY, type Upstream } from "../plan/upstreams";
+import { PLACEHOLDER_KEY, type Upstream } from "../planned/upstream";
 
 /** Open WebUI separates the entries of a list by this. */
 const SEPARATOR = ";";

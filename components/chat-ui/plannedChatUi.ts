@@ -1,10 +1,25 @@
 import { MACHINE_LABEL } from "../host/labels";
-import type { ChatUiPlan, LedgerLine } from "../plan/types";
-import { HOST_FROM_CONTAINER, type Upstream } from "../plan/upstreams";
+import type { PlannedContainer } from "../planned/container";
+import type { LedgerLine } from "../planned/ledgerLine";
+import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
 import { INTEGRATED } from "../settings/simpleServer";
 import { connections } from "./connections";
+
+/** The browser chat UI: its container and the volume that keeps its data. */
+export interface ChatUiPlan {
+  readonly container: PlannedContainer;
+  /** Accounts and chats; kept when the stack goes. */
+  readonly dataVolume: string;
+  /** Models of an Ollama in the same container, `null` without one; kept as well. */
+  readonly modelsVolume: string | null;
+  /** Address and port that it is published on. */
+  readonly address: string;
+  readonly port: number;
+  /** Keys of the servers that it is connected to. */
+  readonly servers: readonly string[];
+}
 
 const PORT_INSIDE = 8080;
 const DATA_INSIDE = "/app/backend/data";

@@ -1,6 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import { HostFile } from "../host/hostFile";
-import type { ClientPlan } from "../plan/types";
+import type { ClientPlan } from "./plannedClients";
 
 export interface ClientArgs {
   /** Machine that the client's files are written on. */

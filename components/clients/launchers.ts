@@ -1,5 +1,5 @@
-import type { ClientName } from "../plan/types";
 import { PI_PROVIDER } from "./pi";
+import type { ClientName } from "./plannedClients";
 import type { ClientTarget } from "./target";
 
 /** What a launcher has to know of the program that it starts. */

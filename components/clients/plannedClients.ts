@@ -1,6 +1,7 @@
-import { type Evidence, onMachine } from "../plan/evidence";
-import type { BridgePlan, ClientName, ClientPlan, PlannedFile } from "../plan/types";
-import type { Upstream } from "../plan/upstreams";
+import type { BridgePlan } from "../bridge/plannedBridge";
+import { type Evidence, onMachine } from "../planned/evidence";
+import type { PlannedFile } from "../planned/file";
+import type { Upstream } from "../planned/upstream";
 import type { ClientsSettings, ReachSettings } from "../settings/clients";
 import { claudeEnvironment, claudeSettings, claudeTiers } from "./claudeCode";
 import { clientEnv } from "./clientEnv";
@@ -11,6 +12,29 @@ import { opencodeConfig } from "./opencode";
 import { piModels } from "./pi";
 import { qwenCodeSettings } from "./qwenCode";
 import { type ClientTarget, clientTarget } from "./target";
+
+export type ClientName = "claude-code" | "codex" | "client-env" | "opencode" | "pi" | "qwen-code";
+/** A client program that is given a configuration and a launcher. */
+export interface ClientPlan {
+  readonly client: ClientName;
+  /** Name of the resource in the stack. */
+  readonly resource: string;
+  /** Whether it works only with structured tool calls. */
+  readonly coding: boolean;
+  /** Key of the server that answers it in the end. */
+  readonly server: string;
+  readonly serverKind: "inference-server" | "instance-a" | "simple-server";
+  readonly via: "bridge" | "native";
+  /** Base URL as it stands in its file. */
+  readonly baseUrl: string;
+  /** Each model variable of its file with the name that it asks for. */
+  readonly tiers: Readonly<Record<string, string>>;
+  /** Names that what it talks to answers to; empty where none is known, and one may end in `*`. */
+  readonly names: readonly string[];
+  /** Launcher that starts it. */
+  readonly command: string;
+  readonly files: readonly PlannedFile[];
+}
 
 /** A client's own part: the file it reads, and what a policy has to know beyond its target. */
 interface Rendered {

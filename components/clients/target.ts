@@ -1,5 +1,6 @@
-import type { BridgePlan } from "../plan/types";
-import { originOf, PLACEHOLDER_KEY, type Upstream } from "../plan/upstreams";
+import type { BridgePlan } from "../bridge/plannedBridge";
+import { originOf } from "../planned/reach";
+import { PLACEHOLDER_KEY, type Upstream } from "../planned/upstream";
 import type { ReachSettings } from "../settings/clients";
 
 /** Where a client goes, what it asks for and what its launcher makes sure of first. */

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { appliedPlanPath } from "../plan/appliedPlan";
-import { type Evidence, onMachine } from "../plan/evidence";
+import { type Evidence, onMachine } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
 
 /** What counts of an applied plan. Other versions of this project may have written more, or less. */

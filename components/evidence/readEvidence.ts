@@ -1,5 +1,5 @@
 import { operatorHome } from "../host/operatorHome";
-import type { Evidence } from "../plan/evidence";
+import type { Evidence } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
 import { readAppliedWindows } from "./readApplied";
 import { readModels } from "./readModels";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { schemaFaults } from "../../faults/schemaFaults";
-import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../plan/evidence";
+import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
 
 const BYTES_PER_GB = 1e9;

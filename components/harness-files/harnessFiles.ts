@@ -1,6 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import { HostFile } from "../host/hostFile";
-import type { PlannedFile } from "../plan/types";
+import type { PlannedFile } from "../planned/file";
 
 export interface HarnessFilesArgs {
   /** Machine that the files are written on. */

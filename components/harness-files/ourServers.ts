@@ -1,5 +1,7 @@
-import type { Endpoint, InferenceServerPlan, SimpleServerPlan } from "../plan/types";
-import type { Reviewer } from "./reviewers";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { Endpoint } from "../planned/reach";
+import type { Reviewer } from "../settings/reviewers";
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /** What is planned for this machine, as far as the harness can use it. */
 export interface ServedHere {

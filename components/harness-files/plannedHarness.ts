@@ -1,11 +1,21 @@
 import { posix } from "node:path";
 import { HARNESS_FILES } from "../../harness/harness";
-import type { HarnessPlan, PlannedFile } from "../plan/types";
+import type { PlannedFile } from "../planned/file";
 import type { MachineSettings } from "../settings/machine";
+import { reviewers } from "../settings/reviewers";
 import { ourServers, type ServedHere } from "./ourServers";
 import { providersProfile } from "./providersProfile";
-import { reviewers } from "./reviewers";
 import { sessionAnalytics } from "./sessionAnalytics";
+
+/** What is given to the automation harness; the texts are among the machine's files. */
+export interface HarnessPlan {
+  /** What the harness's environment variables begin with, the underscore included. */
+  readonly prefix: string;
+  /** Path of the providers profile. */
+  readonly providers: string;
+  /** Path of the session-analytics file. */
+  readonly analytics: string;
+}
 
 /** Nobody but the operator needs to read what a harness runs. */
 const MODE = "0600";

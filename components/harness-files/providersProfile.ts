@@ -1,7 +1,7 @@
 import { valid } from "@renovatebot/pep440";
 import type { HarnessSettings } from "../settings/harness";
+import { apiKeyVariable, pairings } from "../settings/reviewers";
 import type { OurServer } from "./ourServers";
-import { apiKeyVariable, pairings } from "./reviewers";
 
 /** Seconds after which a healthcheck counts a server as gone; `/v1/models` answers at once or not at all. */
 const HEALTHCHECK_SECONDS = 10;

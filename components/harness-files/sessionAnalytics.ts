@@ -1,7 +1,7 @@
 import { analyticsSchema } from "../../harness/analytics/schema";
 import { renderDocument } from "../../harness/analytics/setKey";
-import type { SimpleServerPlan } from "../plan/types";
 import type { HarnessSettings } from "../settings/harness";
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { OurServer } from "./ourServers";
 
 /** The judge's backends, as the harness names them: `openai` is any server that speaks chat completions. */

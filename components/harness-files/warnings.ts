@@ -1,5 +1,5 @@
 import type { MachineSettings } from "../settings/machine";
-import { apiKeyVariable, reviewers } from "./reviewers";
+import { apiKeyVariable, reviewers } from "../settings/reviewers";
 
 /** What an operator should know of the harness's files before they are written, each with its code. */
 export function harnessWarnings(machine: MachineSettings): [code: string, message: string][] {

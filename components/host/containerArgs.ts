@@ -1,5 +1,5 @@
 import type { ContainerArgs } from "@pulumi/docker";
-import type { PlannedContainer } from "../plan/types";
+import type { PlannedContainer } from "../planned/container";
 
 /** Size and number of a container's log files; without a limit a chatty server fills the disk. */
 const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };

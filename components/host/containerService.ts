@@ -1,6 +1,6 @@
 import { Container, RemoteImage } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input, mergeOptions } from "@pulumi/pulumi";
-import type { PlannedContainer } from "../plan/types";
+import type { PlannedContainer } from "../planned/container";
 import { containerArgs } from "./containerArgs";
 
 /** Pulling an image of 20 GB over a slow line takes hours, not the provider's 20 minutes. */

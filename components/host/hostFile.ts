@@ -1,6 +1,6 @@
 import { local } from "@pulumi/command";
 import { all, ComponentResource, type ComponentResourceOptions, type Output, secret } from "@pulumi/pulumi";
-import type { PlannedFile } from "../plan/types";
+import type { PlannedFile } from "../planned/file";
 import {
   HOST_FILE_SCRIPT,
   hostFileCommand,

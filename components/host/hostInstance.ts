@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import type { HostInstanceFacts } from "../plan/types";
+import type { HostInstanceFacts } from "../planned/hostInstance";
 
 export interface HostInstanceArgs extends HostInstanceFacts {
   /** Machine that instance A runs on. */

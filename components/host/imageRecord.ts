@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import type { ImageFacts } from "../plan/types";
+import type { ImageFacts } from "../planned/image";
 
 /**
  * What is known of the versions inside an image, joined to containers by its digest. It is a resource of its own and

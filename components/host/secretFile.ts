@@ -1,5 +1,5 @@
 import { log, type Output, secret } from "@pulumi/pulumi";
-import type { SecretFile } from "../plan/types";
+import type { SecretFile } from "../planned/file";
 import type { HostFileArgs } from "./hostFile";
 
 /**

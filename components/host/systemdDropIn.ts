@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import type { PlannedFile } from "../plan/types";
+import type { PlannedFile } from "../planned/file";
 import { HostFile } from "./hostFile";
 import { sha256 } from "./hostFileRequest";
 import { shellWords } from "./shellWords";

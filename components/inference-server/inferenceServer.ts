@@ -5,7 +5,7 @@ import { ContainerService } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { ImageRecord } from "../host/imageRecord";
 import { secretFileArgs } from "../host/secretFile";
-import type { InferenceServerPlan } from "../plan/types";
+import type { InferenceServerPlan } from "./plannedServer";
 
 export interface InferenceServerArgs {
   /** Machine that the server runs on. */

@@ -1,9 +1,29 @@
 import { MACHINE_LABEL, SERVER_LABEL } from "../host/labels";
-import type { ImageFacts, InferenceServerPlan, PlannedContainer, SecretFile } from "../plan/types";
+import type { PlannedContainer } from "../planned/container";
+import type { SecretFile } from "../planned/file";
+import type { ImageFacts } from "../planned/image";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
 import { gatedEntrypoint, gateMount } from "./startGate";
+
+/** One inference server: its container, and the facts that no argument of the container carries. */
+export interface InferenceServerPlan {
+  /** Key in the stack file. */
+  readonly key: string;
+  readonly model: { readonly id: string; readonly kind: "chat" | "base"; readonly thinking: boolean };
+  readonly servedModelName: string;
+  readonly container: PlannedContainer;
+  readonly imageRecord: ImageFacts;
+  /** Directory on the machine that holds the models; made when missing, never removed. */
+  readonly modelCache: string;
+  /** The Hugging Face token, where one is needed. */
+  readonly tokenFile?: SecretFile;
+  /** Volume for compiled kernels; it survives a replacement of the container. */
+  readonly jitVolume: string;
+  /** Coding clients that are pointed at this server. */
+  readonly codingClients: readonly string[];
+}
 
 /** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";

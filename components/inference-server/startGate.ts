@@ -1,5 +1,7 @@
-import type { Mount, PlannedFile } from "../plan/types";
-import { HOST_FROM_CONTAINER, isLoopback } from "../plan/upstreams";
+import type { Mount } from "../planned/container";
+import type { PlannedFile } from "../planned/file";
+import { isLoopback } from "../planned/reach";
+import { HOST_FROM_CONTAINER } from "../planned/upstream";
 import type { MachineSettings } from "../settings/machine";
 
 /** Where the gate finds what is declared of instance A, inside the container: a folder, so that a new file is seen. */

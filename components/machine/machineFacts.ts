@@ -1,6 +1,7 @@
 import { bridgeModels } from "../bridge/bridgeModels";
 import { containerArgs } from "../host/containerArgs";
-import type { MachinePlan, SimpleServerPlan } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**
  * Inputs of the `Machine` component: what a policy needs to judge the whole machine before any of it is touched. The

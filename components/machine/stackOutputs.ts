@@ -1,7 +1,7 @@
-import { kvFacts } from "../plan/kvFacts";
-import { hundredths } from "../plan/ledger/ledger";
-import { AGGREGATE_LIMIT, utilizationText } from "../plan/ledger/utilization";
+import { kvFacts } from "../memory/kvFacts";
+import { hundredths } from "../memory/ledger";
 import type { MachinePlan, Plan } from "../plan/types";
+import { AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 
 /** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
 export function stackOutputs(plan: Plan) {

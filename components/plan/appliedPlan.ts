@@ -1,4 +1,5 @@
-import type { MachinePlan, PlannedFile } from "./types";
+import type { PlannedFile } from "../planned/file";
+import type { MachinePlan } from "./types";
 
 /** Name of the file below the machine's state directory. */
 const FILE = "applied-plan.json";

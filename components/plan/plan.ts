@@ -1,28 +1,24 @@
+import type { ClientPlan } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
-import { plannedServer } from "../inference-server/plannedServer";
+import { type InferenceServerPlan, plannedServer } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
+import { weightsGB } from "../memory/kvRoom";
+import { ledger, type MemoryShare, type OtherConsumer } from "../memory/ledger";
+import { plannedTotal, totalFault } from "../memory/machineTotal";
+import { admissionOnPaper, meminfoUse, type Share } from "../memory/meminfoUse";
+import { memoryWarnings } from "../memory/memoryWarnings";
+import { type ServerKvResult, serverKv } from "../memory/serverKv";
+import { type Evidence, type Meminfo, onMachine } from "../planned/evidence";
+import type { HostInstanceFacts } from "../planned/hostInstance";
+import type { Endpoint } from "../planned/reach";
+import type { Warning } from "../planned/warning";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
-import { type Evidence, type Meminfo, onMachine } from "./evidence";
-import { weightsGB } from "./kvRoom";
-import { ledger, type MemoryShare, type OtherConsumer } from "./ledger/ledger";
-import { plannedTotal, totalFault } from "./ledger/machineTotal";
-import { admissionOnPaper, meminfoUse, type Share } from "./ledger/meminfoUse";
-import { memoryWarnings } from "./memoryWarnings";
-import { type ServerKvResult, serverKv } from "./serverKv";
 import { services } from "./services";
 import { outputTokens } from "./serviceWarnings";
-import type {
-  ClientPlan,
-  Endpoint,
-  HostInstanceFacts,
-  InferenceServerPlan,
-  MachinePlan,
-  Plan,
-  Warning,
-} from "./types";
+import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
 
 /** Names of ledger lines that other parts look for. */

@@ -1,6 +1,10 @@
+import type { BridgePlan } from "../bridge/plannedBridge";
+import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
+import type { ClientPlan } from "../clients/plannedClients";
+import { isLoopback } from "../planned/reach";
+import type { Upstream } from "../planned/upstream";
+import type { Warning } from "../planned/warning";
 import type { MachineSettings } from "../settings/machine";
-import type { BridgePlan, ChatUiPlan, ClientPlan, Warning } from "./types";
-import { isLoopback, type Upstream } from "./upstreams";
 
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
 const ENVELOPE_TOKENS = 40_000;

@@ -1,23 +1,18 @@
-import { bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
-import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
-import { plannedClients } from "../clients/plannedClients";
+import { type BridgePlan, bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
+import { type ChatUiPlan, chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
+import { type ClientPlan, plannedClients } from "../clients/plannedClients";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { PlannedContainer } from "../planned/container";
+import type { Evidence } from "../planned/evidence";
+import type { PlannedFile, SecretFile } from "../planned/file";
+import type { LedgerLine } from "../planned/ledgerLine";
+import { type Endpoint, isLoopback, originOf } from "../planned/reach";
+import type { Upstream } from "../planned/upstream";
+import type { Warning } from "../planned/warning";
 import type { MachineSettings } from "../settings/machine";
-import type { Evidence } from "./evidence";
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { serviceWarnings } from "./serviceWarnings";
-import type {
-  BridgePlan,
-  ChatUiPlan,
-  ClientPlan,
-  Endpoint,
-  InferenceServerPlan,
-  LedgerLine,
-  PlannedContainer,
-  PlannedFile,
-  SecretFile,
-  SimpleServerPlan,
-  Warning,
-} from "./types";
-import { isLoopback, originOf, type Upstream, upstreams } from "./upstreams";
+import { upstreams } from "./upstreams";
 
 /** What stands around the servers of one machine: the bridge, the chat UI and the clients. */
 export interface Services {

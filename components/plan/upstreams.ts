@@ -1,28 +1,9 @@
 import { servedNames } from "../inference-server/launchArguments";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
 import { INSTANCE_A, SIMPLE_SERVER } from "../settings/fields";
 import type { MachineSettings } from "../settings/machine";
-import type { InferenceServerPlan, SimpleServerPlan } from "./types";
-
-/** Name by which a container reaches the machine that it runs on. */
-export const HOST_FROM_CONTAINER = "host.docker.internal";
-
-/** What services and clients need to know of a server that they use. */
-export interface Upstream {
-  /** Key of `inferenceServers`, `instance-a` or `simple-server`. */
-  readonly key: string;
-  readonly kind: "inference-server" | "instance-a" | "simple-server";
-  /** Names that it answers to, the canonical one first; empty where none is known. */
-  readonly names: readonly string[];
-  /** Window in tokens, where it is known. */
-  readonly maxModelLen: number | undefined;
-  /** Scheme, host and port as a container of ours reaches it. */
-  readonly fromContainer: string;
-  /** Address and port on the machine. */
-  readonly address: string;
-  readonly port: number;
-  /** Name of its container, where it is ours. */
-  readonly container: string | undefined;
-}
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /** Every server on one machine that a service or a client may use, ours first. */
 export function upstreams(
@@ -80,16 +61,3 @@ function ours(machine: MachineSettings, { key, container }: InferenceServerPlan)
     },
   ];
 }
-
-/** `true` for an address that only the machine itself can reach. */
-export function isLoopback(address: string): boolean {
-  return address.startsWith("127.");
-}
-
-/** Scheme, host and port as a program on the machine (or on the network, by `host`) reaches a published port. */
-export function originOf(address: string, port: number, host?: string): string {
-  return `http://${host ?? (address === "0.0.0.0" ? "127.0.0.1" : address)}:${port}`;
-}
-
-/** What stands where a server insists on a key and ignores its value. */
-export const PLACEHOLDER_KEY = "local-serving-placeholder";

@@ -1,13 +1,14 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { harnessWarnings } from "../harness-files/warnings";
+import { isMeasured, weightsGB } from "../memory/kvRoom";
+import type { Ledger } from "../memory/ledger";
+import { weightBand, weightsText } from "../memory/weightBands";
+import type { Evidence, ModelEvidence } from "../planned/evidence";
+import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
+import type { Warning } from "../planned/warning";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
-import type { Evidence, ModelEvidence } from "./evidence";
-import { isMeasured, weightsGB } from "./kvRoom";
-import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "./ledger/utilization";
-import type { Ledger, Warning } from "./types";
-import { weightBand, weightsText } from "./weightBands";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
 const FP4_VARIABLE_GONE = "0.24.0";

@@ -1,4 +1,4 @@
-import { totalFault } from "../plan/ledger/machineTotal";
+import { totalFault } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import type { MachineFacts, PreflightFinding } from "./types";

@@ -1,6 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
-import type { HostSimpleServerPlan, MachinePlan } from "../plan/types";
-import { OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
+import type { MachinePlan } from "../plan/types";
+import { type HostSimpleServerPlan, OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
 import type { Account, PathFacts, PreflightFinding, SimpleServerFacts } from "./types";
 
 /** What a build from source says of itself. */

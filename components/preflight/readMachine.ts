@@ -1,7 +1,7 @@
 import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import { parseMeminfo } from "../plan/evidence";
 import type { MachinePlan } from "../plan/types";
+import { parseMeminfo } from "../planned/evidence";
 import { readDocker } from "./dockerEngine";
 import { readListeners } from "./listeners";
 import { readSimpleServer } from "./readSimpleServer";

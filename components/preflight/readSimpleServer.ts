@@ -1,7 +1,8 @@
 import { execFile } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
-import type { HostSimpleServerPlan, MachinePlan } from "../plan/types";
+import type { MachinePlan } from "../plan/types";
+import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { Account, OllamaAnswer, PathFacts, SimpleServerFacts } from "./types";
 
 /** Where systemd looks for units, the operator's own directory first. */

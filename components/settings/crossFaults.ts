@@ -1,7 +1,7 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
-import { harnessFaults } from "../harness-files/harnessFaults";
-import { extraArgumentFault } from "../inference-server/flags";
+import { extraArgumentFault } from "./extraArguments";
+import { harnessFaults } from "./harnessFaults";
 import { referenceFaults } from "./referenceFaults";
 import { isPlaceholder, isSecretName } from "./secretValue";
 import type { StackSettings } from "./stackSettings";

@@ -1,5 +1,5 @@
-import { hundredths } from "../plan/ledger/ledger";
-import type { LedgerLine } from "../plan/types";
+import { hundredths } from "../memory/ledger";
+import type { LedgerLine } from "../planned/ledgerLine";
 import { INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
 
 /** Name of the ledger's line for the models that Ollama has loaded. */

@@ -1,10 +1,39 @@
 import { shellWords } from "../host/shellWords";
 import { dropInPath } from "../host/systemdText";
-import type { Endpoint, LedgerLine, PlannedFile, SimpleServerPlan } from "../plan/types";
+import type { PlannedFile } from "../planned/file";
+import type { LedgerLine } from "../planned/ledgerLine";
+import type { Endpoint } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { HostSimpleServerSettings } from "../settings/simpleServer";
 import { simpleServerDropIn } from "./dropIn";
 import { simpleServerMemory } from "./memory";
+
+/** Where the simple server (Ollama) is, and what is set of it. */
+export type SimpleServerPlan =
+  | { readonly mode: "none" }
+  | { readonly mode: "integrated"; readonly models: readonly string[] }
+  | HostSimpleServerPlan;
+/** An Ollama that is installed on the host. */
+export interface HostSimpleServerPlan {
+  readonly mode: "host";
+  /** systemd unit of the service. */
+  readonly unit: string;
+  /** Address and port that it listens on. */
+  readonly listen: string;
+  readonly port: number;
+  /** Where it is reached from the machine itself. */
+  readonly baseUrl: string;
+  readonly modelsDirectory: string;
+  /** User that the service runs as, who must own the directory. */
+  readonly serviceUser: string;
+  readonly models: readonly string[];
+  /** Memory in GiB of a loaded model, its context included, where it is declared. */
+  readonly loadedGiB: Readonly<Record<string, number>>;
+  /** Whether missing models are pulled. */
+  readonly pull: boolean;
+  /** Drop-in of the unit. */
+  readonly dropIn: PlannedFile;
+}
 
 /** First version with the messages-style surface (`/v1/messages`). */
 export const OLLAMA_FLOOR = "0.14.0";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { SystemdDropIn } from "../host/systemdDropIn";
-import type { HostSimpleServerPlan } from "../plan/types";
+import type { HostSimpleServerPlan } from "./plannedSimpleServer";
 
 /** Pulls one model with progress. The model and the address travel in the environment. */
 export const PULL_MODEL = readFileSync(join(__dirname, "pullModel.sh"), "utf8");

@@ -10,7 +10,7 @@ import {
   kvPlan,
   modelShape,
   SSM_CACHE_DTYPES,
-} from "../../components/plan/kv";
+} from "../../components/kv";
 import { FaultyInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { EXIT } from "../exit";

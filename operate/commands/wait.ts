@@ -1,5 +1,6 @@
 import { Command } from "commander";
-import type { InferenceServerPlan, MachinePlan } from "../../components/plan/types";
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/diagnose";
 import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";

@@ -1,4 +1,4 @@
-import { utilizationOf } from "../../policies/lib/argvUtilization";
+import { utilizationOf } from "../../components/inference-server/argv/argvUtilization";
 import { docker } from "../docker";
 import { Failed } from "../exit";
 

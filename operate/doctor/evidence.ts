@@ -1,5 +1,5 @@
-import type { Meminfo } from "../../components/plan/evidence";
 import type { MachinePlan } from "../../components/plan/types";
+import type { Meminfo } from "../../components/planned/evidence";
 import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { valueAt } from "../../faults/schemaFaults";

@@ -1,6 +1,6 @@
 import { MACHINE_LABEL } from "../../components/host/labels";
-import { type Evidence, onMachine } from "../../components/plan/evidence";
 import type { MachinePlan } from "../../components/plan/types";
+import { type Evidence, onMachine } from "../../components/planned/evidence";
 import type { MachineSettings } from "../../components/settings/machine";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";

@@ -1,5 +1,5 @@
 import { shellWords } from "../../components/host/shellWords";
-import type { PlannedContainer } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
 
 /** The container as a `docker run` that can be copied into a shell: for reading and for trying, not for operating. */
 export function dockerRun(container: PlannedContainer): string {

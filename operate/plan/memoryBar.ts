@@ -1,4 +1,4 @@
-import type { Ledger } from "../../components/plan/types";
+import type { Ledger } from "../../components/memory/ledger";
 
 /** Columns of the bar; with the brackets it fits a terminal of 80. */
 const WIDTH = 60;

@@ -1,8 +1,9 @@
 import { styleText } from "node:util";
-import { kvFacts } from "../../components/plan/kvFacts";
-import { hundredths } from "../../components/plan/ledger/ledger";
-import { AGGREGATE_LIMIT, utilizationText } from "../../components/plan/ledger/utilization";
-import type { Ledger, MachinePlan, ServerKv } from "../../components/plan/types";
+import { kvFacts } from "../../components/memory/kvFacts";
+import { hundredths, type Ledger } from "../../components/memory/ledger";
+import type { ServerKv } from "../../components/memory/serverKv";
+import type { MachinePlan } from "../../components/plan/types";
+import { AGGREGATE_LIMIT, utilizationText } from "../../components/planned/utilization";
 import { hanging, heading, table, type Width } from "./layout";
 import { letterOf, memoryBar } from "./memoryBar";
 

@@ -1,6 +1,8 @@
 import { styleText } from "node:util";
 import { START_GATE } from "../../components/inference-server/startGate";
-import type { MachinePlan, Plan, PlannedContainer, PlannedFile } from "../../components/plan/types";
+import type { MachinePlan, Plan } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
+import type { PlannedFile } from "../../components/planned/file";
 import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";

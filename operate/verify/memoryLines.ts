@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { saysMemory } from "../../components/plan/kv";
+import { saysMemory } from "../../components/kv";
 import { eachLine } from "../containers/eachLine";
 
 /** Newest lines that are kept: a server in a crash loop repeats itself. */

@@ -1,12 +1,10 @@
-import type {
-  BridgePlan,
-  HostSimpleServerPlan,
-  InferenceServerPlan,
-  MachinePlan,
-  PlannedContainer,
-} from "../../components/plan/types";
-import { PLACEHOLDER_KEY } from "../../components/plan/upstreams";
-import { readServerArguments } from "../../policies/lib/serverArguments";
+import type { BridgePlan } from "../../components/bridge/plannedBridge";
+import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { MachinePlan } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
+import { PLACEHOLDER_KEY } from "../../components/planned/upstream";
+import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
 import { Api } from "./api";
 import { MESSAGES_VERSION } from "./claudeCodeBody";
 import { type HarnessTarget, harnessTargets, type ProviderTarget } from "./harnessTargets";

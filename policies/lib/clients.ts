@@ -1,6 +1,6 @@
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, variables } from "./container";
 import { type DeclaredResource, TYPE } from "./declaredResource";
-import { list, map, text, UNKNOWN } from "./unknown";
 
 /** Variables that name a messages-style client's models: the specification's five, and the tier that came later. */
 export const TIER_VARIABLES = [

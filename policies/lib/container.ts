@@ -1,6 +1,6 @@
+import { list, map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { SOME_WORDS, type Word, wordsOf } from "../../components/inference-server/argv/words";
 import type { DeclaredResource } from "./declaredResource";
-import { list, map, type Read, text, UNKNOWN } from "./unknown";
-import { SOME_WORDS, type Word, wordsOf } from "./words";
 
 /** What decides which program a container runs, and with which arguments. */
 export interface LaunchInputs {

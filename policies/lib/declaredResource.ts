@@ -1,4 +1,4 @@
-import { plainProps } from "./unknown";
+import { plainProps } from "../../components/inference-server/argv/unknown";
 
 /** A resource as a program declares it: its inputs, before anything is created. */
 export interface DeclaredResource {

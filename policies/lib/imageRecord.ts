@@ -1,5 +1,5 @@
+import { map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { type DeclaredResource, ofType, TYPE } from "./declaredResource";
-import { map, type Read, text, UNKNOWN } from "./unknown";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface ImageRecord {

@@ -1,10 +1,13 @@
+import {
+  readServerArguments,
+  type ServerArguments,
+} from "../../components/inference-server/argv/serverArguments";
+import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
+import { holdsUnknown, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isText, type Word } from "../../components/inference-server/argv/words";
 import { containerLaunch, type LaunchInputs } from "./container";
 import type { DeclaredResource } from "./declaredResource";
 import { imageReference, roleOf } from "./imageReference";
-import { readServerArguments, type ServerArguments } from "./serverArguments";
-import { serverInvocations } from "./serverInvocations";
-import { holdsUnknown, type Read, text, UNKNOWN } from "./unknown";
-import { isText, type Word } from "./words";
 
 /** What a container is, as far as an inference server goes. */
 export type ServerReading =

@@ -1,4 +1,4 @@
-import { map, text, UNKNOWN } from "./unknown";
+import { map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 
 /** The largest shares that the plan found for one server of ours, in a machine component's inputs. */
 export interface LargestShare {

@@ -1,6 +1,6 @@
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { containerName } from "./container";
 import { type DeclaredResource, ofType, TYPE } from "./declaredResource";
-import { list, map, text, UNKNOWN } from "./unknown";
 
 /** Containers and declarations that share one machine. */
 export interface MachineGroup {

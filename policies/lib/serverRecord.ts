@@ -1,7 +1,7 @@
+import { list, map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { containerName } from "./container";
 import type { DeclaredResource } from "./declaredResource";
 import type { MachineGroup } from "./machines";
-import { list, map, type Read, text, UNKNOWN } from "./unknown";
 
 /** What a program says of an inference server that its arguments don't: the model's kind and who uses it. */
 export interface ServerRecord {

@@ -1,17 +1,17 @@
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { type Share, shareFrom, shareOf } from "../../components/inference-server/argv/utilization";
 import {
   AGGREGATE_LIMIT,
   largestThatFits,
   shareText,
   TEN_THOUSAND,
   tenThousandths,
-} from "../../components/plan/ledger/utilization";
+} from "../../components/planned/utilization";
 import { displayName, serverLaunch } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
-import { list, map, text, UNKNOWN } from "../lib/unknown";
-import { type Share, shareFrom, shareOf } from "../lib/utilization";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */

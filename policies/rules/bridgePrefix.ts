@@ -1,9 +1,9 @@
 import { bridgeModels } from "../../components/bridge/bridgeModels";
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isText } from "../../components/inference-server/argv/words";
 import { containerLaunch, displayName } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
-import { list, map, text, UNKNOWN } from "../lib/unknown";
-import { isText } from "../lib/words";
 import { type Rule, violation } from "./rule";
 
 /** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */

@@ -1,8 +1,8 @@
+import { text } from "../../components/inference-server/argv/unknown";
 import { displayName } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { imageRecord } from "../lib/imageRecord";
 import { imageReference, type Role, roleOf } from "../lib/imageReference";
-import { text } from "../lib/unknown";
 import { isVersion, series } from "../lib/versions";
 import { type Finding, type Rule, violation } from "./rule";
 

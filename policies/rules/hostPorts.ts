@@ -1,8 +1,8 @@
+import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, EVERY_ADDRESS, type PublishedPort, publishedPorts } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
-import { text, UNKNOWN } from "../lib/unknown";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Instance A's port (specification, "Processes and ports"). */

@@ -1,7 +1,7 @@
+import { holdsUnknown, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, shown } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import { holdsUnknown, text, UNKNOWN } from "../lib/unknown";
 import { type Rule, violation } from "./rule";
 
 /** What the container of an inference server must have (specification, "Inference-server launch parameters"). */

@@ -1,9 +1,9 @@
+import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, shown } from "../lib/container";
 import { type DeclaredResource, ofType, TYPE } from "../lib/declaredResource";
 import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
-import { text, UNKNOWN } from "../lib/unknown";
 import { atLeast, FLOORS, isVersion } from "../lib/versions";
 import { advice, type Finding, type Rule, violation } from "./rule";
 

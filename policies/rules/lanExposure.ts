@@ -1,8 +1,8 @@
+import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, publishedPorts } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
-import { text, UNKNOWN } from "../lib/unknown";
 import { type Rule, violation } from "./rule";
 
 /** None of the served APIs checks who asks, so whoever reaches the port may use them. */

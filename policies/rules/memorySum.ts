@@ -1,7 +1,7 @@
-import { utilizationText } from "../../components/plan/ledger/utilization";
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { utilizationText } from "../../components/planned/utilization";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { type LargestShare, largestShares } from "../lib/largestShares";
-import { list, map, text, UNKNOWN } from "../lib/unknown";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */

@@ -1,7 +1,7 @@
+import { text } from "../../components/inference-server/argv/unknown";
 import { displayName } from "../lib/container";
 import { TYPE } from "../lib/declaredResource";
 import { imageReference, roleOf } from "../lib/imageReference";
-import { text } from "../lib/unknown";
 import { type Rule, violation } from "./rule";
 
 /** Tags that name a track, alone or as the start of a longer tag (`main-latest`, `nightly-aarch64`). */

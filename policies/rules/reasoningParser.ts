@@ -1,10 +1,10 @@
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { isText } from "../../components/inference-server/argv/words";
 import { displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";
-import type { ServerArguments } from "../lib/serverArguments";
 import { recordsWithContainers } from "../lib/serverRecord";
-import { isText } from "../lib/words";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** How publishers name models that answer without thinking first. */

@@ -1,8 +1,8 @@
+import { list, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isPlaceholder, isSecretName } from "../../components/settings/secretValue";
 import { displayName } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import { list, UNKNOWN } from "../lib/unknown";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Options of vLLM whose value is a secret. */

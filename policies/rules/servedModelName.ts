@@ -1,8 +1,8 @@
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { isText } from "../../components/inference-server/argv/words";
 import { displayName } from "../lib/container";
 import { TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import type { ServerArguments } from "../lib/serverArguments";
-import { isText } from "../lib/words";
 import { type Rule, violation } from "./rule";
 
 /** What vLLM serves when no model is named. */

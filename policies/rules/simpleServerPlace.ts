@@ -1,8 +1,8 @@
+import { map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { containerLaunch, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { imageReference, roleOf } from "../lib/imageReference";
 import { byMachine, type MachineGroup } from "../lib/machines";
-import { map, text, UNKNOWN } from "../lib/unknown";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Variable by which Open WebUI's image starts the Ollama that it holds. */

@@ -1,8 +1,8 @@
+import { isOn, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { displayName, shown } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";
-import { isOn, type ServerArguments } from "../lib/serverArguments";
 import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";
 import { type Finding, type Rule, violation } from "./rule";
 

@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { parseMeminfo } from "../../components/plan/evidence";
+import { parseMeminfo } from "../../components/planned/evidence";
 import type { PinnedImage } from "../docker/image";
 
 export interface StackParts {

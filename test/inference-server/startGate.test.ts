@@ -5,13 +5,13 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { utilizationOf } from "../../components/inference-server/argv/argvUtilization";
 import {
   gatedEntrypoint,
   instanceAFromContainer,
   START_GATE,
 } from "../../components/inference-server/startGate";
 import { plan } from "../../components/plan/plan";
-import { utilizationOf } from "../../policies/lib/argvUtilization";
 import { stack } from "../fixtures/machine";
 
 /** The gate counts its sleeps of five seconds. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ledger } from "../../components/plan/ledger/ledger";
+import { ledger } from "../../components/memory/ledger";
 import { memoryBar } from "../../operate/plan/memoryBar";
 
 const book = (...gib: number[]) =>

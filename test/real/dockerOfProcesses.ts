@@ -1,6 +1,6 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import type { PlannedContainer } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
 import { inspected } from "../operate/fakeDocker";
 
 /**

@@ -1,5 +1,5 @@
-import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/plan/engineMemory";
-import { downToHundredth } from "../../../components/plan/ledger/utilization";
+import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/memory/engineMemory";
+import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { type Evidence, numberOf, seen, serverOf } from "../evidence";
 import { startSign } from "../sign";

@@ -1,4 +1,4 @@
-import { downToHundredth } from "../../../components/plan/ledger/utilization";
+import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import {
   type Evidence,

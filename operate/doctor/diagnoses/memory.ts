@@ -1,5 +1,5 @@
-import { downToHundredth } from "../../../components/plan/ledger/utilization";
-import { weightBand } from "../../../components/plan/weightBands";
+import { weightBand } from "../../../components/memory/weightBands";
+import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import {
   type Evidence,

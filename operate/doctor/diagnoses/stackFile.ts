@@ -1,7 +1,7 @@
 import { shellWords } from "../../../components/host/shellWords";
-import { hundredths } from "../../../components/plan/ledger/ledger";
-import { totalFault } from "../../../components/plan/ledger/machineTotal";
-import { AGGREGATE_LIMIT, utilizationText } from "../../../components/plan/ledger/utilization";
+import { hundredths } from "../../../components/memory/ledger";
+import { totalFault } from "../../../components/memory/machineTotal";
+import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { machineEdit } from "../evidence";
 

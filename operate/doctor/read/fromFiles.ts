@@ -1,5 +1,5 @@
 import { createReadStream, statSync } from "node:fs";
-import { parseMeminfo } from "../../../components/plan/evidence";
+import { parseMeminfo } from "../../../components/planned/evidence";
 import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
-import { parseMeminfo } from "../../../components/plan/evidence";
-import type { MachinePlan, PlannedFile } from "../../../components/plan/types";
+import type { MachinePlan } from "../../../components/plan/types";
+import { parseMeminfo } from "../../../components/planned/evidence";
+import type { PlannedFile } from "../../../components/planned/file";
 import { type ContainerState, readContainers } from "../../containers/readContainers";
 import { Failed } from "../../exit";
 import type { Evidence, FileState } from "../evidence";

@@ -1,4 +1,4 @@
-import type { PlannedFile } from "../../../components/plan/types";
+import type { PlannedFile } from "../../../components/planned/file";
 import type { FileOnDisk, Host } from "../host";
 import { objectOr, objectsIn, parseJson, textOr } from "../json";
 import { fail, type Probe, pass } from "../probe";

@@ -1,4 +1,4 @@
-import { readEngineLog } from "../../../components/plan/kv/engineLog";
+import { readEngineLog } from "../../../components/kv/engineLog";
 import { readMetrics } from "../metrics";
 import { fail, pass, type ServerProbe } from "../probe";
 import type { ServerTarget } from "../targets";

@@ -1,14 +1,14 @@
-import { parseMeminfo } from "../../../components/plan/evidence";
-import { readEngineLog } from "../../../components/plan/kv";
-import { totalFault } from "../../../components/plan/ledger/machineTotal";
-import type { StartedServer } from "../../../components/plan/measurement/record";
+import { utilizationOf } from "../../../components/inference-server/argv/argvUtilization";
+import type { InferenceServerPlan } from "../../../components/inference-server/plannedServer";
+import { readEngineLog } from "../../../components/kv";
+import { totalFault } from "../../../components/memory/machineTotal";
+import type { StartedServer } from "../../../components/memory/measurement/record";
 import {
   type MemoryVerdict,
   memoryVerdict,
   type Planned,
-} from "../../../components/plan/measurement/verdict";
-import type { InferenceServerPlan } from "../../../components/plan/types";
-import { utilizationOf } from "../../../policies/lib/argvUtilization";
+} from "../../../components/memory/measurement/verdict";
+import { parseMeminfo } from "../../../components/planned/evidence";
 import { type ContainerState, containersOf } from "../../containers/readContainers";
 import { parseJson } from "../json";
 import { fail, type Probe, pass, type Verdict } from "../probe";

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { kvPlan, modelShape } from "../../../components/plan/kv";
+import { kvPlan, modelShape } from "../../../components/kv";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { ContainerState } from "../../../operate/containers/readContainers";
 import type { Evidence, Stack } from "../../../operate/doctor/evidence";

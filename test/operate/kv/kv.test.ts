@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import vectors from "../../plan/kv/vectors.json";
+import vectors from "../../kv/vectors.json";
 import { runServing } from "../runServing";
 
 const folder = mkdtempSync(join(tmpdir(), "serving-kv-"));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { KvRoom, ServerKv } from "../../../components/plan/types";
+import type { KvRoom } from "../../../components/memory/kvRoom";
+import type { ServerKv } from "../../../components/memory/serverKv";
 import type { FaultName } from "../../stand-in/faults";
 import { startStandIn } from "../../stand-in/server";
 import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { KV_ENGINE_DEFAULTS } from "../../../components/plan/kv";
+import { KV_ENGINE_DEFAULTS } from "../../../components/kv";
 import { title } from "../programs";
 import { servingKv } from "./askServing";
 import { type Answer, askVllm, SECONDS } from "./askVllm";

@@ -1,0 +1,67 @@
+import type { Fault } from "../../faults/fault";
+import type { ConfigFields } from "./configSchema";
+import { missingField, unknownArchitecture } from "./shapeFaults";
+
+/** What an attention layer caches of one token: a key and a value for each head, or one compressed vector (MLA). */
+export type AttentionShape =
+  | { readonly kind: "heads"; readonly kvHeads: number; readonly headDim: number }
+  | { readonly kind: "latent"; readonly width: number };
+
+/** What the attention layers cache, or what is missing or contradictory in the fields that say it. */
+export function attentionShape(config: ConfigFields): { attention: AttentionShape; faults: Fault[] } {
+  const faults: Fault[] = [];
+  if (config.kv_lora_rank != null) {
+    if (config.qk_rope_head_dim == null) {
+      faults.push(missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."));
+    }
+    return {
+      attention: { kind: "latent", width: config.kv_lora_rank + (config.qk_rope_head_dim ?? 0) },
+      faults,
+    };
+  }
+  const kvHeads = keyValueHeads(config);
+  if (config.num_attention_heads % kvHeads !== 0) {
+    faults.push({
+      path: "num_attention_heads",
+      code: "impossible_value",
+      message: `${config.num_attention_heads} query heads can't share ${kvHeads} key/value heads evenly.`,
+      severity: "error",
+    });
+  }
+  const headDim = config.head_dim || config.hidden_size_per_head;
+  if (config.v_head_dim && config.v_head_dim !== headDim) {
+    faults.push(unknownArchitecture("v_head_dim", "keys and values have different widths."));
+  }
+  if (headDim) return { attention: { kind: "heads", kvHeads, headDim }, faults };
+  if (config.hidden_size == null) {
+    faults.push(missingField("head_dim", "Without it hidden_size is needed to derive it."));
+  } else if (config.hidden_size % config.num_attention_heads !== 0) {
+    const text = `hidden_size ${config.hidden_size} is no multiple of ${config.num_attention_heads} heads, so it can't be derived.`;
+    faults.push(missingField("head_dim", text));
+  }
+  const derived = Math.floor((config.hidden_size ?? 0) / config.num_attention_heads);
+  return { attention: { kind: "heads", kvHeads, headDim: derived }, faults };
+}
+
+/**
+ * Whether the engine keeps such a model's cache in the model's own format, whatever `--kv-cache-dtype` says: vLLM 0.30
+ * does not pass the setting on to the layers of models with this field.
+ */
+export function ignoresKvDtype(config: ConfigFields): boolean {
+  return config.new_decoder_architecture != null;
+}
+
+/** The aliases in the order in which vLLM tries them; without any, every query head has its own. */
+function keyValueHeads(config: ConfigFields): number {
+  if (config.multi_query != null && config.new_decoder_architecture !== true) {
+    return config.multi_query ? 1 : config.num_attention_heads;
+  }
+  return (
+    config.n_head_kv ??
+    config.num_kv_heads ??
+    config.num_key_value_heads ??
+    config.multi_query_group_num ??
+    config.num_attention_groups ??
+    config.num_attention_heads
+  );
+}

@@ -1,0 +1,73 @@
+import { parse } from "@renovatebot/pep440";
+import { z } from "zod";
+import { FaultyInput } from "../../faults/fault";
+import { schemaFaults } from "../../faults/schemaFaults";
+import { KV_DTYPES } from "./kvDtype";
+
+export const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as const;
+export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
+
+/** The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the pinned release. */
+export const kvEngineSettingsSchema = z.strictObject({
+  vllmVersion: z
+    .string()
+    .refine((text) => parse(text) !== null, "Not a version such as 0.30.0.")
+    .default("0.30.0")
+    .describe("vLLM version, as `vllm --version` prints it; the rules of the cache depend on it"),
+  kvCacheDtype: z.enum(KV_DTYPES).default("auto").describe("`--kv-cache-dtype`; auto: what the model says"),
+  maxModelLen: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("`--max-model-len` in tokens; absent: the model's own context window"),
+  maxNumSeqs: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("`--max-num-seqs`; absent: not checked against the blocks of the pool"),
+  maxNumBatchedTokens: z
+    .int()
+    .min(1)
+    .default(2048)
+    .describe("`--max-num-batched-tokens`; sliding-window layers keep room for two such batches"),
+  draftTokens: z
+    .int()
+    .min(0)
+    .max(1024)
+    .default(0)
+    .describe("draft tokens of a step (`num_speculative_tokens`); 0: no speculative decoding"),
+  prefixCaching: z.boolean().default(true).describe("`--enable-prefix-caching`"),
+  gdnPrefillBackend: z
+    .enum(GDN_PREFILL_BACKENDS)
+    .default("auto")
+    .describe("`--gdn-prefill-backend`; auto: FlashInfer where its kernel supports the model"),
+  mambaSsmCacheDtype: z
+    .enum(SSM_CACHE_DTYPES)
+    .default("auto")
+    .describe("`--mamba-ssm-cache-dtype`; auto: what the model says"),
+  tensorParallelSize: z
+    .int()
+    .min(1)
+    .max(64)
+    .default(1)
+    .describe("`--tensor-parallel-size`; the plan is that of one device"),
+});
+
+/** Settings as they are written; what is left out takes vLLM's default. */
+export type KvEngineSettings = z.input<typeof kvEngineSettingsSchema>;
+
+/** Settings with every default filled in. */
+export type ResolvedKvEngineSettings = z.output<typeof kvEngineSettingsSchema>;
+
+/** What holds where a setting is left out; `maxModelLen` and `maxNumSeqs` have no default. */
+export const KV_ENGINE_DEFAULTS: ResolvedKvEngineSettings = kvEngineSettingsSchema.parse({});
+
+/** Fills in defaults. Throws `FaultyInput` with every setting that is out of its range. */
+export function resolveKvEngineSettings(settings: KvEngineSettings): ResolvedKvEngineSettings {
+  const parsed = kvEngineSettingsSchema.safeParse(settings);
+  if (parsed.success) return parsed.data;
+  throw new FaultyInput(
+    "engine settings",
+    schemaFaults(kvEngineSettingsSchema, settings, parsed.error.issues),
+  );
+}

@@ -1,0 +1,137 @@
+import { z } from "zod";
+import { type Fault, FaultyInput } from "../../faults/fault";
+import { schemaFaults } from "../../faults/schemaFaults";
+import type { SourceDocument } from "../../faults/yamlDocument";
+import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
+import { checkpointKvDtype } from "./checkpointKvDtype";
+import { type ConfigFields, configSchema } from "./configSchema";
+import type { KvDtype } from "./kvDtype";
+import { type LayerCounts, layerPattern } from "./layerPattern";
+import { linearAttention, tellsLinearAttention } from "./linearAttention";
+import type { RecurrentState } from "./recurrentState";
+import { missingField, unknownArchitecture } from "./shapeFaults";
+import { stateSpaceState, tellsStateSpace } from "./stateSpace";
+import { unplannedCaches } from "./unplanned";
+
+/** All that a KV plan has to know of a model. */
+export interface ModelShape {
+  readonly attention: AttentionShape;
+  readonly layers: LayerCounts;
+  /** Window of the sliding layers in tokens, `null` where there are none. */
+  readonly slidingWindow: number | null;
+  /** The state of a linear layer, which sizes the blocks; `null` where the model is no hybrid. */
+  readonly linear: RecurrentState | null;
+  /** Attention layers of the draft module (MTP); `null` where the config names none. */
+  readonly draftLayers: number | null;
+  /** The model's own context window in tokens, `null` where the config names none. */
+  readonly window: number | null;
+  /** KV cache format that the checkpoint asks for when the engine's is `auto`. */
+  readonly kvCacheDtype: KvDtype | null;
+  /** The cache has the model's own format, whatever the engine or the checkpoint asks for. */
+  readonly ignoresKvDtype?: boolean;
+}
+
+/** Where a model is a part of another, as the language model of one that also sees, its fields are nested. */
+const rootSchema = z.looseObject({
+  text_config: z.looseObject({}).nullish().describe("the language model's own config"),
+});
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/**
+ * Reads a model's shape out of its config.json, by its fields alone: no model is known by name.
+ *
+ * @param configJson the parsed file
+ * @param document where the value was read from, so that faults can name file, line and column
+ * @throws FaultyInput with every missing, wrong or contradictory field at once; what can't be planned has the code
+ * `unknown_architecture`
+ */
+export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
+  const root = isFields(configJson) ? configJson : {};
+  const nesting = rootSchema.safeParse(root);
+  if (!nesting.success) {
+    throw new FaultyInput(
+      document?.file ?? "config.json",
+      schemaFaults(rootSchema, root, nesting.error.issues, document),
+    );
+  }
+  const prefix = isFields(root.text_config) ? ["text_config"] : [];
+  const text = prefix.length > 0 && isFields(root.text_config) ? root.text_config : configJson;
+  const faults: Fault[] = isFields(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
+  const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
+  const parsed = configSchema.safeParse(text);
+  let shape: ModelShape | undefined;
+  if (parsed.success) {
+    const read = shapeOf(parsed.data, root);
+    faults.push(...read.faults);
+    shape = read.shape;
+  } else faults.push(...schemaFaults(configSchema, text, parsed.error.issues));
+  const placed = [...faults.map((fault) => placedFault(fault, prefix, document)), ...encoder];
+  if (shape === undefined || placed.length > 0) {
+    throw new FaultyInput(document?.file ?? "config.json", placed);
+  }
+  return shape;
+}
+
+function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; faults: Fault[] } {
+  const { counts, faults } = layerPattern(config);
+  const found = attentionShape(config);
+  const linear = recurrentState(config, counts, isFields(root.text_config));
+  faults.push(...found.faults, ...linear.faults);
+  if (tellsStateSpace(config) && config.sliding_window) {
+    faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
+  }
+  if (counts.sliding > 0 && config.sliding_window == null) {
+    faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
+  }
+  if (counts.linear > 0 && counts.full === 0) {
+    faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
+  }
+  if (found.attention.kind === "latent" && counts.full < config.num_hidden_layers) {
+    const why = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
+    faults.push(unknownArchitecture("kv_lora_rank", why));
+  }
+  const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
+  const shape: ModelShape = {
+    attention: found.attention,
+    layers: counts,
+    slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,
+    linear: linear.state,
+    draftLayers: drafts === 0 ? null : drafts,
+    window: config.max_position_embeddings ?? null,
+    ...(ignoresKvDtype(config)
+      ? { kvCacheDtype: null, ignoresKvDtype: true }
+      : { kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config) }),
+  };
+  return { shape, faults };
+}
+
+/**
+ * The state that blocks are sized by, also where no layer is a linear one: vLLM takes a model that can have linear
+ * layers for a hybrid, unless the config lists attention alone and is not nested (vLLM 0.30 `config/model.py`, is_hybrid).
+ */
+function recurrentState(
+  config: ConfigFields,
+  counts: LayerCounts,
+  nested: boolean,
+): { state: RecurrentState | null; faults: Fault[] } {
+  const none = { state: null, faults: [] };
+  if (counts.full === config.num_hidden_layers && !nested) return none;
+  if (tellsStateSpace(config)) return { state: stateSpaceState(config), faults: [] };
+  return counts.linear > 0 || tellsLinearAttention(config) ? linearAttention(config) : none;
+}
+
+/** A config that tells nothing of attention is no broken one, but one of another kind. */
+function noAttention(text: Fields): Fault[] {
+  if (text.num_hidden_layers !== undefined || text.num_attention_heads !== undefined) return [];
+  return [unknownArchitecture("", "no field tells of attention layers.")];
+}
+
+function placedFault(fault: Fault, prefix: readonly string[], document?: SourceDocument): Fault {
+  const path = [...prefix, ...fault.path.split(".").filter(Boolean)];
+  return { ...fault, path: path.join("."), ...(document === undefined ? {} : document.locate(path)) };
+}
+
+function isFields(value: unknown): value is Fields {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,82 @@
+import type { Fault } from "../../faults/fault";
+import type { ConfigFields } from "./configSchema";
+import type { LayerCounts } from "./layerPattern";
+import type { RecurrentState, StateDtype } from "./recurrentState";
+import { unknownArchitecture } from "./shapeFaults";
+
+/** What has to be known of state-space layers (Mamba 2) to size their state. */
+const SIZES = ["mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"] as const;
+
+/** Fields beside them that change nothing about the cache, and those that say which layers they are. */
+export const STATE_SPACE_FIELDS: readonly string[] = [
+  ...SIZES,
+  "mamba_hidden_act",
+  "mamba_proj_bias",
+  "mamba_ssm_cache_dtype",
+  "time_step_floor",
+  "time_step_limit",
+  "time_step_max",
+  "time_step_min",
+  "hybrid_override_pattern",
+  "layers_block_type",
+];
+
+/** What vLLM takes for models with these fields whose config says nothing (vLLM 0.28 `models/config.py`). */
+const DEFAULT_STATE_DTYPE: StateDtype = "float32";
+
+const KINDS: Readonly<Record<string, keyof LayerCounts | "none">> = {
+  "*": "full",
+  attention: "full",
+  M: "linear",
+  mamba: "linear",
+  "-": "none",
+  mlp: "none",
+  E: "none",
+  moe: "none",
+};
+
+/** Whether the fields describe state-space layers in the one way that can be planned. */
+export function tellsStateSpace(fields: Readonly<Record<string, unknown>>): boolean {
+  const pattern = fields.hybrid_override_pattern ?? fields.layers_block_type;
+  return pattern != null && SIZES.every((field) => fields[field] != null);
+}
+
+/** The kinds of the layers of such a model: one letter or one word a layer. */
+export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
+  const field = config.hybrid_override_pattern == null ? "layers_block_type" : "hybrid_override_pattern";
+  const pattern = config.hybrid_override_pattern?.split("") ?? config.layers_block_type ?? [];
+  const kinds = pattern.map((each) => (Object.hasOwn(KINDS, each) ? KINDS[each] : undefined));
+  const faults: Fault[] = [];
+  const stranger = kinds.indexOf(undefined);
+  if (stranger >= 0) {
+    const why = `layer ${stranger + 1} is none of the kinds ${Object.keys(KINDS).join(" ")}.`;
+    faults.push(unknownArchitecture(field, why));
+  }
+  if (pattern.length !== config.num_hidden_layers) {
+    faults.push({
+      path: field,
+      code: "impossible_value",
+      message: `Lists ${pattern.length} layers where num_hidden_layers says ${config.num_hidden_layers}.`,
+      severity: "error",
+    });
+  }
+  const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;
+  return { counts: { full: count("full"), sliding: 0, linear: count("linear") }, faults };
+}
+
+/** The state of one such layer. */
+export function stateSpaceState(config: ConfigFields): RecurrentState {
+  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map(
+    (field) => config[field] ?? 0,
+  );
+  const dtype = config.mamba_ssm_cache_dtype ?? DEFAULT_STATE_DTYPE;
+  return {
+    kind: "state-space",
+    convChannels: heads * width + 2 * groups * stateSize,
+    convKernel: kernel,
+    recurrentNumbers: heads * width * stateSize,
+    heads: [heads, groups],
+    keyHeadDim: null,
+    stateDtype: dtype === "auto" ? null : dtype,
+  };
+}

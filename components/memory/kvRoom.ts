@@ -1,0 +1,89 @@
+import type { ModelEvidence, PublishedStart } from "../planned/evidence";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { BESIDE_WEIGHTS_GIB, GIB_PER_GB } from "./engineMemory";
+import { hundredths } from "./ledger";
+/** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
+export interface KvRoom {
+  /** Where the figure is from: a measurement of this image, a setting, somebody's published start, or the weights alone. */
+  readonly basis: "measured" | "setting" | "published" | "estimated";
+  /** The same twice where it is exact. */
+  readonly lowGiB: number;
+  readonly highGiB: number;
+  /** What lies outside the KV cache. */
+  readonly outsideGiB: { readonly low: number; readonly high: number };
+  readonly source: string;
+}
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+/**
+ * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody published of the same
+ * model, else an estimate from the size of the weights. `undefined` where not even that is known.
+ */
+export function kvRoom(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  model?: ModelEvidence,
+): KvRoom | undefined {
+  const outside = outsideKvCache(server, model);
+  if (outside === undefined) return undefined;
+  const budget = server.gpuMemoryUtilization * totalGiB;
+  const { low, high } = outside;
+  if (server.kvCacheMemoryBytes !== undefined) {
+    const exact = hundredths(server.kvCacheMemoryBytes / BYTES_PER_GIB);
+    const source = "kvCacheMemoryBytes";
+    return { basis: "setting", lowGiB: exact, highGiB: exact, outsideGiB: { low, high }, source };
+  }
+  return {
+    basis: outside.basis,
+    lowGiB: hundredths(budget - high),
+    highGiB: hundredths(budget - low),
+    outsideGiB: { low, high },
+    source: outside.source,
+  };
+}
+
+/** Whether the record is of the image that runs. */
+export function isMeasured({ measured, image }: InferenceServerSettings): boolean {
+  return measured !== undefined && measured.image.split("@").at(-1) === image.split("@").at(-1);
+}
+
+/** Size of a model's weights in GB, by the stack file or by its snapshot's index. */
+export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
+  return model.weightsGB ?? evidence?.weightsGB;
+}
+
+/** Who published a start, and what it ran with beside the model: drafts take memory of their own. */
+function startText({ source, vllm, draftTokens }: PublishedStart): string {
+  return `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
+}
+
+interface Outside {
+  readonly basis: "measured" | "published" | "estimated";
+  readonly low: number;
+  readonly high: number;
+  readonly source: string;
+}
+
+function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
+  const { measured } = server;
+  if (measured !== undefined && isMeasured(server)) {
+    const { nonKvGiB, at } = measured;
+    return { basis: "measured", low: nonKvGiB, high: nonKvGiB, source: `measured on ${at}` };
+  }
+  const starts = model?.starts ?? [];
+  if (starts.length > 0) {
+    const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
+    const sources = [...new Set(starts.map(startText))].join("; ");
+    return { basis: "published", low: Math.min(...seen), high: Math.max(...seen), source: sources };
+  }
+  const weights = weightsGB(server, model);
+  if (weights === undefined) return undefined;
+  const weightsGiB = weights * GIB_PER_GB;
+  return {
+    basis: "estimated",
+    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least),
+    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most),
+    source: `${hundredths(weightsGiB)} GiB of weights and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
+  };
+}

@@ -1,0 +1,107 @@
+import type { EngineLog, EngineRefusal } from "../../kv";
+import { longestRequest } from "../../kv";
+import { downToHundredth, upToHundredth } from "../../planned/utilization";
+import type { ServerKv } from "../serverKv";
+import { outsideKvGiB, type StartedServer } from "./record";
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+/** vLLM's messages have memory in hundredths of a GiB: the true figure may be this much off. */
+const PRINTED_TO_GIB = 0.005;
+
+/** A setting worth trying next, with its reason. */
+export interface NextSetting {
+  readonly setting: "gpuMemoryUtilization" | "maxModelLen" | "maxNumSeqs" | "kvCacheMemoryBytes";
+  readonly value: number;
+  readonly why: string;
+}
+
+/**
+ * What to try after a start, or after a refusal. A share is only named where the ledger leaves it; what a share can't
+ * give, a shorter window does.
+ */
+export function nextSettings(kv: ServerKv, log: EngineLog, server: StartedServer): NextSetting[] {
+  if (log.refusal !== undefined) return afterRefusal(log.refusal, kv, log, server);
+  if (log.availableKvGiB === undefined) return [];
+  const outside = outsideKvGiB(server, log.availableKvGiB);
+  const { maxNumSeqs } = server;
+  const held = `${maxNumSeqs} whole windows at once`;
+  return [...roomFor(maxNumSeqs, held, kv, server, outside), ...fixedCache(kv, log, server, outside)];
+}
+
+/** A share that holds so many whole windows; where there is none, all that there is and the window that fits then. */
+function roomFor(
+  windows: number,
+  held: string,
+  kv: ServerKv,
+  server: StartedServer,
+  outsideGiB: number,
+): NextSetting[] {
+  const { gpuMemoryUtilization: now, largestUtilization: largest, totalGiB } = server;
+  const wanted = outsideGiB + (windows * kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
+  const share = upToHundredth(wanted / totalGiB);
+  if (share <= now) return [];
+  if (share <= largest) return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
+  const best = Math.max(now, largest);
+  const blocks =
+    Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved(kv);
+  const window = longestRequest(kv.layout, Math.floor(blocks / windows)) ?? 0;
+  const shorter: NextSetting[] =
+    window > 0 && window < kv.maxModelLen
+      ? [{ setting: "maxModelLen", value: window, why: `${held} at utilization ${best.toFixed(2)}` }]
+      : [];
+  if (largest <= now || shorter.length === 0) return shorter;
+  const most = `the most that the other servers leave; ${held} would take ${share.toFixed(2)}`;
+  return [{ setting: "gpuMemoryUtilization", value: largest, why: most }, ...shorter];
+}
+
+/** Blocks that this version's fit check keeps free, where the pool has any. */
+function reserved(kv: ServerKv): number {
+  return kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks;
+}
+
+/** The size of the cache as a setting of its own, with the share that vLLM still checks at its start. */
+function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outsideGiB: number): NextSetting[] {
+  const bytes = log.kvCacheMemoryBytes ?? Math.floor((log.availableKvGiB ?? 0) * BYTES_PER_GIB);
+  if (bytes < kv.bytesPerRequest + kv.bytesPerBlock) return [];
+  const share = upToHundredth((outsideGiB + bytes / BYTES_PER_GIB) / server.totalGiB);
+  return [
+    {
+      setting: "kvCacheMemoryBytes",
+      value: bytes,
+      why: `keeps this size of the KV cache; it belongs to gpuMemoryUtilization ${share}, which vLLM still checks at its start. Nothing is then kept back for the peak of a long prompt: \`serving verify --only long-prompt\` tries one`,
+    },
+  ];
+}
+
+function afterRefusal(
+  refusal: EngineRefusal,
+  kv: ServerKv,
+  log: EngineLog,
+  server: StartedServer,
+): NextSetting[] {
+  switch (refusal.kind) {
+    case "admission": {
+      const { freeGiB, totalGiB } = refusal;
+      const value = downToHundredth((freeGiB - PRINTED_TO_GIB) / (totalGiB + PRINTED_TO_GIB));
+      const why = `${freeGiB} GiB were available when it started`;
+      return value > 0 ? [{ setting: "gpuMemoryUtilization", value, why }] : [];
+    }
+    case "too-many-sequences":
+      return [
+        { setting: "maxNumSeqs", value: refusal.blocks, why: "blocks of the pool, one for each sequence" },
+      ];
+    case "profiling-disturbed":
+      return [];
+    case "no-kv-room":
+    case "request-does-not-fit": {
+      const seen = refusal.kind === "request-does-not-fit" ? refusal.availableGiB : log.availableKvGiB;
+      const outside = seen === undefined ? kv.room.outsideGiB.high : outsideKvGiB(server, seen);
+      const found = roomFor(1, "one whole window", kv, server, outside);
+      const window = refusal.kind === "request-does-not-fit" ? refusal.largestMaxModelLen : undefined;
+      if (window === undefined || found.some((each) => each.setting === "maxModelLen")) return found;
+      const why = "the engine's own estimate for this room";
+      return [...found, { setting: "maxModelLen", value: window, why }];
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import type { EngineLog } from "../../kv";
+import type { MeasuredSettings } from "../../settings/measured";
+import { hundredths } from "../ledger";
+
+/** What is known of a server that was started. */
+export interface StartedServer {
+  /** Share that it was started with. */
+  readonly gpuMemoryUtilization: number;
+  readonly totalGiB: number;
+  readonly maxNumSeqs: number;
+  /** As it was started, with its digest. */
+  readonly image: string;
+  /** Largest share that the ledger leaves it beside everything else; 0 where none fits. */
+  readonly largestUtilization: number;
+}
+
+/** What to record of a start; `undefined` where its log lacks one of the figures. */
+export function measurementOf(
+  log: EngineLog,
+  server: StartedServer,
+  at: string,
+): MeasuredSettings | undefined {
+  const { availableKvGiB, kvTokens, maxConcurrency } = log;
+  if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined)
+    return undefined;
+  const nonKvGiB = outsideKvGiB(server, availableKvGiB);
+  return { nonKvGiB, kvTokens, maxConcurrency, at, image: server.image.split("@").at(-1) ?? server.image };
+}
+
+/** Memory in GiB that a started server took outside its KV cache: its share, less what its log says was left. */
+export function outsideKvGiB(server: StartedServer, availableKvGiB: number): number {
+  return hundredths(server.gpuMemoryUtilization * server.totalGiB - availableKvGiB);
+}
+
+/** The lines that record a measurement in the stack file, below its server. */
+export function measuredLines(measured: MeasuredSettings): string[] {
+  return [
+    "measured:",
+    `  nonKvGiB: ${measured.nonKvGiB}`,
+    `  kvTokens: ${measured.kvTokens}`,
+    `  maxConcurrency: ${measured.maxConcurrency}`,
+    `  at: "${measured.at}"`,
+    `  image: ${measured.image}`,
+  ];
+}

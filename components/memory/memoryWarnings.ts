@@ -1,0 +1,170 @@
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import { instanceAFromContainer } from "../inference-server/startGate";
+import { upToHundredth } from "../planned/utilization";
+import type { Warning } from "../planned/warning";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+import { gibRange, timesRange } from "./kvFacts";
+import { isMeasured } from "./kvRoom";
+import type { Ledger } from "./ledger";
+import type { AdmissionOnPaper } from "./meminfoUse";
+import type { ServerKv, ServerKvResult } from "./serverKv";
+
+/**
+ * Above this share a server alone was never seen to start on a DGX Spark: of 121.69 GiB at most 102 are available after a
+ * boot, and vLLM wants its whole share at once.
+ */
+const HIGHEST_THAT_STARTED = 102 / 121.69;
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+/** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
+const WINDOW_ROUNDING = 1.01;
+
+/** What the warnings read of a machine's plan. */
+export interface PlannedMemory {
+  readonly inferenceServers: readonly InferenceServerPlan[];
+  readonly ledger: Ledger;
+  readonly admission: readonly AdmissionOnPaper[];
+}
+
+/** What an operator should know of a machine's memory before it runs: room of the KV cache, starts, compiling. */
+export function memoryWarnings(
+  name: string,
+  machine: MachineSettings,
+  planned: PlannedMemory,
+  kv: Readonly<Record<string, ServerKvResult>>,
+  appliedWindows: Readonly<Record<string, number>> = {},
+): Warning[] {
+  const warnings: Warning[] = [];
+  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  for (const { key, container } of planned.inferenceServers) {
+    const settings = machine.inferenceServers[key];
+    const result = kv[container.name];
+    if (settings === undefined || result === undefined) continue;
+    for (const [code, message] of serverWarnings(settings, machine.totalGiB, appliedWindows[key]))
+      warn(code, `${key}: ${message}`);
+    for (const note of result.notes) warn(result.kv === null ? "kv-unknown" : "kv-note", `${key}: ${note}`);
+    if (result.kv === null) continue;
+    const largest = planned.ledger.largestUtilizationThatFits[container.name] ?? 0;
+    for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv, largest))
+      warn(code, `${key}: ${message}`);
+  }
+  const { instanceA } = machine;
+  if (
+    instanceA !== "none" &&
+    planned.inferenceServers.length > 0 &&
+    instanceAFromContainer(instanceA) === undefined
+  ) {
+    warn(
+      "gate-cannot-ask",
+      `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
+    );
+  }
+  for (const each of planned.admission.filter((start) => !start.admitted)) {
+    warn(
+      "not-admitted",
+      `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`,
+    );
+  }
+  return warnings;
+}
+
+function serverWarnings(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  appliedWindow: number | undefined,
+): [code: string, message: string][] {
+  const warnings: [string, string][] = [];
+  const { gpuMemoryUtilization: share, measured } = server;
+  if (share > HIGHEST_THAT_STARTED) {
+    warnings.push([
+      "utilization-high",
+      `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
+    ]);
+  }
+  if (measured !== undefined && !isMeasured(server)) {
+    warnings.push([
+      "measurement-stale",
+      `What was measured on ${measured.at} is of another image and counts no longer: measure again and record it.`,
+    ]);
+  }
+  const raised = windowRaised(server, appliedWindow);
+  return raised === undefined ? warnings : [...warnings, ["window-raised", raised]];
+}
+
+/** Compared with what was applied on this machine; where that is not known, with what was measured. */
+function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {
+  const then =
+    "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+  if (applied !== undefined) {
+    return maxModelLen > applied
+      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
+      : undefined;
+  }
+  if (measured === undefined) return undefined;
+  const before = measured.kvTokens / measured.maxConcurrency;
+  return maxModelLen > before * WINDOW_ROUNDING
+    ? `\`maxModelLen\` ${maxModelLen} is above the about ${Math.round(before)} that were measured: ${then}`
+    : undefined;
+}
+
+function roomWarnings(
+  server: InferenceServerSettings,
+  totalGiB: number,
+  kv: ServerKv,
+  largest: number,
+): [code: string, message: string][] {
+  const warnings: [string, string][] = [];
+  const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
+  const window = maxModelLen.toLocaleString("en-US");
+  const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
+  if (!atBest.fits) {
+    warnings.push([
+      "kv-no-room",
+      `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${cure(server, totalGiB, kv, largest)}`,
+    ]);
+  } else if (!kv.fits) {
+    warnings.push([
+      "kv-room",
+      `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${cure(server, totalGiB, kv, largest)}`,
+    ]);
+  } else if (maxConcurrency < server.maxNumSeqs) {
+    const at = agents
+      .map(
+        (agent) =>
+          `${agent.atOnce} agent${agent.atOnce === 1 ? "" : "s"} of ${agent.promptTokens / 1000}K + ${agent.maxTokens / 1000}K tokens`,
+      )
+      .join(" or ");
+    warnings.push([
+      "kv-room",
+      `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`,
+    ]);
+  }
+  if (server.kvCacheMemoryBytes !== undefined) {
+    const budget = server.gpuMemoryUtilization * totalGiB;
+    const taken = room.lowGiB + room.outsideGiB.low;
+    if (taken > budget) {
+      warnings.push([
+        "kv-memory-beyond-budget",
+        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB that \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization} declares: the ledger counts too little. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
+      ]);
+    }
+  }
+  return warnings;
+}
+
+/** What gives one whole window its room, at the worst of what is known, and whether the machine leaves so much. */
+function cure(server: InferenceServerSettings, totalGiB: number, kv: ServerKv, largest: number): string {
+  const one = kv.bytesPerRequest + kv.bytesPerBlock;
+  const shorter = kv.largestMaxModelLen
+    ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.`
+    : "";
+  if (server.kvCacheMemoryBytes !== undefined)
+    return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
+  const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
+  const wanted = `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} surely holds one`;
+  return share <= largest
+    ? `${wanted}.${shorter}`
+    : `${wanted}, and at most ${largest.toFixed(2)} fits on this machine.${shorter}`;
+}

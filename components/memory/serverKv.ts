@@ -1,0 +1,143 @@
+import { FaultyInput } from "../../faults/fault";
+import {
+  GDN_PREFILL_BACKENDS,
+  type KvEngineSettings,
+  type KvPlan,
+  kvPlan,
+  modelShape,
+  plannedKvDtype,
+  SSM_CACHE_DTYPES,
+} from "../kv";
+import type { Admission } from "../kv/admission";
+import { agentsAtOnce } from "../kv/agents";
+import { type Prefill, prefills } from "../kv/prefill";
+import type { ModelEvidence } from "../planned/evidence";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { type KvRoom, kvRoom, weightsGB } from "./kvRoom";
+/** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
+export interface ServerKv extends KvPlan {
+  readonly room: KvRoom;
+  /** Size of the weights in GB (10^9 bytes); `null` where it is not known. */
+  readonly weightsGB: number | null;
+  readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
+  /** How many coding agents work at once, by size. */
+  readonly agents: readonly Admission[];
+  /** What a cold prompt costs. */
+  readonly prefill: readonly Prefill[];
+}
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+/** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
+const NOT_FOLLOWED = [
+  "--block-size",
+  "--mamba-cache-mode",
+  "--mamba-block-size",
+  "--num-gpu-blocks-override",
+  "--hf-overrides",
+  "--pipeline-parallel-size",
+];
+
+/** A server's KV plan, or why there is none; `notes` are worth a warning either way. */
+export interface ServerKvResult {
+  readonly kv: ServerKv | null;
+  readonly notes: readonly string[];
+}
+
+/** What a server's KV plan rests on beside its own settings. */
+export interface Around {
+  /** The machine's memory. */
+  readonly totalGiB: number;
+  /** Most tokens that an agent of this server may be answered with, where one says so. */
+  readonly maxOutputTokens: number | undefined;
+}
+
+/** Plans the KV cache of one server from its settings and what was read of its model. */
+export function serverKv(
+  server: InferenceServerSettings,
+  { totalGiB, maxOutputTokens }: Around,
+  model?: ModelEvidence,
+): ServerKvResult {
+  if (model === undefined) {
+    const folder = server.model.id.replaceAll("/", "--");
+    return none(
+      `No config.json of ${server.model.id} was found: put it into models/${folder}/, or load the model into the cache once.`,
+    );
+  }
+  if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
+  const room = kvRoom(server, totalGiB, model);
+  if (room === undefined)
+    return none("Neither a measurement nor the size of the weights is known: set `model.weightsGB`.");
+  const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
+  if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
+  try {
+    const shape = modelShape(model.config);
+    const engine = engineSettings(server, kvCacheDtype);
+    const least = kvPlan(shape, engine, bytes(room.lowGiB));
+    const most = kvPlan(shape, engine, bytes(room.highGiB));
+    const kv: ServerKv = {
+      ...least,
+      room,
+      atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
+      agents: agentsAtOnce(least, maxOutputTokens),
+      weightsGB: weightsGB(server, model) ?? null,
+      prefill: prefills(least.maxModelLen),
+    };
+    const notes = least.problems
+      .filter((problem) => problem.severity === "warning")
+      .map((problem) => problem.message);
+    return { kv, notes: [...notes, ...notFollowed(server)] };
+  } catch (error) {
+    if (!(error instanceof FaultyInput)) throw error;
+    return none(
+      `${model.source}: ${error.faults.map(({ path, message }) => [path, message].filter(Boolean).join(": ")).join("; ")}`,
+    );
+  }
+}
+
+function engineSettings(
+  server: InferenceServerSettings,
+  kvCacheDtype: NonNullable<KvEngineSettings["kvCacheDtype"]>,
+): KvEngineSettings {
+  const vllmVersion = server.versions?.vllm;
+  const stateDtype = SSM_CACHE_DTYPES.find((dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"));
+  return {
+    ...(vllmVersion === undefined ? {} : { vllmVersion }),
+    kvCacheDtype,
+    maxModelLen: server.maxModelLen,
+    maxNumSeqs: server.maxNumSeqs,
+    maxNumBatchedTokens: server.maxNumBatchedTokens,
+    draftTokens: server.speculative?.numSpeculativeTokens ?? 0,
+    prefixCaching: server.prefixCaching,
+    gdnPrefillBackend: GDN_PREFILL_BACKENDS.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
+    ...(stateDtype === undefined ? {} : { mambaSsmCacheDtype: stateDtype }),
+    tensorParallelSize: server.tensorParallelSize,
+  };
+}
+
+/** Value of a flag in `extraArgs`, in either spelling. */
+function extra({ extraArgs }: InferenceServerSettings, flag: string): string | undefined {
+  const at = extraArgs.indexOf(flag);
+  if (at >= 0) return extraArgs[at + 1];
+  return extraArgs.find((argument) => argument.startsWith(`${flag}=`))?.slice(flag.length + 1);
+}
+
+function notFollowed({ extraArgs, speculative }: InferenceServerSettings): string[] {
+  const flags = extraArgs.filter((argument) => NOT_FOLLOWED.includes(argument.split("=", 1)[0] ?? ""));
+  return [
+    ...flags.map((flag) => `The KV plan does not count with ${flag}.`),
+    ...(speculative !== undefined && !speculative.method.includes("mtp")
+      ? [
+          `The KV plan counts the draft module of ${speculative.method} as the model's own (MTP); it may take more or less.`,
+        ]
+      : []),
+  ];
+}
+
+function bytes(gib: number): number {
+  return Math.floor(gib * BYTES_PER_GIB);
+}
+
+function none(note: string): ServerKvResult {
+  return { kv: null, notes: [`No KV plan. ${note}`] };
+}

@@ -1,0 +1,49 @@
+export type ContainerRole = "inference-server" | "chat-ui" | "bridge";
+
+/** A container with every value made plain, nothing left to a daemon's default. */
+export interface PlannedContainer {
+  readonly role: ContainerRole;
+  /** Name of the resource in the stack; it stays the same when the container's own name changes. */
+  readonly resource: string;
+  readonly name: string;
+  readonly image: string;
+  readonly command: readonly string[];
+  /** Replaces the image's own entrypoint; `null` keeps it. */
+  readonly entrypoint: readonly string[] | null;
+  readonly env: Readonly<Record<string, string>>;
+  /** Names of variables whose values reach the container as files. */
+  readonly secretEnv: readonly string[];
+  readonly ports: readonly PublishedPort[];
+  readonly mounts: readonly Mount[];
+  readonly gpus: "all" | null;
+  readonly ipc: "host" | "private";
+  readonly network: string;
+  /** Extra host names, `name:address`. */
+  readonly hosts: readonly string[];
+  readonly restart: "unless-stopped";
+  readonly healthcheck: Healthcheck;
+  readonly ulimits: readonly { readonly name: string; readonly soft: number; readonly hard: number }[];
+  readonly stopGraceSeconds: number;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+export interface PublishedPort {
+  readonly ip: string;
+  readonly host: number;
+  readonly container: number;
+}
+
+export interface Mount {
+  readonly type: "bind" | "volume";
+  readonly source: string;
+  readonly target: string;
+  readonly readOnly: boolean;
+}
+
+export interface Healthcheck {
+  readonly test: readonly string[];
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly startPeriodSeconds: number;
+  readonly retries: number;
+}

@@ -1,0 +1,63 @@
+import type { InferenceServerSettings } from "./inferenceServer";
+
+/** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
+export const FLAGS_WITH_SETTING: Readonly<
+  Record<string, keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id">
+> = {
+  "--model": "model.id",
+  "--served-model-name": "servedModelName",
+  "--host": "listen",
+  "--port": "port",
+  "--tensor-parallel-size": "tensorParallelSize",
+  "-tp": "tensorParallelSize",
+  "--trust-remote-code": "trustRemoteCode",
+  "--max-model-len": "maxModelLen",
+  "--max-num-seqs": "maxNumSeqs",
+  "--max-num-batched-tokens": "maxNumBatchedTokens",
+  "--gpu-memory-utilization": "gpuMemoryUtilization",
+  "--device-memory-utilization": "gpuMemoryUtilization",
+  "--kv-cache-dtype": "kvCacheDtype",
+  "--kv-cache-memory-bytes": "kvCacheMemoryBytes",
+  "--enable-chunked-prefill": "chunkedPrefill",
+  "--enable-prefix-caching": "prefixCaching",
+  "--enable-auto-tool-choice": "tools.autoChoice",
+  "--tool-call-parser": "tools.parser",
+  "--reasoning-parser": "reasoningParser",
+  "--moe-backend": "moeBackend",
+  "--attention-backend": "attentionBackend",
+  "--gdn-prefill-backend": "gdnPrefillBackend",
+  "--load-format": "loadFormat",
+  "--chat-template": "chatTemplate",
+  "--speculative-config": "speculative",
+  "--allowed-origins": "allowedOrigins",
+};
+
+/** Flags that can't be allowed in `extraArgs` at all, with the reason. */
+const REFUSED_FLAGS: Readonly<Record<string, string>> = {
+  "--config": "a file of further flags can't be read by the plan or the policies",
+  "--api-key": "a key would stand in the argv; on the LAN put a reverse proxy in front",
+};
+
+/** Shortest abbreviation taken seriously: `--g` and the like are refused whatever they mean. */
+const SHORTEST_ABBREVIATION = "--x".length;
+
+/**
+ * Why an extra argument can't be passed, or `undefined` when it can. vLLM takes abbreviated flags, underscores for
+ * dashes and `--no-` forms, so a flag that only begins like one of ours is refused as well.
+ */
+export function extraArgumentFault(argument: string): string | undefined {
+  if (!argument.startsWith("-")) return undefined;
+  const flag = (argument.split("=", 1)[0] ?? argument).replaceAll("_", "-");
+  const positive = flag.replace(/^--no-/, "--");
+  const refused = Object.entries(REFUSED_FLAGS).find(([name]) => abbreviates(positive, name));
+  if (refused !== undefined) return `\`${refused[0]}\` can't be passed: ${refused[1]}.`;
+  const owner = Object.entries(FLAGS_WITH_SETTING).find(([name]) => abbreviates(positive, name));
+  if (owner !== undefined) return `\`${owner[0]}\` has a setting of its own: use \`${owner[1]}\`.`;
+  return undefined;
+}
+
+function abbreviates(flag: string, name: string): boolean {
+  return (
+    flag === name || (name.startsWith("--") && flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag))
+  );
+}

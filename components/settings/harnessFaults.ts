@@ -1,0 +1,117 @@
+import { looksLikeAKey } from "../../faults/keyLooks";
+import { nearestKey } from "../../faults/nearestKey";
+import { holdsToken } from "../../harness/providers/secrets";
+import { type HarnessSettings, PLAIN_TEXT } from "./harness";
+import type { MachineSettings } from "./machine";
+import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";
+
+/** A fault of a machine's settings that only the harness's files bring to light. */
+export interface HarnessFault {
+  /** Path below the machine. */
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+}
+
+/** What the harness's files can't be made from, all at once; nothing where no such files are asked for. */
+export function harnessFaults(machine: MachineSettings): HarnessFault[] {
+  const { harness } = machine;
+  if (harness === undefined) return [];
+  const found = reviewers(machine, harness);
+  if (found.length === 0) {
+    return [
+      {
+        path: ["harness"],
+        message:
+          "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).",
+      },
+    ];
+  }
+  return [
+    ...keyFaults(harness),
+    ...evaluatorFaults(harness),
+    ...nameFaults(
+      machine,
+      found.map(({ name }) => name),
+    ),
+    ...found.flatMap((each) => (each.kind === "ollama" ? [] : serverFaults(machine, each))),
+  ];
+}
+
+/** The profile's own check takes such a name for a key, and says so without showing it. */
+function keyFaults(harness: HarnessSettings): HarnessFault[] {
+  const name = apiKeyVariable(harness);
+  if (name === undefined || !looksLikeAKey(name)) return [];
+  return [
+    {
+      path: ["harness", harness.apiKeyVariable === undefined ? "prefix" : "apiKeyVariable"],
+      message:
+        "The name of the key's variable looks like a key itself (not shown). Expected a name such as HX_LOCAL_KEY.",
+    },
+  ];
+}
+
+/** As the profile's own check has it: a token in a command is a token in a file. */
+function evaluatorFaults({ conformanceCommands }: HarnessSettings): HarnessFault[] {
+  return Object.entries(conformanceCommands).flatMap(([name, command]) =>
+    holdsToken(command)
+      ? [
+          {
+            path: ["harness", "conformanceCommands", name],
+            message:
+              "The command carries a bearer token (not shown). Let it read the token from a variable of its own shell.",
+          },
+        ]
+      : [],
+  );
+}
+
+function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {
+  if (harness === undefined) return [];
+  const named: { path: PropertyKey[]; name: string; subject?: string }[] = [
+    ...Object.entries(harness.peerFor).map(([subject, name]) => ({
+      path: ["peerFor", subject],
+      name,
+      subject,
+    })),
+    ...Object.entries(harness.fallbackChain).flatMap(([subject, chain]) =>
+      chain.map((name, index) => ({ path: ["fallbackChain", subject, index], name, subject })),
+    ),
+    ...Object.keys(harness.conformanceCommands).map((name) => ({
+      path: ["conformanceCommands", name],
+      name,
+    })),
+    ...(harness.judge === undefined ? [] : [{ path: ["judge"], name: harness.judge }]),
+  ];
+  return named.flatMap(({ path, name, subject }): HarnessFault[] => {
+    const at = ["harness", ...path];
+    if (!names.includes(name)) {
+      const near = nearestKey(name, names);
+      const hint = near === undefined ? `Providers are ${names.join(", ")}.` : `Did you mean \`${near}\`?`;
+      return [{ path: at, message: `There is no provider \`${name}\` on this machine. ${hint}` }];
+    }
+    return name === subject ? [{ path: at, message: "The subject would review itself." }] : [];
+  });
+}
+
+function serverFaults(
+  { harness, inferenceServers }: MachineSettings,
+  { server: key }: Extract<Reviewer, { kind: "inference-server" }>,
+): HarnessFault[] {
+  const server = inferenceServers[key];
+  if (server === undefined || harness === undefined) return [];
+  const faults: HarnessFault[] = [];
+  if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'")) {
+    faults.push({
+      path: ["inferenceServers", key, "servedModelName"],
+      message:
+        "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.",
+    });
+  }
+  if (harness.maxTokens >= server.maxModelLen) {
+    faults.push({
+      path: ["harness", "maxTokens"],
+      message: `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`,
+    });
+  }
+  return faults;
+}
