@@ -1,5 +1,5 @@
 import { execFile, spawn } from "node:child_process";
-import { Failed } from "./exit";
+import { Failed } from "../commandLine/exit";
 
 /** Largest answer of a docker command that is read; a manifest list is a few kB. */
 const LARGEST_ANSWER_BYTES = 4 * 1024 ** 2;

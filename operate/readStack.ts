@@ -1,11 +1,11 @@
 import { basename } from "node:path";
+import { WrongUse } from "../commandLine/exit";
 import { readEvidence } from "../components/evidence/readEvidence";
 import { plan } from "../components/plan/plan";
 import type { MachinePlan, Plan } from "../components/plan/types";
 import { parseStackFile } from "../components/settings/load";
 import type { MachineSettings } from "../components/settings/machine";
 import { readTextFile } from "../faults/textFile";
-import { WrongUse } from "./exit";
 import { projectFolder } from "./stackFile";
 
 /** One machine of a stack file, with the text that a change is made to. */

@@ -1,9 +1,8 @@
 import { Command } from "commander";
+import { EXIT, explainFailure } from "../commandLine/exit";
+import { loadNamed } from "../commandLine/loadNamed";
 import { version } from "../package.json";
 import { COMMANDS } from "./commands";
-import { loadNamed } from "./commands/loadNamed";
-import { EXIT } from "./exit";
-import { explainFailure } from "./explainFailure";
 
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */
 export async function serving(args: readonly string[]): Promise<Command> {

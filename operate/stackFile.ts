@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { type Command, Option } from "commander";
-import { WrongUse } from "./exit";
+import { WrongUse } from "../commandLine/exit";
 
 /** Where a command finds its stack file. */
 export interface StackFileOptions {

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { basename } from "node:path";
 import { Command, Option } from "commander";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { type Format, formatOption, printResult, say } from "../../commandLine/output";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
@@ -9,8 +11,6 @@ import { forStack } from "../doctor/forStack";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
-import { EXIT, WrongUse } from "../exit";
-import { type Format, formatOption, printResult, say } from "../output";
 import { type StackFileOptions, stackFile, stackPath, withStackFile } from "../stackFile";
 
 interface DoctorOptions extends StackFileOptions, GivenFiles {

@@ -1,4 +1,4 @@
-import type { CommandTable } from "./loadNamed";
+import type { CommandTable } from "../../commandLine/loadNamed";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {
@@ -9,7 +9,10 @@ export const COMMANDS: CommandTable = {
   doctor: async () => (await import("./doctor")).doctorCommand(),
   pin: async () => (await import("./pin")).pinCommand(),
   inventory: async () => (await import("./inventory")).inventoryCommand(),
-  config: async (args) => (await import("./config")).configCommand(args),
-  app: async () => (await import("./app")).appCommand(),
-  gate: async () => (await import("./gate")).gateCommand(),
+  config: async (args) =>
+    (await import("../../harness/cli/config")).configCommand(args, {
+      reference: async () => (await import("./reference")).referenceCommand(),
+    }),
+  app: async () => (await import("../../harness/cli/app")).appCommand(),
+  gate: async () => (await import("../../harness/cli/gate")).gateCommand(),
 };

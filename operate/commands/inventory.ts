@@ -1,10 +1,10 @@
 import { basename } from "node:path";
 import { Command } from "commander";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { operatorHome } from "../../components/host/operatorHome";
-import { EXIT } from "../exit";
 import { inventory } from "../inventory/inventory";
 import { inventoryText } from "../inventory/inventoryText";
-import { type Format, formatOption, printResult } from "../output";
 import { readOneMachine } from "../readStack";
 import { applyEdits } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";

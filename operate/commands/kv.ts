@@ -1,5 +1,7 @@
 import { valid } from "@renovatebot/pep440";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
 import {
   agentsAtOnce,
   CODING_CLIENT_MAX_TOKENS,
@@ -13,10 +15,8 @@ import {
 } from "../../components/kv";
 import { FaultyInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
-import { EXIT } from "../exit";
 import { kvTable } from "../kvTable";
 import { wholeNumber } from "../numberArgument";
-import { type Format, formatOption, printResult } from "../output";
 import { byteSize } from "../sizeArgument";
 
 interface Options {

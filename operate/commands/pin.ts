@@ -1,9 +1,9 @@
 import { Command } from "commander";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
-import { EXIT } from "../exit";
-import { type Format, formatOption, printResult } from "../output";
 import { chooseEntry, imageEntries } from "../pin/imageEntries";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import { pinSource, type Written, writePin } from "../pin/writePin";

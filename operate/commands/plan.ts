@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { Command } from "commander";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { type Format, formatOption, printResult, say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
@@ -10,8 +12,6 @@ import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
-import { EXIT, WrongUse } from "../exit";
-import { type Format, formatOption, printResult, say } from "../output";
 import { planText } from "../plan/planText";
 import { writePlan } from "../plan/writePlan";
 import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";

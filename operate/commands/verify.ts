@@ -1,8 +1,8 @@
 import { Command, InvalidArgumentError } from "commander";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { nearestKey } from "../../faults/nearestKey";
-import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
-import { type Format, formatOption, printResult } from "../output";
 import { plannedStack } from "../plannedStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 import type { ProbeResult } from "../verify/probe";

@@ -1,10 +1,10 @@
 import { Command } from "commander";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { type Format, formatOption, printResult, say } from "../../commandLine/output";
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/diagnose";
-import { EXIT, WrongUse } from "../exit";
 import { wholeNumber } from "../numberArgument";
-import { type Format, formatOption, printResult, say } from "../output";
 import { plannedStack } from "../plannedStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 import { afterTimeout } from "../wait/phases";

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { WrongUse } from "../exit";
-import { say } from "../output";
+import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { pulumiHome } from "./findPulumi";
 
 /** Folder below the project that holds the state and its passphrase, unless the operator has logged in elsewhere. */

@@ -1,8 +1,8 @@
 import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { Failed } from "../exit";
-import { say } from "../output";
+import { Failed } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 
 /** Seconds between two signs of life while the engine is being installed. */
 const SIGN_OF_LIFE_SECONDS = 5;

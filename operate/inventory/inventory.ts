@@ -1,10 +1,10 @@
+import { Failed } from "../../commandLine/exit";
 import { MACHINE_LABEL } from "../../components/host/labels";
 import type { MachinePlan } from "../../components/plan/types";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
 import type { MachineSettings } from "../../components/settings/machine";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
-import { Failed } from "../exit";
 import { versionsInside } from "../pin/readImage";
 import type { Edit } from "../stackEdit/applyEdits";
 import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";

@@ -1,6 +1,6 @@
+import { WrongUse } from "../../commandLine/exit";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { imageReference } from "../../policies/lib/imageReference";
-import { WrongUse } from "../exit";
 
 /** A place of the stack file that names an image. */
 export interface ImageEntry {

@@ -1,10 +1,9 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
+import { explainWriting, Failed } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { Failed } from "../exit";
-import { explainWriting } from "../explainWriting";
 import { applyEdits, type Edit } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { entryName, type ImageEntry, imageEntries } from "./imageEntries";

@@ -1,8 +1,8 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { explainWriting } from "../../commandLine/exit";
 import type { Plan } from "../../components/plan/types";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { explainWriting } from "../explainWriting";
 import { dockerRun } from "./dockerRun";
 
 /** Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns what was written. */

@@ -6,7 +6,7 @@ import { expect, it } from "vitest";
 const ASKS_THE_GPU =
   /memory\.(used|free|total)\b|--query-(gpu|compute-apps)|nvml|used_gpu_memory|mem_get_info|cudaMemGetInfo|rocm-smi/i;
 
-const ROOMS = ["components", "policies", "operate", "harness", "index.ts"];
+const ROOMS = ["commandLine", "components", "policies", "operate", "harness", "index.ts"];
 
 it("no source reads the GPU's memory column: MemAvailable and resident memory are what counts", () => {
   const sources = ROOMS.flatMap((room) =>

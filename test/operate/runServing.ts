@@ -1,5 +1,5 @@
 import { vi } from "vitest";
-import { explainFailure } from "../../operate/explainFailure";
+import { explainFailure } from "../../commandLine/exit";
 import { serving } from "../../operate/serving";
 
 /** What a run of the command line left: its exit code and what it wrote. */

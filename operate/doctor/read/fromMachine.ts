@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import type { PlannedFile } from "../../../components/planned/file";
 import { type ContainerState, readContainers } from "../../containers/readContainers";
-import { Failed } from "../../exit";
 import type { Evidence, FileState } from "../evidence";
 import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";

@@ -1,5 +1,5 @@
+import { Failed } from "../../../commandLine/exit";
 import { containersOf } from "../../containers/readContainers";
-import { Failed } from "../../exit";
 import type { Host } from "../host";
 import { parseJson } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";

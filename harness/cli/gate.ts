@@ -1,13 +1,13 @@
 import { Command } from "commander";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { FaultyInput, faultLine } from "../../faults/fault";
-import { commandEnvironment } from "../../harness/app/commandEnvironment";
-import type { GateResult } from "../../harness/gates/coverageGate";
-import { coverageGate } from "../../harness/gates/coverageGate";
-import { visualGate } from "../../harness/gates/visualGate";
-import { type ContractOptions, ledgerOf, readContract, withContractOptions } from "../contractOptions";
-import { EXIT, WrongUse } from "../exit";
-import { endingInOrder } from "../interrupt";
-import { type Format, formatOption, printResult } from "../output";
+import { commandEnvironment } from "../app/commandEnvironment";
+import type { GateResult } from "../gates/coverageGate";
+import { coverageGate } from "../gates/coverageGate";
+import { visualGate } from "../gates/visualGate";
+import { type ContractOptions, ledgerOf, readContract, withContractOptions } from "./contractOptions";
 
 type GateOptions = ContractOptions & { format: Format };
 

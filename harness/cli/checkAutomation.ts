@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { checkAutomation } from "../../../harness/automation/checkAutomation";
-import { type Format, formatOption } from "../../output";
+import { type Format, formatOption } from "../../commandLine/output";
+import { checkAutomation } from "../automation/checkAutomation";
 import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
 import { reportCheck, reportUnreadable } from "./checkResult";
 

@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { runServing } from "../runServing";
+import { runServing } from "../../operate/runServing";
 
 function config(value: unknown): { project: string; file: string } {
   const project = mkdtempSync(join(tmpdir(), "gate-command-"));

@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { Command } from "commander";
-import { replaceFile } from "../../../harness/files/replaceFile";
-import { renderReference } from "../../../harness/reference/render";
-import { staleFiles } from "../../../harness/reference/stale";
-import { EXIT } from "../../exit";
-import { type Format, formatOption, printResult } from "../../output";
-import { projectFolder } from "../../stackFile";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { replaceFile } from "../../harness/files/replaceFile";
+import { renderReference } from "../../harness/reference/render";
+import { staleFiles } from "../../harness/reference/stale";
+import { projectFolder } from "../stackFile";
 
 /** `serving config reference [--check]`: docs/reference, made from the schemas. */
 export function referenceCommand(): Command {
@@ -16,7 +16,7 @@ export function referenceCommand(): Command {
     .addOption(formatOption())
     .addHelpText("after", "\nExample:\n  serving config reference --check")
     .action(async (options: { check?: boolean; out?: string; format: Format }) => {
-      const { referenceDocuments } = await import("../../reference/documents");
+      const { referenceDocuments } = await import("../reference/documents");
       const folder = options.out ?? join(projectFolder(), "docs", "reference");
       const stale = staleFiles(folder, renderReference(referenceDocuments()));
       const names = stale.map(({ name }) => join(folder, name));

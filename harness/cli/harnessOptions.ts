@@ -1,5 +1,5 @@
 import { InvalidArgumentError, Option } from "commander";
-import { DEFAULT_HARNESS, type Harness, PREFIX_FORM } from "../../../harness/harness";
+import { DEFAULT_HARNESS, type Harness, PREFIX_FORM } from "../harness";
 
 /** Which harness reads the files: its variables' prefix. */
 export function prefixOption(): Option {

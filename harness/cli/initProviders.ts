@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { harnessFile } from "../../../harness/harness";
-import { providersTemplate } from "../../../harness/providers/template";
-import { type Format, formatOption } from "../../output";
+import { type Format, formatOption } from "../../commandLine/output";
+import { harnessFile } from "../harness";
+import { providersTemplate } from "../providers/template";
 import { type HarnessOptions, homeOption } from "./harnessOptions";
 import { writeTemplate } from "./writeTemplate";
 

@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { AUTOMATION_TEMPLATE } from "../../../harness/automation/template";
-import { type Format, formatOption } from "../../output";
+import { type Format, formatOption } from "../../commandLine/output";
+import { AUTOMATION_TEMPLATE } from "../automation/template";
 import { writeTemplate } from "./writeTemplate";
 
 /** `serving config init automation [FILE]`: a commented template; an existing file is never replaced. */

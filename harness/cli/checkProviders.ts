@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError } from "commander";
-import type { ProbeResult } from "../../../harness/providers/chatProbe";
-import { checkProfile, resolvedProfile } from "../../../harness/providers/check";
-import { PROBE_TIMEOUT_SEC } from "../../../harness/providers/probeTimeout";
-import { readProfile } from "../../../harness/providers/profile";
-import { EXIT } from "../../exit";
-import { type Format, formatOption } from "../../output";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption } from "../../commandLine/output";
+import type { ProbeResult } from "../providers/chatProbe";
+import { checkProfile, resolvedProfile } from "../providers/check";
+import { PROBE_TIMEOUT_SEC } from "../providers/probeTimeout";
+import { readProfile } from "../providers/profile";
 import { checkResult, reportCheck, reportUnreadable } from "./checkResult";
 
 /** `serving config check providers FILE [--probe]`. */
@@ -22,7 +22,7 @@ export function checkProvidersCommand(): Command {
         const verdict = checkProfile(document);
         const result = checkResult(verdict.faults, resolvedProfile(verdict));
         if (options.probe !== true) return reportCheck(options.format, file, result);
-        const { probeProviders } = await import("../../../harness/providers/probe");
+        const { probeProviders } = await import("../providers/probe");
         const probes = await probeProviders(document, verdict, process.env, options.probeTimeout);
         reportCheck(options.format, file, { ...result, probes } as typeof result, probes.map(probeLine));
         if (probes.some(({ status }) => status === "fail")) process.exitCode = EXIT.faults;

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
-import { type Fault, UnreadableInput } from "../../../faults/fault";
-import { readJsonFile } from "../../../faults/jsonDocument";
-import { renderDocument, setKey } from "../../../harness/analytics/setKey";
-import { replaceFile } from "../../../harness/files/replaceFile";
-import { harnessFile } from "../../../harness/harness";
-import { EXIT } from "../../exit";
-import { type Format, formatOption, printResult } from "../../output";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { type Fault, UnreadableInput } from "../../faults/fault";
+import { readJsonFile } from "../../faults/jsonDocument";
+import { renderDocument, setKey } from "../analytics/setKey";
+import { replaceFile } from "../files/replaceFile";
+import { harnessFile } from "../harness";
 import { issueLines } from "./checkResult";
 import { type HarnessOptions, homeOption, prefixOption } from "./harnessOptions";
 

@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { readJsonFile } from "../../../faults/jsonDocument";
-import { configureAnalytics, shownDocument } from "../../../harness/analytics/configuration";
-import { readDotenv } from "../../../harness/analytics/dotenv";
-import { type Format, formatOption } from "../../output";
+import { type Format, formatOption } from "../../commandLine/output";
+import { readJsonFile } from "../../faults/jsonDocument";
+import { configureAnalytics, shownDocument } from "../analytics/configuration";
+import { readDotenv } from "../analytics/dotenv";
 import { checkResult, reportCheck, reportUnreadable } from "./checkResult";
 import { type HarnessOptions, prefixOption } from "./harnessOptions";
 

@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { type CommandTable, loadNamed } from "../loadNamed";
+import { type CommandTable, loadNamed } from "../../commandLine/loadNamed";
 
 /** What can be done with the harness's configuration, and with which file. */
 const GROUPS: Readonly<
@@ -40,28 +40,28 @@ const GROUPS: Readonly<
   },
 };
 
-const TABLE: CommandTable = {
-  ...Object.fromEntries(
-    Object.entries(GROUPS).map(([name, { description, example, files }]) => [
-      name,
-      async ([file]) =>
-        withCommands(
-          new Command(name)
-            .description(description)
-            .addHelpText("after", `\nExample:\n  serving config ${name} ${example}`),
-          await loadNamed(files, [file]),
-        ),
-    ]),
-  ),
-  reference: async () => (await import("./reference")).referenceCommand(),
-};
+const TABLE: CommandTable = Object.fromEntries(
+  Object.entries(GROUPS).map(([name, { description, example, files }]) => [
+    name,
+    async ([file]) =>
+      withCommands(
+        new Command(name)
+          .description(description)
+          .addHelpText("after", `\nExample:\n  serving config ${name} ${example}`),
+        await loadNamed(files, [file]),
+      ),
+  ]),
+);
 
-/** `serving config`: the files by which an automation harness is told what to do. */
-export async function configCommand(args: readonly (string | undefined)[]): Promise<Command> {
+/** `serving config`: the harness's configuration files. `more` are commands about other files as well. */
+export async function configCommand(
+  args: readonly (string | undefined)[],
+  more: CommandTable = {},
+): Promise<Command> {
   const config = new Command("config")
     .description("check, show, write and freeze the harness's configuration")
     .addHelpText("after", "\nExample:\n  serving config check automation automation.yaml");
-  return withCommands(config, await loadNamed(TABLE, args));
+  return withCommands(config, await loadNamed({ ...TABLE, ...more }, args));
 }
 
 function withCommands(parent: Command, commands: readonly Command[]): Command {

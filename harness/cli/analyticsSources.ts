@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
-import { readJsonFile } from "../../../faults/jsonDocument";
-import type { AnalyticsSources } from "../../../harness/analytics/configuration";
-import { readDotenv, repositoryDotenv } from "../../../harness/analytics/dotenv";
-import { harnessFile } from "../../../harness/harness";
-import { WrongUse } from "../../exit";
+import { WrongUse } from "../../commandLine/exit";
+import { readJsonFile } from "../../faults/jsonDocument";
+import type { AnalyticsSources } from "../analytics/configuration";
+import { readDotenv, repositoryDotenv } from "../analytics/dotenv";
+import { harnessFile } from "../harness";
 import type { HarnessOptions } from "./harnessOptions";
 
 /** Where the command line says that the layers are. */

@@ -1,14 +1,13 @@
 import { Command } from "commander";
-import { FaultyInput } from "../../../faults/fault";
-import { commandEnvironment } from "../../../harness/app/commandEnvironment";
-import { checkAutomation } from "../../../harness/automation/checkAutomation";
-import { type Freezing, freezeContract } from "../../../harness/gates/freezeContract";
-import { ledgerOf, ledgerOption } from "../../contractOptions";
-import { EXIT } from "../../exit";
-import { explainWriting } from "../../explainWriting";
-import { endingInOrder } from "../../interrupt";
-import { type Format, formatOption, printResult } from "../../output";
+import { EXIT, explainWriting } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { FaultyInput } from "../../faults/fault";
+import { commandEnvironment } from "../app/commandEnvironment";
+import { checkAutomation } from "../automation/checkAutomation";
+import { type Freezing, freezeContract } from "../gates/freezeContract";
 import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
+import { ledgerOf, ledgerOption } from "./contractOptions";
 
 type FreezeOptions = AutomationOptions & { ledger?: string; out: string; base: string; format: Format };
 

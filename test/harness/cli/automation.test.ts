@@ -2,8 +2,8 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
-import { bundledServing } from "../../../harness/bundledServing";
-import { start } from "../../../harness/processes";
+import { bundledServing } from "../bundledServing";
+import { start } from "../processes";
 
 let serving = "";
 beforeAll(() => {

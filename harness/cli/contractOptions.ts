@@ -1,16 +1,12 @@
 import { type Command, Option } from "commander";
-import { FaultyInput } from "../faults/fault";
-import type { Ledger } from "../harness/app/ledger";
-import { openLedger } from "../harness/app/ledger";
-import { endLeftovers } from "../harness/app/leftovers";
-import { checkAutomation } from "../harness/automation/checkAutomation";
-import { type FrozenContract, readFrozen } from "../harness/automation/frozenContract";
-import {
-  type AutomationOptions,
-  automationFiles,
-  withAutomationOptions,
-} from "./commands/config/automationOptions";
-import { WrongUse } from "./exit";
+import { WrongUse } from "../../commandLine/exit";
+import { FaultyInput } from "../../faults/fault";
+import type { Ledger } from "../app/ledger";
+import { openLedger } from "../app/ledger";
+import { endLeftovers } from "../app/leftovers";
+import { checkAutomation } from "../automation/checkAutomation";
+import { type FrozenContract, readFrozen } from "../automation/frozenContract";
+import { type AutomationOptions, automationFiles, withAutomationOptions } from "./automationOptions";
 
 /** Options of the commands that carry out a contract. */
 export interface ContractOptions extends AutomationOptions {

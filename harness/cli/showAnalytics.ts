@@ -1,8 +1,8 @@
 import { Command } from "commander";
-import { hasErrors } from "../../../faults/fault";
-import { configureAnalytics, shownValues } from "../../../harness/analytics/configuration";
-import { EXIT } from "../../exit";
-import { type Format, formatOption, printResult, say } from "../../output";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, formatOption, printResult, say } from "../../commandLine/output";
+import { hasErrors } from "../../faults/fault";
+import { configureAnalytics, shownValues } from "../analytics/configuration";
 import { type AnalyticsOptions, collect, readAnalyticsSources } from "./analyticsSources";
 import { issueLines } from "./checkResult";
 import { homeOption, prefixOption } from "./harnessOptions";

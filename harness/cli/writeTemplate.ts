@@ -1,7 +1,6 @@
-import { createFile } from "../../../harness/files/replaceFile";
-import { EXIT } from "../../exit";
-import { explainWriting } from "../../explainWriting";
-import { type Format, printResult } from "../../output";
+import { EXIT, explainWriting } from "../../commandLine/exit";
+import { type Format, printResult } from "../../commandLine/output";
+import { createFile } from "../files/replaceFile";
 
 /** Writes a template where there is no file yet, and says so; an existing file is never touched. */
 export function writeTemplate(format: Format, file: string, text: string): void {

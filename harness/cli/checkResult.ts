@@ -1,6 +1,6 @@
-import { type Fault, faultLine, hasErrors, UnreadableInput } from "../../../faults/fault";
-import { EXIT } from "../../exit";
-import { type Format, printResult } from "../../output";
+import { EXIT } from "../../commandLine/exit";
+import { type Format, printResult } from "../../commandLine/output";
+import { type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
 
 /** What `serving config check` prints as JSON; a command may add keys. */
 export interface CheckResult {

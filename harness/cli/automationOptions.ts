@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { AutomationFiles } from "../../../harness/automation/checkAutomation";
+import type { AutomationFiles } from "../automation/checkAutomation";
 import { prefixOption } from "./harnessOptions";
 
 /** What the commands that resolve an automation config have in common. */

@@ -1,7 +1,7 @@
 import { Command } from "commander";
-import { analyticsTemplate } from "../../../harness/analytics/template";
-import { harnessFile } from "../../../harness/harness";
-import { type Format, formatOption } from "../../output";
+import { type Format, formatOption } from "../../commandLine/output";
+import { analyticsTemplate } from "../analytics/template";
+import { harnessFile } from "../harness";
 import { type HarnessOptions, homeOption, prefixOption } from "./harnessOptions";
 import { writeTemplate } from "./writeTemplate";
 

@@ -5,10 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { configCommand } from "../../../operate/commands/config";
-import { runServing } from "../runServing";
+import { serving } from "../../../operate/serving";
+import { runServing } from "../../operate/runServing";
 
-const fixtures = join(__dirname, "../../harness");
+const fixtures = join(__dirname, "..");
 const good = join(fixtures, "providers/fixtures/good.toml");
 const wrong = join(fixtures, "providers/fixtures/wrong.toml");
 const analytics = join(fixtures, "analytics/fixtures/good.json");
@@ -21,7 +21,7 @@ describe("serving config", () => {
       command.commands.length === 0
         ? [path]
         : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
-    const paths = leaves(await configCommand([]), ["config"]);
+    const paths = (await serving(["config"])).commands.flatMap((config) => leaves(config, ["config"]));
     expect(paths.length).toBe(10);
     for (const path of paths) {
       const { code, out } = await runServing([...path, "--help"]);

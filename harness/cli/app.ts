@@ -1,12 +1,12 @@
 import { Command } from "commander";
-import { failureOf, runBounded } from "../../harness/app/boundedCommand";
-import { commandEnvironment } from "../../harness/app/commandEnvironment";
-import { type AppRun, withApp } from "../../harness/app/lifecycle";
-import { CommandNotStarted, type JobEnd } from "../../harness/app/supervisor";
-import { type ContractOptions, ledgerOf, readContract, withContractOptions } from "../contractOptions";
-import { EXIT, WrongUse } from "../exit";
-import { endingInOrder } from "../interrupt";
-import { type Format, formatOption, printResult } from "../output";
+import { EXIT, WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { failureOf, runBounded } from "../app/boundedCommand";
+import { commandEnvironment } from "../app/commandEnvironment";
+import { type AppRun, withApp } from "../app/lifecycle";
+import { CommandNotStarted, type JobEnd } from "../app/supervisor";
+import { type ContractOptions, ledgerOf, readContract, withContractOptions } from "./contractOptions";
 
 /** `serving app`: the application under test, from launch to stop. */
 export function appCommand(): Command {

@@ -1,8 +1,8 @@
 import { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { COMMANDS } from "../../../operate/commands";
-import { loadNamed } from "../../../operate/commands/loadNamed";
-import { runServing } from "../runServing";
+import { loadNamed } from "../../commandLine/loadNamed";
+import { COMMANDS } from "../../operate/commands";
+import { runServing } from "../operate/runServing";
 
 describe("the commands of a table", () => {
   const loaded: string[] = [];

@@ -1,0 +1,51 @@
+import { CommanderError } from "commander";
+import { FaultyInput, faultLine, UnreadableInput } from "../faults/fault";
+import { say } from "./output";
+
+/** Exit codes of every command; scripts rely on them. */
+export const EXIT = {
+  /** Everything is in order. */
+  fine: 0,
+  /** Faults were found, or something was refused. */
+  faults: 1,
+  /** The command was used wrongly, or a file can't be read. */
+  wrongUse: 2,
+} as const;
+
+/** A mistake in how a command was called; its message is all that the user sees. */
+export class WrongUse extends Error {
+  override readonly name = "WrongUse";
+}
+
+/** Something outside of us that a command needs could not be had; its message says what to do. */
+export class Failed extends Error {
+  override readonly name = "Failed";
+}
+
+/** Turns the file system's refusal to write into a mistake of the user's, which it is; anything else is thrown on. */
+export function explainWriting(file: string, error: unknown): never {
+  if (error instanceof Error && "syscall" in error) {
+    throw new WrongUse(`${file} can't be written: ${error.message}`);
+  }
+  throw error;
+}
+
+/** The exit code for what went wrong, after saying it. A user's mistake gets no stack trace. */
+export function explainFailure(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
+  if (error instanceof WrongUse || error instanceof UnreadableInput) {
+    say(error.message);
+    return EXIT.wrongUse;
+  }
+  if (error instanceof FaultyInput) {
+    const count = error.faults.length === 1 ? "1 fault" : `${error.faults.length} faults`;
+    say(`${error.input}: ${count}`);
+    for (const fault of error.faults) say(`  ${faultLine(fault, error.input)}`);
+    return EXIT.faults;
+  }
+  if (error instanceof Failed) {
+    say(error.message);
+    return EXIT.faults;
+  }
+  throw error;
+}
