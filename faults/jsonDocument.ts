@@ -1,5 +1,5 @@
+import { type Location, parse, tokenize, type ValueNode } from "@humanwhocodes/momoa";
 import { type Place, UnreadableInput } from "./fault";
-import { jsonSyntaxErrorOffset } from "./jsonSyntax";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -22,7 +22,7 @@ export interface JsonLeniency {
   readonly pythonNumbers?: boolean;
 }
 
-/** Reads a JSON file. Throws `UnreadableInput` when it can't be read or is no JSON. */
+/** Reads a JSON file. Throws `UnreadableInput` when it can't be read or isn't JSON. */
 export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDocument {
   return parseJson(file, readTextFile(file), leniency);
 }
@@ -31,21 +31,17 @@ export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDoc
 export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
   if (text.trim() === "")
-    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", {
-      line: 1,
-      column: 1,
-    });
-  const place = placeFinder(text);
-  let value: unknown;
+    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", START);
+  const tooDeep = placeBeyond(text, DEEPEST_NESTING);
+  if (tooDeep !== undefined)
+    throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, tooDeep);
   const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, TOO_LARGE) : text;
+  let value: unknown;
   try {
     value = JSON.parse(json);
   } catch {
-    throw new UnreadableInput(file, "no valid JSON from here on", place(jsonSyntaxErrorOffset(json)));
+    throw new UnreadableInput(file, "no valid JSON from here on", jsonSyntaxFault(json));
   }
-  const tooDeep = offsetBeyond(text, DEEPEST_NESTING);
-  if (tooDeep !== undefined)
-    throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, place(tooDeep));
   let index: JsonIndex | undefined;
   const indexed = () => {
     index ??= indexJson(text);
@@ -55,120 +51,94 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
     file,
     value,
     get duplicates() {
-      const found = indexed().duplicates;
-      const keys = new Set(found.map(({ path }) => pathKey(path)));
-      // Of a block that is given twice the block is the fault, not each key in it.
-      const outermost = found.filter(
-        ({ path }) => !path.some((_, length) => keys.has(pathKey(path.slice(0, length)))),
-      );
-      return outermost.map(({ path, offset }) => ({ path, place: place(offset) }));
+      return indexed().duplicates;
     },
     locate(path, part = "value") {
-      const { offsets } = indexed();
+      const { places } = indexed();
       for (let length = path.length; length >= 0; length--) {
-        const found = offsets.get(pathKey(path.slice(0, length).map(String)));
+        const found = places.get(pathKey(path.slice(0, length).map(String)));
         if (found === undefined) continue;
-        return place(part === "key" && length === path.length ? found.key : found.value);
+        return part === "key" && length === path.length ? found.key : found.value;
       }
-      return { line: 1, column: 1 };
+      return START;
     },
   };
 }
 
+const START: Place = { line: 1, column: 1 };
+
+/** A character that JSON allows in a string as an escape only; momoa takes it as it is. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: those are the characters that are looked for.
+const CONTROL = /[\u0000-\u001f]/;
+
+/** Where text that `JSON.parse` refuses stops being JSON: its own messages don't always say, and quote the text. */
+export function jsonSyntaxFault(text: string): Place {
+  try {
+    parse(text);
+  } catch (error) {
+    return placeOf(error as Location);
+  }
+  for (const { type, loc } of tokenize(text)) {
+    const control = CONTROL.exec(text.slice(loc.start.offset, loc.end.offset));
+    if (type === "String" && control !== null)
+      return { line: loc.start.line, column: loc.start.column + control.index };
+  }
+  return START;
+}
+
 interface JsonIndex {
-  readonly offsets: Map<string, { key: number; value: number }>;
-  readonly duplicates: { path: string[]; offset: number }[];
+  readonly places: Map<string, { readonly key: Place; readonly value: Place }>;
+  readonly duplicates: { readonly path: readonly string[]; readonly place: Place }[];
 }
 
 /** Paths deeper than this are not indexed: no schema here goes so deep, and the index must stay linear in size. */
 const DEEPEST_INDEXED = 12;
 
-/** Where each key of valid JSON stands: one pass over its tokens, with a stack instead of recursion. */
+/** Where each key and value is. The text is JSON already; the wider mode lets `NaN` and `Infinity` through. */
 function indexJson(text: string): JsonIndex {
-  const offsets: JsonIndex["offsets"] = new Map();
-  const duplicates: JsonIndex["duplicates"] = [];
-  const path: string[] = [];
-  const frames: { list: boolean; next: number; awaitsKey: boolean }[] = [];
-  let keyAt = 0;
-  const token = /["{}[\],:]|[^\s{}[\],:"]+/g;
-  for (let match = token.exec(text); match !== null; match = token.exec(text)) {
-    const end = match[0] === '"' ? stringEnd(text, match.index) : token.lastIndex;
-    token.lastIndex = end;
-    const word = text.slice(match.index, end);
-    const frame = frames.at(-1);
-    if (word === ":") continue;
-    if (word === "}" || word === "]") {
-      frames.pop();
-      path.length = Math.max(0, frames.length - 1);
-      continue;
+  const index: JsonIndex = { places: new Map(), duplicates: [] };
+  const add = (node: ValueNode, path: readonly string[], key: Place, repeated: boolean) => {
+    index.places.set(pathKey(path), { key, value: placeOf(node.loc.start) });
+    if (path.length === DEEPEST_INDEXED) return;
+    if (node.type === "Array")
+      for (const [item, { value }] of node.elements.entries())
+        add(value, [...path, String(item)], placeOf(value.loc.start), repeated);
+    if (node.type !== "Object") return;
+    for (const { name, value } of node.members) {
+      const inner = [...path, name.type === "String" ? name.value : name.name];
+      const place = placeOf(name.loc.start);
+      const again = index.places.has(pathKey(inner));
+      // If a whole block is given twice, the block is the fault, not each key in it.
+      if (again && !repeated) index.duplicates.push({ path: inner, place });
+      add(value, inner, place, repeated || again);
     }
-    if (word === ",") {
-      if (frame !== undefined) frame.awaitsKey = !frame.list;
-      continue;
-    }
-    if (frame?.awaitsKey === true) {
-      path.length = frames.length - 1;
-      path.push(frames.length <= DEEPEST_INDEXED ? String(JSON.parse(word)) : "");
-      keyAt = match.index;
-      frame.awaitsKey = false;
-      if (frames.length <= DEEPEST_INDEXED && offsets.has(pathKey(path)))
-        duplicates.push({ path: [...path], offset: keyAt });
-      continue;
-    }
-    if (frame?.list === true) {
-      path.length = frames.length - 1;
-      path.push(String(frame.next));
-      frame.next += 1;
-      keyAt = match.index;
-    }
-    if (frames.length <= DEEPEST_INDEXED) offsets.set(pathKey(path), { key: keyAt, value: match.index });
-    if (word === "{" || word === "[") frames.push({ list: word === "[", next: 0, awaitsKey: word === "{" });
-  }
-  return { offsets, duplicates };
+  };
+  add(parse(text, { mode: "json5" }).body, [], START, false);
+  return index;
 }
 
-/** Where valid JSON opens one level more than `levels`; `undefined` when it never does. */
-function offsetBeyond(text: string, levels: number): number | undefined {
+/** Where text opens one level more than `levels`; `undefined` when it never does. */
+function placeBeyond(text: string, levels: number): Place | undefined {
   let depth = 0;
+  let inString = false;
   for (let at = 0; at < text.length; at++) {
     const char = text[at];
-    if (char === '"') at = stringEnd(text, at) - 1;
-    else if (char === "{" || char === "[") {
-      depth += 1;
-      if (depth > levels) return at;
-    } else if (char === "}" || char === "]") depth -= 1;
+    if (inString && char === "\\") at += 1;
+    else if (char === '"') inString = !inString;
+    else if (inString) continue;
+    else if (char === "}" || char === "]") depth -= 1;
+    else if ((char === "{" || char === "[") && ++depth > levels) {
+      const lines = text.slice(0, at + 1).split("\n");
+      return { line: lines.length, column: lines.at(-1)?.length ?? 1 };
+    }
   }
   return undefined;
 }
 
-/** The offset behind the string that starts here; a regular expression would run out of stack on a long one. */
-function stringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    if (text[at] === "\\") at += 1;
-    else if (text[at] === '"') return at + 1;
-  }
-  return text.length;
+function placeOf({ line, column }: Location): Place {
+  return { line, column };
 }
 
 function pathKey(path: readonly string[]): string {
   return JSON.stringify(path);
-}
-
-/** Turns offsets into places, from the offsets at which lines start. */
-function placeFinder(text: string): (offset: number) => Place {
-  let starts: number[] | undefined;
-  return (offset) => {
-    if (starts === undefined) {
-      starts = [0];
-      for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-    }
-    let low = 0;
-    let high = starts.length - 1;
-    while (low < high) {
-      const middle = Math.ceil((low + high) / 2);
-      if ((starts[middle] ?? 0) <= offset) low = middle;
-      else high = middle - 1;
-    }
-    return { line: low + 1, column: offset - (starts[low] ?? 0) + 1 };
-  };
 }

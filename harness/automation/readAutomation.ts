@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import { UnreadableInput } from "../../faults/fault";
+import { jsonSyntaxFault } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, type SourceDocument } from "../../faults/yamlDocument";
 
@@ -17,14 +18,8 @@ export function readYamlOrJson(file: string): SourceDocument {
 function requireJson(file: string, text: string): void {
   try {
     JSON.parse(text);
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
-    const position = /at position (\d+)/.exec(reason)?.[1];
-    if (position === undefined) throw new UnreadableInput(file, "is not JSON: it ends too early");
-    const before = text.slice(0, Number(position)).split("\n");
-    throw new UnreadableInput(file, "is YAML but not JSON; a .json file must be plain JSON from here on", {
-      line: before.length,
-      column: (before.at(-1) ?? "").length + 1,
-    });
+  } catch {
+    const reason = "is not JSON from here on; YAML is fine in a file that is not named .json";
+    throw new UnreadableInput(file, reason, jsonSyntaxFault(text));
   }
 }

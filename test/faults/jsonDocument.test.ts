@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseJson } from "../../faults/jsonDocument";
-import { jsonSyntaxErrorOffset } from "../../faults/jsonSyntax";
+import { jsonSyntaxFault, parseJson } from "../../faults/jsonDocument";
 
 describe("a JSON document", () => {
   const document = parseJson("a.json", '{\n  "a": {"b": [1, {"c": 2}]},\n  "d\\u0065": "x:{,"\n}');
@@ -51,7 +50,6 @@ describe("a JSON document", () => {
   });
 
   it.each([
-    ["", 0],
     ["x", 0],
     ['{"a": }', 6],
     ['{"a" 1}', 5],
@@ -68,14 +66,42 @@ describe("a JSON document", () => {
     ['{"a": tru}', 6],
   ])("%j stops being JSON at %d", (text, offset) => {
     expect(() => JSON.parse(text)).toThrow();
-    expect(jsonSyntaxErrorOffset(text)).toBe(offset);
+    expect(jsonSyntaxFault(text)).toEqual({ line: 1, column: offset + 1 });
   });
 
-  it("finds no fault before the end in anything that is JSON", () => {
+  it("names a place for any text with letters changed", () => {
     fc.assert(
-      fc.property(fc.json(), fc.constantFrom("", " ", "\n"), (text, tail) => {
-        expect(jsonSyntaxErrorOffset(text + tail)).toBe(text.length);
+      fc.property(fc.json(), fc.nat(60), fc.string({ maxLength: 3, unit: "binary" }), (good, at, put) => {
+        const text = good.slice(0, at) + put + good.slice(at + 1);
+        try {
+          parseJson("a.json", text).locate(["a"], "key");
+        } catch (error) {
+          expect(error).toMatchObject({ name: "UnreadableInput", place: { line: expect.any(Number) } });
+        }
       }),
+      { numRuns: 300 },
     );
+  });
+
+  it("finds keys that are given twice, and of a block that is given twice the block alone", () => {
+    const text = '{"a": {"b": 1},\n "a": {"b": 2, "b": 3}, "c": [{"d": 1, "d": 2}]}';
+    expect(parseJson("a.json", text).duplicates).toEqual([
+      { path: ["a"], place: { line: 2, column: 2 } },
+      { path: ["c", "0", "d"], place: { line: 2, column: 40 } },
+    ]);
+  });
+
+  it.each([
+    ["brackets", "[".repeat(500_000)],
+    ["maps", '{"a":'.repeat(100_000)],
+    ["lines", `${"[\n".repeat(100)}[`],
+  ])("refuses %s that are nested too deeply, with the place", (what, text) => {
+    const place = what === "lines" ? "101:1" : what === "maps" ? "1:501" : "1:101";
+    expect(() => parseJson("a.json", text)).toThrow(`a.json:${place}: is nested more than 100 levels deep`);
+  });
+
+  it("passes over brackets in strings", () => {
+    const value = { a: '[{"'.repeat(1000) };
+    expect(parseJson("a.json", JSON.stringify(value)).value).toEqual(value);
   });
 });

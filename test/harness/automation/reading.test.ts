@@ -84,8 +84,8 @@ describe("refused with the place", () => {
     ],
     ["an empty file", "a.yaml", "", "the file is empty", 1, 1],
     ["nothing but a comment", "a.yaml", "# later\n", "the file is empty", 1, 1],
-    ["YAML in a .json file", "a.json", "{}\n# comment", "is YAML but not JSON", 2, 1],
-    ["a comma too many in JSON", "a.json", '{"caps": {},}', "is YAML but not JSON", 1, 13],
+    ["YAML in a .json file", "a.json", "{}\n# comment", "is not JSON from here on", 2, 1],
+    ["a comma too many in JSON", "a.json", '{"caps": {},}', "is not JSON from here on", 1, 13],
   ])("%s", (_, name, text, reason, line, column) => {
     const error = unreadable(name, text);
     expect(error.reason).toContain(reason);
