@@ -8,9 +8,10 @@ export function formatOption(): Option {
   return new Option("--format <format>", "how to print the result").choices(["text", "json"]).default("text");
 }
 
-/** Writes the result of a command to stdout. */
+/** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: unknown, text: () => string): void {
   const out = format === "json" ? JSON.stringify(result, null, 2) : text();
+  if (out === "") return;
   process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
 }
 

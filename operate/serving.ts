@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { EXIT, explainFailure } from "../commandLine/exit";
-import { loadNamed } from "../commandLine/loadNamed";
+import { loadNamed } from "../commandLine/command";
 import { version } from "../package.json";
 import { COMMANDS } from "./commands";
 

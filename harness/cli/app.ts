@@ -1,34 +1,36 @@
-import { Command } from "commander";
-import { EXIT, WrongUse } from "../../commandLine/exit";
+import { Argument, type Command } from "commander";
+import { command, commandGroup } from "../../commandLine/command";
+import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
-import { type Format, formatOption, printResult } from "../../commandLine/output";
+import type { Format } from "../../commandLine/output";
+import { defined } from "../../faults/defined";
 import { failureOf, runBounded } from "../app/boundedCommand";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { type AppRun, withApp } from "../app/lifecycle";
 import { CommandNotStarted, type JobEnd } from "../app/supervisor";
-import { type ContractOptions, ledgerOf, readContract, withContractOptions } from "./contractOptions";
+import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./contract";
 
 /** `serving app`: the application under test, from launch to stop. */
 export function appCommand(): Command {
-  return new Command("app")
-    .description("start, use and stop the application under test")
-    .addHelpText("after", "\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh")
-    .addCommand(runCommand());
+  const form = {
+    name: "app",
+    description: "start, use and stop the application under test",
+    example: "app run --config automation.yaml -- ./evaluate.sh",
+  };
+  return commandGroup(form, [runCommand()]);
 }
 
 function runCommand(): Command {
-  const command = new Command("run")
-    .description(
-      "start the app, wait until it is ready, run an evaluator against it, and stop the app whatever happens. The evaluator finds the app's address in HX_APP_URL (with --prefix P: P + APP_URL) and is bounded by verification.conformance.timeout_sec where that is set",
-    )
-    .argument("<evaluator...>", "the evaluator's command and its arguments, after --");
-  return withContractOptions(command)
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      "\nEvery process that carries the run's mark (LOCAL_SERVING_JOB in its environment) is ended with it, also outside\nthe app's process group. What must outlive the run is started without that variable.\n\nExample:\n  serving app run --config automation.yaml -- ./evaluate.sh --strict",
-    )
-    .action(async (evaluator: string[], options: ContractOptions & { format: Format }) => {
+  return command({
+    name: "run",
+    description:
+      "start the app, wait until it is ready, run an evaluator against it, and always stop the app. The evaluator finds the app's address in HX_APP_URL (with --prefix P: P + APP_URL). verification.conformance.timeout_sec bounds it if set",
+    arguments: [new Argument("<evaluator...>", "the evaluator's command and its arguments, after --")],
+    options: contractOptions(),
+    notes:
+      "Every process that carries the run's mark (LOCAL_SERVING_JOB in its environment) ends with it, inside the app's\nprocess group or not. Start what must outlive the run without that variable.",
+    example: "app run --config automation.yaml -- ./evaluate.sh --strict",
+    run: async (options: ContractOptions & { readonly format: Format }, evaluator: string[]) => {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;
       if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
@@ -42,14 +44,14 @@ function runCommand(): Command {
               argv: evaluator,
               cwd: process.cwd(),
               env: { ...env, [`${options.prefix}APP_URL`]: address },
-              // With --format json our stdout is one document, so the evaluator's goes where its errors go.
               streams: {
+                // With --format json our stdout is one document, so the evaluator's output goes to stderr.
                 stdout: options.format === "json" ? 2 : 1,
                 stderr: 2,
                 // A process group in the background must not read from a terminal.
                 ...(process.stdin.isTTY ? {} : { stdin: 0 }),
               },
-              ...(conformance === undefined ? {} : { timeoutSec: conformance.timeout_sec }),
+              ...defined({ timeoutSec: conformance?.timeout_sec }),
               jobs: ledger.jobs,
               interrupt: signal,
             }).catch((error: unknown) => {
@@ -60,11 +62,13 @@ function runCommand(): Command {
       );
       const report = reportOf(run, conformance?.timeout_sec);
       ledger.record({ ...report, event: "app run", argv: evaluator });
-      printResult(options.format, { ...report, ledger: ledger.directory }, () =>
-        text(report, ledger.directory),
-      );
-      process.exitCode = report.verdict === "pass" ? EXIT.fine : EXIT.faults;
-    });
+      return {
+        result: { ...report, ledger: ledger.directory },
+        text: textOf(report, ledger.directory),
+        failed: report.verdict === "fail",
+      };
+    },
+  });
 }
 
 interface Report extends Omit<AppRun<unknown>, "result"> {
@@ -80,7 +84,7 @@ function reportOf(run: AppRun<JobEnd | CommandNotStarted>, timeoutSec: number | 
   return {
     ...app,
     verdict: failure === undefined ? "pass" : "fail",
-    ...(failure === undefined ? {} : { failure }),
+    ...defined({ failure }),
     evaluator,
   };
 }
@@ -95,7 +99,7 @@ function evaluatorFailure(
   return failure === undefined ? undefined : `the evaluator ${failure}`;
 }
 
-function text(report: Report, ledger: string): string {
+function textOf(report: Report, ledger: string): string {
   const states = report.states.map(({ state, because }) => `${state}: ${because}`);
   const verdict = report.failure === undefined ? "pass" : `fail: ${report.failure}`;
   return [...states, verdict, `ledger: ${ledger}`].join("\n");

@@ -1,51 +1,44 @@
-import { EXIT } from "../../commandLine/exit";
-import { type Format, printResult } from "../../commandLine/output";
+import { basename } from "node:path";
+import type { Outcome } from "../../commandLine/command";
 import { type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
 
-/** What `serving config check` prints as JSON; a command may add keys. */
+/** What `serving config check` prints as JSON. A command may add keys. */
 export interface CheckResult {
   readonly valid: boolean;
   readonly issues: readonly Fault[];
-  /** What the file comes to; `null` when it has faults. */
+  /** What the file resolves to; `null` when it has errors. */
   readonly resolved: unknown;
 }
 
-/** A check's result from its faults: valid while there is no error, and only then resolved. */
+/** A check's result from its faults. It is valid without an error, and only then resolved. */
 export function checkResult(faults: readonly Fault[], resolved: unknown): CheckResult {
   const valid = !hasErrors(faults);
   return { valid, issues: faults, resolved: valid ? (resolved ?? null) : null };
 }
 
-/** Prints a check's result and sets the exit code. */
-export function reportCheck(
-  format: Format,
-  file: string,
-  result: CheckResult,
-  more: readonly string[] = [],
-): void {
-  printResult(format, result, () => {
-    const count = result.issues.filter(({ severity }) => severity === "error").length;
-    const verdict = result.valid ? "valid" : `${count} ${count === 1 ? "fault" : "faults"}`;
-    return [...issueLines(result.issues, file), ...more, `${file}: ${verdict}`].join("\n");
-  });
-  process.exitCode = result.valid ? EXIT.fine : EXIT.faults;
+/** A checked file: its faults, `more` lines, and whether it is valid. */
+export function checkOutcome(file: string, result: CheckResult, more: readonly string[] = []): Outcome {
+  const count = result.issues.filter(({ severity }) => severity === "error").length;
+  const verdict = result.valid ? "valid" : `${count} ${count === 1 ? "fault" : "faults"}`;
+  return {
+    result,
+    text: [...issueLines(result.issues, file), ...more, `${file}: ${verdict}`].join("\n"),
+    failed: !result.valid,
+  };
 }
 
-/** The issues as a person reads them. One without a line is not about the file, but about what lies over it. */
+/** Faults as lines for people. A fault without a line is not in the file but in a variable or argument. */
 export function issueLines(issues: readonly Fault[], file: string): string[] {
   return issues.map(
     (issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`,
   );
 }
 
-/** Runs a check; a file that can't be read is reported as a result too, so that a script finds one on stdout. */
-export async function reportUnreadable(
-  format: Format,
-  file: string,
-  check: () => Promise<void>,
-): Promise<void> {
+/** Checks a file. If it can't be read, that is a result too: a script always finds one document on stdout. */
+export async function checked(file: string, check: () => Outcome | Promise<Outcome>): Promise<Outcome> {
   try {
-    await check();
+    if (isStackFile(file)) throw new UnreadableInput(file, stackFileHint(file));
+    return await check();
   } catch (error) {
     if (!(error instanceof UnreadableInput)) throw error;
     const issue: Fault = {
@@ -56,7 +49,16 @@ export async function reportUnreadable(
       ...(error.input === file ? {} : { file: error.input }),
       ...error.place,
     };
-    printResult(format, { valid: false, issues: [issue], resolved: null }, () => error.message);
-    process.exitCode = EXIT.wrongUse;
+    const result: CheckResult = { valid: false, issues: [issue], resolved: null };
+    return { result, text: error.message, failed: "unreadable" };
   }
+}
+
+/** Whether a file's name is that of a Pulumi stack file, which is none of the harness's. */
+export function isStackFile(file: string): boolean {
+  return /^Pulumi\..+\.ya?ml$/.test(basename(file));
+}
+
+export function stackFileHint(file: string): string {
+  return `this is a stack file; check it with \`serving plan --file ${file}\``;
 }

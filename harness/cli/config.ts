@@ -1,55 +1,56 @@
-import { Command } from "commander";
-import { type CommandTable, loadNamed } from "../../commandLine/loadNamed";
+import type { Command } from "commander";
+import { type CommandTable, commandGroup, loadNamed } from "../../commandLine/command";
+import { WrongUse } from "../../commandLine/exit";
+import { isStackFile, stackFileHint } from "./checkResult";
+import { INIT_COMMANDS } from "./init";
 
 /** What can be done with the harness's configuration, and with which file. */
-const GROUPS: Readonly<
-  Record<string, { readonly description: string; readonly example: string; readonly files: CommandTable }>
-> = {
-  check: {
+const GROUPS = [
+  {
+    name: "check",
     description: "check a file and list every fault",
-    example: "automation automation.yaml",
+    example: "config check automation automation.yaml",
     files: {
-      automation: async () => (await import("./checkAutomation")).checkAutomationCommand(),
-      providers: async () => (await import("./checkProviders")).checkProvidersCommand(),
-      analytics: async () => (await import("./checkAnalytics")).checkAnalyticsCommand(),
+      automation: async () => (await import("./automation")).checkAutomationCommand(),
+      providers: async () => (await import("./providers")).checkProvidersCommand(),
+      analytics: async () => (await import("./analytics")).checkAnalyticsCommand(),
     },
   },
-  show: {
+  {
+    name: "show",
     description: "show effective values and where they come from",
-    example: "analytics --format json",
-    files: { analytics: async () => (await import("./showAnalytics")).showAnalyticsCommand() },
+    example: "config show analytics --format json",
+    files: { analytics: async () => (await import("./analytics")).showAnalyticsCommand() },
   },
-  set: {
+  {
+    name: "set",
     description: "write one key of a file",
-    example: "analytics judge.default.model qwen3-coder-next",
-    files: { analytics: async () => (await import("./setAnalytics")).setAnalyticsCommand() },
+    example: "config set analytics judge.default.model qwen3-coder-next",
+    files: { analytics: async () => (await import("./analytics")).setAnalyticsCommand() },
   },
-  init: {
+  {
+    name: "init",
     description: "write a commented template",
-    example: "automation automation.yaml",
-    files: {
-      automation: async () => (await import("./initAutomation")).initAutomationCommand(),
-      providers: async () => (await import("./initProviders")).initProvidersCommand(),
-      analytics: async () => (await import("./initAnalytics")).initAnalyticsCommand(),
-    },
+    example: "config init automation automation.yaml",
+    files: INIT_COMMANDS,
   },
-  freeze: {
+  {
+    name: "freeze",
     description: "write a resolved contract, once",
-    example: "automation automation.yaml --out contract.json",
-    files: { automation: async () => (await import("./freezeAutomation")).freezeAutomationCommand() },
+    example: "config freeze automation automation.yaml --out contract.json",
+    files: { automation: async () => (await import("./automation")).freezeAutomationCommand() },
   },
-};
+] as const;
 
 const TABLE: CommandTable = Object.fromEntries(
-  Object.entries(GROUPS).map(([name, { description, example, files }]) => [
-    name,
-    async ([file]) =>
-      withCommands(
-        new Command(name)
-          .description(description)
-          .addHelpText("after", `\nExample:\n  serving config ${name} ${example}`),
-        await loadNamed(files, [file]),
-      ),
+  GROUPS.map(({ files, ...form }) => [
+    form.name,
+    async ([file]) => {
+      // `config check Pulumi.dgx.yaml` is easily typed: nearly every other command is about that file.
+      if (form.name === "check" && file !== undefined && isStackFile(file))
+        throw new WrongUse(`${file}: ${stackFileHint(file)}`);
+      return commandGroup(form, await loadNamed(files, [file]));
+    },
   ]),
 );
 
@@ -58,13 +59,12 @@ export async function configCommand(
   args: readonly (string | undefined)[],
   more: CommandTable = {},
 ): Promise<Command> {
-  const config = new Command("config")
-    .description("check, show, write and freeze the harness's configuration")
-    .addHelpText("after", "\nExample:\n  serving config check automation automation.yaml");
-  return withCommands(config, await loadNamed({ ...TABLE, ...more }, args));
-}
-
-function withCommands(parent: Command, commands: readonly Command[]): Command {
-  for (const command of commands) parent.addCommand(command);
-  return parent;
+  return commandGroup(
+    {
+      name: "config",
+      description: "check, show, write and freeze the harness's configuration",
+      example: "config check automation automation.yaml",
+    },
+    await loadNamed({ ...TABLE, ...more }, args),
+  );
 }

@@ -1,4 +1,4 @@
-import type { CommandTable } from "../../commandLine/loadNamed";
+import type { CommandTable } from "../../commandLine/command";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {

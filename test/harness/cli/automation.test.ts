@@ -103,7 +103,7 @@ describe("serving config init automation", () => {
     const again = await run(directory, "init", "automation");
     expect([again.code, again.stdout]).toEqual([
       1,
-      "automation.yaml is there already and stays as it is; name another file\n",
+      "automation.yaml exists already and stays as it is; name another file\n",
     ]);
     expect(readFileSync(join(directory, "automation.yaml"), "utf8")).toBe("mine");
     expect(readdirSync(directory)).toEqual(["automation.yaml"]);

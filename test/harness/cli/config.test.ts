@@ -153,7 +153,36 @@ describe("serving config check", () => {
   });
 });
 
+describe("serving config check of a stack file", () => {
+  it.each([
+    ["no subject", []],
+    ["the subject automation", ["automation"]],
+    ["the subject providers", ["providers"]],
+  ])("with %s points to the plan", async (_, subject) => {
+    const file = join(folder(), "Pulumi.x.yaml");
+    writeFileSync(file, "config: {}\n");
+    const run = await runServing(["config", "check", ...subject, file]);
+    expect(run.code).toBe(2);
+    expect(run.out + run.err).toBe(
+      `${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`,
+    );
+  });
+});
+
 describe("serving config check analytics", () => {
+  it("takes the file in the harness's folder when it gets none", async () => {
+    const home = folder();
+    const file = join(home, "session-analytics.json");
+    const check = ["config", "check", "analytics", "--home", home];
+    expect(await runServing(check)).toEqual({ code: 2, out: `${file}: no such file\n`, err: "" });
+    writeFileSync(file, '{"redaction_mode": 3}');
+    const wrong = await runServing(check);
+    expect(wrong.code).toBe(1);
+    expect(wrong.out).toContain(`error: ${file}:1:20 redaction_mode: Expected text, got a number.`);
+    writeFileSync(file, "{}");
+    expect(await runServing(check)).toEqual({ code: 0, out: `${file}: valid\n`, err: "" });
+  });
+
   it("resolves to what holds, with ids that have dots, and shows no secret", async () => {
     const file = join(folder(), "a.json");
     writeFileSync(

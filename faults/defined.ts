@@ -1,0 +1,11 @@
+/** An object's type once the keys whose value is undefined are gone. */
+export type Defined<T extends object> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K];
+} & {
+  [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined>;
+};
+
+/** Drops keys whose value is undefined: an optional key must be absent, since readers ask whether it is there. */
+export function defined<T extends object>(object: T): Defined<T> {
+  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
+}

@@ -1,0 +1,82 @@
+import { Argument, type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { explainWriting } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { FaultyInput } from "../../faults/fault";
+import { commandEnvironment } from "../app/commandEnvironment";
+import { checkAutomation } from "../automation/checkAutomation";
+import { checked, checkOutcome } from "./checkResult";
+import { ledgerOf, ledgerOption } from "./contract";
+import { type AutomationOptions, automationFiles, automationOptions } from "./options";
+
+const FILE = new Argument("<file>", "the automation config");
+
+/** `serving config check automation FILE`. */
+export function checkAutomationCommand(): Command {
+  return command({
+    name: "automation",
+    description: "check an automation config (YAML or JSON) and show what it resolves to",
+    arguments: [FILE],
+    options: automationOptions(),
+    example: "config check automation automation.yaml --mapping verification.yaml",
+    run: (options: AutomationOptions, file: string) =>
+      checked(file, () =>
+        checkOutcome(file, checkAutomation(automationFiles(file, options), process.env, options.prefix)),
+      ),
+  });
+}
+
+type FreezeOptions = AutomationOptions & {
+  readonly ledger?: string;
+  readonly out: string;
+  readonly base: string;
+};
+
+/** `serving config freeze automation FILE --out FILE`. */
+export function freezeAutomationCommand(): Command {
+  return command({
+    name: "automation",
+    description:
+      "resolve an automation config and write the contract, once; every later gate reads that file",
+    arguments: [FILE],
+    options: [
+      new Option(
+        "--out <file>",
+        "where the contract goes; an existing file is never replaced",
+      ).makeOptionMandatory(),
+      new Option(
+        "--base <ref>",
+        "commit whose coverage is captured when the baseline is `admission`",
+      ).default("HEAD"),
+      ledgerOption(),
+      ...automationOptions(),
+    ],
+    example: "config freeze automation automation.yaml --out contract.json --base main",
+    refused: ({ faults }) => ({ frozen: false, valid: false, issues: faults, resolved: null }),
+    run: async (options: FreezeOptions, file: string) => {
+      const { resolved, issues } = checkAutomation(
+        automationFiles(file, options),
+        process.env,
+        options.prefix,
+      );
+      if (resolved === null) throw new FaultyInput(file, issues);
+      const { freezeContract } = await import("../gates/freezeContract");
+      const result = await endingInOrder((interrupt) =>
+        freezeContract(resolved, {
+          file: options.out,
+          base: options.base,
+          root: options.project,
+          env: commandEnvironment(process.env),
+          openLedger: () => ledgerOf(options),
+          interrupt,
+        }),
+      ).catch((error: unknown) => explainWriting(options.out, error));
+      const failed = "fault" in result;
+      return {
+        result: { frozen: !failed, ...result },
+        text: failed ? `refused: ${result.fault}` : `${result.file}: frozen, sha256 ${result.sha256}`,
+        failed,
+      };
+    },
+  });
+}

@@ -1,0 +1,65 @@
+import { Option } from "commander";
+import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
+import { FaultyInput } from "../../faults/fault";
+import { type Ledger, openLedger } from "../app/ledger";
+import { endLeftovers } from "../app/leftovers";
+import { checkAutomation } from "../automation/checkAutomation";
+import { type FrozenContract, readFrozen } from "../automation/frozenContract";
+import { type AutomationOptions, automationFiles, automationOptions } from "./options";
+
+/** Options of the commands that carry out a contract. */
+export interface ContractOptions extends AutomationOptions {
+  readonly config?: string;
+  readonly contract?: string;
+  readonly ledger?: string;
+}
+
+export const contractOptions = (): Option[] => [
+  new Option("--config <file>", "automation config to carry out, resolved now"),
+  new Option(
+    "--contract <file>",
+    "frozen contract to carry out (serving config freeze automation), read as it is",
+  ),
+  ledgerOption(),
+  ...automationOptions(),
+];
+
+export const ledgerOption = () =>
+  new Option("--ledger <dir>", "directory that keeps output and events (default: .hx/ledger in the project)");
+
+/** The contract that the options name. Throws `WrongUse`, `FaultyInput` or `UnreadableInput`. */
+export function readContract(options: ContractOptions): Pick<FrozenContract, "contract" | "baseline"> {
+  const { config, contract } = options;
+  if (contract !== undefined && config === undefined) return readFrozen(contract);
+  if (config === undefined || contract !== undefined)
+    throw new WrongUse("give exactly one of --config FILE and --contract FILE");
+  const check = checkAutomation(automationFiles(config, options), process.env, options.prefix);
+  if (check.resolved === null) throw new FaultyInput(config, check.issues);
+  return { contract: check.resolved, baseline: null };
+}
+
+/**
+ * Opens the ledger that the options name, by default `.<prefix>/ledger` in the project. First it ends whatever a killed
+ * run left behind: that would answer in place of what is about to start. Throws `WrongUse`.
+ */
+export async function ledgerOf(
+  options: Pick<ContractOptions, "ledger" | "project" | "prefix">,
+): Promise<Ledger> {
+  const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
+  const directory = options.ledger ?? `${options.project}/${home}/ledger`;
+  let ledger: Ledger;
+  try {
+    ledger = openLedger(directory);
+  } catch (error) {
+    throw new WrongUse(
+      `the ledger ${directory} can't be written: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  for (const leftover of await endLeftovers(ledger.jobs)) {
+    ledger.record({ event: "leftover ended", ...leftover });
+    const end = leftover.by === "nothing" ? "some of them survived KILL" : "they were ended";
+    say(`An earlier run was killed and left processes of its command running: ${end}.`);
+  }
+  return ledger;
+}

@@ -1,0 +1,107 @@
+import { Argument, Command, Option } from "commander";
+import { describe, expect, it, vi } from "vitest";
+import { command, loadNamed, type Outcome } from "../../commandLine/command";
+import { FaultyInput } from "../../faults/fault";
+import { COMMANDS } from "../../operate/commands";
+import { runServing } from "../operate/runServing";
+
+describe("the commands of a table", () => {
+  const loaded: string[] = [];
+  const of = (name: string) => async (args: readonly (string | undefined)[]) => {
+    loaded.push([name, ...args].join(" "));
+    return new Command(name);
+  };
+  const table = { one: of("one"), two: of("two") };
+  const load = async (...args: string[]) => {
+    loaded.length = 0;
+    const commands = await loadNamed(table, args);
+    return [commands.map((command) => command.name()), [...loaded]];
+  };
+
+  it("are loaded by the name that is asked for, with what stands behind it", async () => {
+    expect(await load("two", "a", "-b")).toEqual([["two"], ["two a -b"]]);
+  });
+
+  it.each([[[]], [["--help"]], [["three"]], [["constructor"]], [["help", "two"]]])(
+    "are all there for %j",
+    async (args) => {
+      expect(await load(...args)).toEqual([
+        ["one", "two"],
+        ["one", "two"],
+      ]);
+    },
+  );
+});
+
+describe("serving", () => {
+  it("lists every command in its help, in the order of the table", async () => {
+    const { code, out } = await runServing(["--help"]);
+    const listed =
+      out
+        .split("Commands:\n")[1]
+        ?.split("\n\n")[0]
+        ?.match(/^ {2}\w+/gm) ?? [];
+    expect(code).toBe(0);
+    expect(listed.map((name) => name.trim())).toEqual([...Object.keys(COMMANDS), "help"]);
+  });
+
+  it.each([["plam"], ["config", "chek"]])("names the nearest command for %j", async (...args) => {
+    const { code, err } = await runServing(args);
+    expect(code).toBe(2);
+    expect(err).toMatch(/unknown command '(plam|chek)'\n\(Did you mean (plan|check)\?\)/);
+  });
+});
+
+describe("a command", () => {
+  const run = async (outcome: Outcome | Error, ...args: string[]) => {
+    const seen: unknown[] = [];
+    const made = command({
+      name: "try",
+      description: "tries",
+      arguments: [new Argument("<first>", "one"), new Argument("[more...]", "others")],
+      options: [new Option("--level <n>", "a number").argParser(Number)],
+      notes: "A note.",
+      example: "try a",
+      refused: ({ faults }) => ({ refused: faults }),
+      run: async (options: { readonly level?: number }, first: string, more: string[]) => {
+        seen.push(options.level, first, more);
+        if (outcome instanceof Error) throw outcome;
+        return outcome;
+      },
+    });
+    const out = vi.spyOn(process.stdout, "write").mockReturnValue(true);
+    const failure = await made.parseAsync(args, { from: "user" }).catch((error: unknown) => error);
+    const text = out.mock.calls.map(([chunk]) => chunk).join("");
+    out.mockRestore();
+    const code = process.exitCode;
+    process.exitCode = 0;
+    return { seen, text, code, failure, help: made.helpInformation() };
+  };
+
+  it("gives its work the options and the arguments, and prints text or JSON", async () => {
+    const outcome = { result: { a: 1 }, text: "one" };
+    expect(await run(outcome, "x", "y", "z", "--level", "2")).toMatchObject({
+      seen: [2, "x", ["y", "z"]],
+      text: "one\n",
+      code: 0,
+    });
+    expect((await run(outcome, "x", "--format", "json")).text).toBe('{\n  "a": 1\n}\n');
+  });
+
+  it.each([
+    [false, 0],
+    [true, 1],
+    ["unreadable", 2],
+  ] as const)("that failed = %j ends with %d", async (failed, code) => {
+    expect(await run({ result: {}, text: "", failed }, "x")).toMatchObject({ code, text: "" });
+  });
+
+  it("with a faulty input prints what a script wants, and throws the faults on", async () => {
+    const faulty = new FaultyInput("f", []);
+    expect(await run(faulty, "x", "--format", "json")).toMatchObject({
+      text: '{\n  "refused": []\n}\n',
+      failure: faulty,
+    });
+    expect(await run(faulty, "x")).toMatchObject({ text: "", failure: faulty });
+  });
+});
