@@ -1,6 +1,6 @@
 import { Command } from "commander";
-import { EXIT, explainFailure } from "../commandLine/exit";
 import { loadNamed } from "../commandLine/command";
+import { EXIT, explainFailure } from "../commandLine/exit";
 import { version } from "../package.json";
 import { COMMANDS } from "./commands";
 
