@@ -1,4 +1,4 @@
-import type { KvPlan } from "./kvPlan";
+import type { KvPlan } from "./figures";
 import { requestBlocks } from "./requestBlocks";
 
 /** A coding agent as the engine sees it: what it sends with every call, and what it may be answered. */

@@ -1,8 +1,8 @@
 import { type Admission, admission } from "./admission";
-import type { KvPlan } from "./kvPlan";
+import type { KvPlan } from "./figures";
 
 /** What coding agents send with every call, in tokens (specification, Errors: "roughly 30-40K tokens of envelope"). */
-export const AGENT_ENVELOPES = [30_000, 40_000] as const;
+const AGENT_ENVELOPES = [30_000, 40_000] as const;
 
 /** Max output tokens of the coding client (specification, Coding-client variables). */
 export const CODING_CLIENT_MAX_TOKENS = 32_000;

@@ -1,17 +1,7 @@
 import type { Fault } from "../../faults/fault";
 import type { ConfigFields } from "./configSchema";
 import { unknownArchitecture } from "./shapeFaults";
-import { stateSpaceLayers, tellsStateSpace } from "./stateSpace";
-
-/** How many layers of each kind a model has. */
-export interface LayerCounts {
-  /** Layers that cache every token. */
-  readonly full: number;
-  /** Layers that cache a window of the last tokens. */
-  readonly sliding: number;
-  /** Layers that keep a state of constant size (gated delta net, state space). */
-  readonly linear: number;
-}
+import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./stateSpace";
 
 /** Every n-th layer is full where a hybrid names no interval (vLLM 0.28, transformers_utils/configs). */
 const DEFAULT_FULL_ATTENTION_INTERVAL = 4;

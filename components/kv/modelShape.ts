@@ -6,11 +6,11 @@ import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attention
 import { checkpointKvDtype } from "./checkpointKvDtype";
 import { type ConfigFields, configSchema } from "./configSchema";
 import type { KvDtype } from "./kvDtype";
-import { type LayerCounts, layerPattern } from "./layerPattern";
+import { layerPattern } from "./layerPattern";
 import { linearAttention, tellsLinearAttention } from "./linearAttention";
 import type { RecurrentState } from "./recurrentState";
 import { missingField, unknownArchitecture } from "./shapeFaults";
-import { stateSpaceState, tellsStateSpace } from "./stateSpace";
+import { type LayerCounts, stateSpaceState, tellsStateSpace } from "./stateSpace";
 import { unplannedCaches } from "./unplanned";
 
 /** All that a KV plan has to know of a model. */

@@ -1,9 +1,9 @@
 import type { Fault } from "../../faults/fault";
 import { CHECKED_VERSIONS, type EngineRules } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
+import type { KvPlan } from "./figures";
 import { gib } from "./gib";
 import { servedOnGb10 } from "./kvDtype";
-import type { KvPlan } from "./kvPlan";
 import type { ModelShape } from "./modelShape";
 
 /** A plan before it is judged. */

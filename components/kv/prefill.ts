@@ -15,10 +15,6 @@ const MEASURED_RATES = [
   { tokens: 1_000_000, rate: 1_000_000 / (20 * 60) },
 ] as const;
 
-/** How `prefillSeconds` comes to its figures, for those who read them. */
-export const PREFILL_METHOD =
-  "interpolated on a logarithmic scale of lengths between rates measured on one machine (1,734 tokens/s at 4.6K, 853 at 47.8K, 1M in 20 minutes); another model has others";
-
 /** Lengths that a plan names beside the whole window: an agent's first call, and a long context. */
 const USUAL_LENGTHS = [30_000, 131_072] as const;
 

@@ -1,6 +1,5 @@
 import type { Fault } from "../../faults/fault";
 import type { ConfigFields } from "./configSchema";
-import type { LayerCounts } from "./layerPattern";
 import type { RecurrentState, StateDtype } from "./recurrentState";
 import { unknownArchitecture } from "./shapeFaults";
 
@@ -79,4 +78,14 @@ export function stateSpaceState(config: ConfigFields): RecurrentState {
     keyHeadDim: null,
     stateDtype: dtype === "auto" ? null : dtype,
   };
+}
+
+/** How many layers of each kind a model has. */
+export interface LayerCounts {
+  /** Layers that cache every token. */
+  readonly full: number;
+  /** Layers that cache a window of the last tokens. */
+  readonly sliding: number;
+  /** Layers that keep a state of constant size (gated delta net, state space). */
+  readonly linear: number;
 }

@@ -1,0 +1,66 @@
+// The walls of the house: which room may import which. docs/architecture.md draws the same.
+// A room that is not named here may import nothing of ours.
+const MAY_USE = {
+  faults: [],
+  harness: ["faults"],
+  "components/planned": [],
+  "components/kv": ["faults"],
+  "components/settings": ["faults", "harness", "components/planned"],
+  "components/host": ["components/planned"],
+  "components/inference-server": ["components/host", "components/planned", "components/settings"],
+  "components/memory": [
+    "components/inference-server",
+    "components/kv",
+    "components/planned",
+    "components/settings",
+    "faults",
+  ],
+  "components/simple-server": [
+    "components/host",
+    "components/memory",
+    "components/planned",
+    "components/settings",
+  ],
+  "components/bridge": ["components/host", "components/planned", "components/settings"],
+  "components/chat-ui": ["components/host", "components/planned", "components/settings"],
+  "components/clients": ["components/bridge", "components/host", "components/planned", "components/settings"],
+  "components/harness-files": [
+    "components/host",
+    "components/inference-server",
+    "components/planned",
+    "components/settings",
+    "components/simple-server",
+    "harness",
+  ],
+  "components/plan": ["components/(?!machine|preflight|evidence)"],
+  "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
+  "components/machine": ["components/(?!preflight|evidence)"],
+  "components/preflight": ["components/(?!machine|evidence)"],
+  policies: ["components", "faults"],
+  operate: ["components", "faults", "harness", "policies"],
+};
+
+const walls = Object.entries(MAY_USE).map(([room, others]) => ({
+  name: `walls-of-${room.replace("/", "-")}`,
+  comment: `${room}/ may import ${others.length === 0 ? "nothing of ours" : others.join(", ")}; see docs/architecture.md.`,
+  severity: "error",
+  from: { path: `^${room}/` },
+  to: {
+    path: "^(faults|harness|components|policies|operate|index)\\b",
+    pathNot: [room, ...others].map((each) => `^${each}`),
+  },
+}));
+
+module.exports = {
+  forbidden: [
+    ...walls,
+    { name: "no-circle-of-files", severity: "error", from: {}, to: { circular: true } },
+    { name: "no-circle-of-folders", severity: "error", scope: "folder", from: {}, to: { circular: true } },
+  ],
+  options: {
+    tsConfig: { fileName: "tsconfig.json" },
+    tsPreCompilationDeps: true,
+    doNotFollow: { path: "node_modules" },
+    includeOnly: "^(index\\.ts|faults|harness|components|policies|operate)",
+  },
+};
