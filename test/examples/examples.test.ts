@@ -1,0 +1,83 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { runServing } from "../operate/runServing";
+
+/** Container names and published ports of each example, as `serving plan` has them. */
+const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "no-instance-a.yaml": {
+    "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
+    "litellm-8787": "127.0.0.1:8787",
+  },
+  "two-servers.yaml": {
+    "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
+    "vllm-gpt-oss-20b-8002": "127.0.0.1:8002",
+    "litellm-8787": "127.0.0.1:8787",
+  },
+  "lan-with-key.yaml": {
+    "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
+    "litellm-8787": "0.0.0.0:8787",
+    "open-webui-8080": "0.0.0.0:8080",
+  },
+  "only-ollama.yaml": { "open-webui-8080": "127.0.0.1:8080" },
+};
+
+interface Planned {
+  readonly machines: readonly {
+    readonly containers: readonly {
+      readonly role: string;
+      readonly name: string;
+      readonly ports: readonly { readonly ip: string; readonly host: number }[];
+      readonly secretEnv: readonly string[];
+    }[];
+    readonly files: readonly { readonly role: string; readonly text: string }[];
+  }[];
+  readonly policies: readonly {
+    readonly name: string;
+    readonly verdict: string;
+    readonly resource: string;
+  }[];
+}
+
+async function planned(example: string): Promise<Planned> {
+  const { code, out, err } = await runServing(["plan", "--file", `examples/${example}`, "--format", "json"]);
+  expect({ code, err }).toEqual({ code: 0, err: "" });
+  return JSON.parse(out);
+}
+
+const containersOf = ({ machines }: Planned) => machines.flatMap(({ containers }) => containers);
+
+describe("the stack files in examples/", () => {
+  it("are all named here", () => {
+    const files = readdirSync("examples").filter((name) => name.endsWith(".yaml"));
+    expect(files.sort()).toEqual(Object.keys(EXAMPLES).sort());
+  });
+
+  it.each(Object.entries(EXAMPLES))("%s is planned without a refusal", async (example, ports) => {
+    const plan = await planned(example);
+    expect(plan.policies.filter(({ verdict }) => verdict === "refused")).toEqual([]);
+    const published = containersOf(plan).map((each) => [
+      each.name,
+      each.ports.map(({ ip, host }) => `${ip}:${host}`).join(),
+    ]);
+    expect(Object.fromEntries(published)).toEqual(ports);
+  });
+
+  it("two-servers.yaml sends each client to the server that it names", async () => {
+    const files = (await planned("two-servers.yaml")).machines.flatMap((machine) => machine.files);
+    const text = (role: string) => files.find((file) => file.role === role)?.text ?? "";
+    expect(text("codex-config")).toContain("http://127.0.0.1:8001/v1");
+    expect(text("codex-config")).toContain('"qwen3.6-35b-a3b"');
+    expect(text("client-env")).toContain("http://127.0.0.1:8002/v1");
+    expect(text("client-env")).toContain("gpt-oss-20b");
+  });
+
+  it("lan-with-key.yaml names the bridge's key, and warns of what the network can reach", async () => {
+    const plan = await planned("lan-with-key.yaml");
+    const bridge = containersOf(plan).find(({ role }) => role === "bridge");
+    expect(bridge?.secretEnv).toEqual(["LOCAL_SERVING_BRIDGE_KEY"]);
+    const warned = plan.policies.filter(
+      ({ name, verdict }) => name === "lan-exposure" && verdict === "warned",
+    );
+    expect(warned.map(({ resource }) => resource).sort()).toEqual(["dgx-bridge", "dgx-chat-ui"]);
+  });
+});
