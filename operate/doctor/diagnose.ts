@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { parseStackFile } from "../../components/settings/load";
 import { valueAt } from "../../faults/schemaFaults";
+import { redact } from "../redact";
 import { applyEdits, type Edit } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { diagnoses } from "./diagnoses";
 import type { Diagnosis, Finding } from "./diagnosis";
 import type { Evidence, Stack } from "./evidence";
 import { failedProbes } from "./failedProbes";
-import { redact } from "./redact";
 import { unknownTrouble } from "./unknown";
 
 /** A diagnosis as it is printed. */

@@ -1,4 +1,4 @@
-import { redact } from "./redact";
+import { redact } from "../redact";
 
 /** Characters of a line that are shown, and how many of them stand before the sign. */
 const SHOWN = 400;

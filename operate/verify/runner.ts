@@ -1,7 +1,7 @@
 import { Failed } from "../../commandLine/exit";
 import type { MachinePlan, Plan } from "../../components/plan/types";
 import { isPlaceholder } from "../../components/settings/secretValue";
-import { redact } from "../doctor/redact";
+import { redact } from "../redact";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import type { Host } from "./host";
 import { NoAnswer } from "./http";
