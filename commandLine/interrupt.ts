@@ -1,5 +1,5 @@
 /** Signals by which a person or a system ends a command. */
-const ENDING: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
+export const ENDING_SIGNALS: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 
 /**
  * Runs work that must end in order: on Ctrl-C or TERM `signal` aborts, the work stops what it has started, and only then
@@ -8,12 +8,12 @@ const ENDING: readonly NodeJS.Signals[] = ["SIGINT", "SIGTERM", "SIGHUP"];
 export async function endingInOrder<Result>(work: (signal: AbortSignal) => Promise<Result>): Promise<Result> {
   const controller = new AbortController();
   const abort = (name: NodeJS.Signals) => controller.abort(name);
-  for (const name of ENDING) process.on(name, abort);
+  for (const name of ENDING_SIGNALS) process.on(name, abort);
   let result: Result;
   try {
     result = await work(controller.signal);
   } finally {
-    for (const name of ENDING) process.off(name, abort);
+    for (const name of ENDING_SIGNALS) process.off(name, abort);
     if (controller.signal.aborted) process.kill(process.pid, String(controller.signal.reason));
   }
   return result;

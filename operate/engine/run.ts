@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
+import { runShown } from "../run";
 import { projectFolder, stackFile } from "../stackFile";
 import { backendEnvironment } from "./backend";
 import { findPulumi, pathWith } from "./findPulumi";
@@ -32,11 +32,13 @@ async function drive(word: Word, stack: string, rest: readonly string[]): Promis
     PULUMI_SKIP_UPDATE_CHECK: "true",
     ...backendEnvironment(project, stack, process.env),
   };
-  const selected = await run(pulumi, ["stack", "select", "--create", "--stack", stack], project, env);
+  // The engine asks its own questions.
+  const engine = (...args: string[]) => runShown([pulumi, ...args], { cwd: project, env, stdio: "inherit" });
+  const selected = await engine("stack", "select", "--create", "--stack", stack);
   if (selected !== 0) return selected;
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
-  return run(pulumi, [ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest], project, env);
+  return engine(ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest);
 }
 
 const LEVELS_OPTION = "--policy-pack-config";
@@ -50,20 +52,6 @@ function policyLevels(project: string, rest: readonly string[]): string | undefi
   if (named !== undefined) return resolve(named);
   const own = join(project, LEVELS_FILE);
   return existsSync(own) ? own : undefined;
-}
-
-/** The engine talks to the terminal itself, asks its own questions, and gets Ctrl-C from the terminal as we do. */
-function run(command: string, args: readonly string[], cwd: string, env: NodeJS.ProcessEnv): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const ignore = () => {};
-    process.on("SIGINT", ignore);
-    const child = spawn(command, args, { cwd, env, stdio: "inherit" });
-    child.on("error", reject);
-    child.on("close", (code) => {
-      process.off("SIGINT", ignore);
-      resolve(code ?? 1);
-    });
-  });
 }
 
 function program(): Command {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { saysMemory } from "../../components/kv";
-import { eachLine } from "../containers/eachLine";
+import { eachLine } from "../run";
 
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;

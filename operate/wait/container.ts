@@ -1,7 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { eachLine } from "../containers/eachLine";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
+import { eachLine, start } from "../run";
 import { downloadedBytes } from "./download";
 
 /** What `wait` needs of Docker. It only reads. */
@@ -42,25 +41,16 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return folder === "" ? 0 : downloadedBytes(folder);
     },
     follow: (name, since, line) => {
-      const child = spawn("docker", ["logs", "--follow", "--since", since, name], {
-        stdio: ["ignore", "pipe", "pipe"],
-        env: { ...process.env, DOCKER_HOST: dockerHost },
+      const { stdout, ended, stop } = start(["docker", "logs", "--follow", "--since", since, name], {
+        env: { DOCKER_HOST: dockerHost },
+        merged: true,
       });
       let over = false;
-      child.on("error", () => {
-        over = true; // The state says that Docker is gone.
+      void ended.then(() => {
+        over = true; // Where Docker is gone, the state says so.
       });
-      child.on("close", () => {
-        over = true;
-      });
-      for (const stream of [child.stdout, child.stderr]) eachLine(stream, line);
-      return { stop: () => end(child), ended: () => over };
+      eachLine(stdout, line);
+      return { stop, ended: () => over };
     },
   };
-}
-
-function end(child: ChildProcess): void {
-  child.stdout?.destroy();
-  child.stderr?.destroy();
-  child.kill();
 }

@@ -1,0 +1,176 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { ENDING_SIGNALS } from "../commandLine/interrupt";
+
+/** Both outputs of a program as one, in the order in which it writes them. */
+const BOTH_OUTPUTS = 'exec "$@" 2>&1';
+
+/** How long the end of an output may still be on its way once the program has ended. */
+const DRAIN_MILLISECONDS = 500;
+
+/** How a program ended. */
+export interface End {
+  /** `null` where a signal ended it, or where it never started. */
+  readonly code: number | null;
+  /** Why it could not be started, e.g. `ENOENT`. */
+  readonly notStarted?: string;
+  /** Set where we stopped it: it ran out of time, or it printed more than is read. */
+  readonly stopped?: "timeout" | "output";
+}
+
+export interface StartOptions {
+  /** Seconds after which it is stopped. */
+  readonly seconds?: number;
+  /** Variables over those of this process. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Hands stderr on as part of stdout. */
+  readonly merged?: boolean;
+}
+
+/** A program that runs. */
+export interface Running {
+  readonly stdout: Readable;
+  readonly stderr: Readable;
+  readonly ended: Promise<End>;
+  /** Ends the program with everything that it started, and closes its outputs. */
+  stop(): void;
+}
+
+/**
+ * Starts a program in a process group of its own: a script in its place would leave behind what it started if it were
+ * killed alone. Nothing of the group outlives its time or this process.
+ */
+export function start(command: readonly string[], options: StartOptions = {}): Running {
+  const { seconds, env, merged } = options;
+  const [program = "", ...args] = merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
+  const child = spawn(program, args, {
+    detached: true,
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  hold(child);
+  let close: (end: End) => void = () => {};
+  const ended = new Promise<End>((resolve) => {
+    close = resolve;
+  });
+  const stop = (stopped?: End["stopped"]) => {
+    release(child);
+    child.stdout.destroy();
+    child.stderr.destroy();
+    // A program that waits for a hanging mount ends later, even when it is killed.
+    child.unref();
+    close({ code: null, ...(stopped === undefined ? {} : { stopped }) });
+  };
+  const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000, "timeout");
+  child.on("error", (error: NodeJS.ErrnoException) =>
+    close({ code: null, notStarted: error.code ?? error.message }),
+  );
+  // Something that it left in the background may keep an output open.
+  child.on("exit", () => setTimeout(release, DRAIN_MILLISECONDS, child).unref());
+  child.on("close", (code) => close({ code }));
+  void ended.then(() => {
+    clearTimeout(timer);
+    release(child);
+  });
+  return { stdout: child.stdout, stderr: child.stderr, ended, stop: () => stop() };
+}
+
+/** What a program printed, and how it ended. */
+export interface Ran extends End {
+  readonly out: string;
+  /** The end of what it wrote to stderr. */
+  readonly err: string;
+}
+
+/** Characters of stderr that are kept. */
+const KEPT_OF_ERRORS = 8192;
+
+/** Runs a program to its end; `largest` bounds what is read of its output, in characters. Never throws. */
+export async function run(
+  command: readonly string[],
+  { largest, ...options }: StartOptions & { readonly seconds: number; readonly largest: number },
+): Promise<Ran> {
+  const { stdout, stderr, ended, stop } = start(command, options);
+  let out = "";
+  let err = "";
+  stdout.setEncoding("utf8").on("data", (chunk: string) => {
+    out += chunk;
+    if (out.length > largest) stop();
+  });
+  stderr.setEncoding("utf8").on("data", (chunk: string) => {
+    err = (err + chunk).slice(-KEPT_OF_ERRORS);
+  });
+  const end = await ended;
+  return { ...end, ...(out.length > largest ? { stopped: "output" } : {}), out, err };
+}
+
+/** Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a signal ended it. */
+export function runShown(
+  [program = "", ...args]: readonly string[],
+  options: {
+    readonly cwd?: string;
+    readonly env?: NodeJS.ProcessEnv;
+    readonly stdio: "inherit" | ["ignore", 2, 2];
+  },
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const ignore = () => {};
+    process.on("SIGINT", ignore);
+    const child = spawn(program, args, options);
+    child.on("error", reject);
+    child.on("close", (code) => {
+      process.off("SIGINT", ignore);
+      resolve(code ?? 1);
+    });
+  });
+}
+
+/** Longest piece of a line that is handed on: a line without an end must not fill the memory. */
+const LONGEST_LINE = 8192;
+
+/** Hands each line of an output on, whatever its size. Progress bars end their lines with a carriage return. */
+export function eachLine(output: Readable, line: (text: string) => void): void {
+  let rest = "";
+  output.setEncoding("utf8");
+  output.on("data", (chunk: string) => {
+    const parts = (rest + chunk).split(/\r\n|\n|\r/);
+    rest = (parts.pop() ?? "").slice(0, LONGEST_LINE);
+    for (const part of parts) line(part.slice(0, LONGEST_LINE));
+  });
+  output.on("end", () => {
+    if (rest !== "") line(rest);
+  });
+}
+
+/** Every program that runs: Ctrl-C doesn't reach a group of its own. */
+const held = new Set<ChildProcess>();
+
+function hold(child: ChildProcess): void {
+  if (held.size === 0) {
+    process.on("exit", releaseAll);
+    for (const signal of ENDING_SIGNALS) process.on(signal, interrupted);
+  }
+  held.add(child);
+}
+
+function release(child: ChildProcess): void {
+  if (!held.delete(child)) return;
+  try {
+    if (child.pid !== undefined) process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // Nothing of it is left.
+  }
+  if (held.size > 0) return;
+  process.off("exit", releaseAll);
+  for (const signal of ENDING_SIGNALS) process.off(signal, interrupted);
+}
+
+function releaseAll(): void {
+  for (const child of held) release(child);
+}
+
+/** Our own listener gone, the signal does to this process what it would have done. */
+function interrupted(signal: NodeJS.Signals): void {
+  releaseAll();
+  process.kill(process.pid, signal);
+}
