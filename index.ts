@@ -9,7 +9,6 @@ import { gate } from "./components/preflight/gate";
 import { plainError } from "./components/preflight/plainError";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/previewHost";
-import { replacedFiles } from "./components/preflight/replacedFiles";
 import { parseEngineConfig } from "./components/settings/load";
 import { FaultyInput, UnreadableInput } from "./faults/fault";
 import { judge } from "./policies/judge";
@@ -22,7 +21,7 @@ export = async () => {
   const planned = plan(settings, readEvidence(settings, __dirname));
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
-  const onMachine = await (runtime.isDryRun() ? replacedFiles(planned) : preflight(planned, utilizationOf));
+  const onMachine = await preflight(planned, utilizationOf, runtime.isDryRun());
   gate(judge(declaredResources(planned), levels), onMachine, process.env[PACK_VARIABLE] !== undefined);
 
   for (const machine of planned.machines) {

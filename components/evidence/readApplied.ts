@@ -4,6 +4,7 @@ import { UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { appliedPlanPath } from "../plan/appliedPlan";
 import { type Evidence, onMachine } from "../planned/evidence";
+import { isHere } from "../planned/reach";
 import type { StackSettings } from "../settings/stackSettings";
 
 /** What counts of an applied plan. Other versions of this project may have written more, or less. */
@@ -29,7 +30,7 @@ export function readAppliedWindows(
 ): NonNullable<Evidence["appliedWindows"]> {
   return Object.fromEntries(
     Object.entries(settings.machines).flatMap(([name, machine]) => {
-      if (!machine.dockerHost.startsWith("unix://")) return [];
+      if (!isHere(machine)) return [];
       const servers = appliedServers(appliedPlanPath(name, onMachine(machine.stateDirectory, { home })));
       const windows = servers.flatMap(({ key, model, container: { command } }) => {
         const window = Number(command[command.indexOf("--max-model-len") + 1]);

@@ -5,6 +5,7 @@ import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
+import { isHere } from "../planned/reach";
 import type { StackSettings } from "../settings/stackSettings";
 
 const BYTES_PER_GB = 1e9;
@@ -33,7 +34,7 @@ const publishedStarts = z.strictObject({
 
 /**
  * Reads what is known of the models that a stack serves: from `models/` of the project, else from the snapshot in the
- * machine's model cache. Nothing is fetched; a model that is found nowhere is left out, and a broken file is told.
+ * model cache of a machine that is here. Nothing is fetched; a model that is found nowhere is left out, and a broken file is told.
  *
  * @param project folder that holds `models/`
  */
@@ -43,8 +44,10 @@ export function readModels(
   home: string,
 ): NonNullable<Evidence["models"]> {
   const found: Record<string, ModelEvidence> = {};
-  for (const machine of Object.values(settings.machines)) {
-    const cache = onMachine(machine.modelCache, { home });
+  // Machines that are here come first: of the others only `models/` is read.
+  const machines = Object.values(settings.machines).sort((a, b) => Number(isHere(b)) - Number(isHere(a)));
+  for (const machine of machines) {
+    const cache = isHere(machine) ? onMachine(machine.modelCache, { home }) : undefined;
     for (const { model } of Object.values(machine.inferenceServers)) {
       if (Object.hasOwn(found, model.id)) continue;
       const evidence = readModel(model.id, project, cache);
@@ -54,10 +57,10 @@ export function readModels(
   return found;
 }
 
-function readModel(id: string, project: string, cache: string): ModelEvidence | undefined {
+function readModel(id: string, project: string, cache: string | undefined): ModelEvidence | undefined {
   const folder = id.replaceAll("/", "--");
   const kept = join(project, "models", folder);
-  const snapshot = newestSnapshot(join(cache, "hub", `models--${folder}`));
+  const snapshot = cache && newestSnapshot(join(cache, "hub", `models--${folder}`));
   const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
   const config = existsSync(join(kept, CONFIG)) ? join(kept, CONFIG) : snapshot && join(snapshot, CONFIG);
   if (config === undefined || !existsSync(config)) return undefined;

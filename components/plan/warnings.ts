@@ -4,6 +4,7 @@ import { isMeasured, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
 import { weightBand, weightsText } from "../memory/weightBands";
 import type { Evidence, ModelEvidence } from "../planned/evidence";
+import { elsewhere, isHere } from "../planned/reach";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 import type { Warning } from "../planned/warning";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -22,6 +23,7 @@ export function machineWarnings(
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  if (!isHere(machine)) warn("elsewhere", elsewhere(name, machine));
   const aggregate = ledger.aggregateUtilization;
   if (aggregate > AGGREGATE_CAUTION) {
     warn(

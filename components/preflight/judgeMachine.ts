@@ -36,13 +36,12 @@ export function judgeMachine(
         `${name} is not set, and a secret file takes its value from it. Set it in this shell: \`export ${name}=...\`.`,
       ),
     ),
-    ...(machine.dockerHost.startsWith("ssh://") ? [] : judgeSimpleServer(machine, facts.simpleServer)),
+    ...judgeSimpleServer(machine, facts.simpleServer),
   ];
 }
 
 function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {
   if (!docker.reachable) {
-    if (machine.dockerHost.startsWith("ssh://")) return [warned(`Not checked: ${docker.reason}.`)];
     return [
       refused(
         `No Docker engine answers at ${machine.dockerHost} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`,
@@ -95,7 +94,7 @@ function memoryFindings(
   { memory, docker }: MachineFacts,
   readUtilization: ReadUtilization,
 ): PreflightFinding[] {
-  if (machine.inferenceServers.length === 0 || machine.dockerHost.startsWith("ssh://")) return [];
+  if (machine.inferenceServers.length === 0) return [];
   if (memory === undefined)
     return [warned("MemAvailable can't be read: whether the servers find room is not known.")];
   const findings: PreflightFinding[] = [];
@@ -122,7 +121,6 @@ function memoryFindings(
 }
 
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
-  if (machine.dockerHost.startsWith("ssh://")) return [];
   const ours = new Set(docker.reachable ? docker.containers.flatMap((container) => container.hostPorts) : []);
   const planned = machine.containers.flatMap((container) =>
     container.ports.map((port) => ({ name: container.name, port: port.host })),

@@ -1,17 +1,31 @@
-import type { Plan } from "../plan/types";
+import type { MachinePlan, Plan } from "../plan/types";
+import { elsewhere, isHere } from "../planned/reach";
+import type { GateFinding } from "./gate";
 import { judgeMachine, type ReadUtilization } from "./judgeMachine";
 import { readMachine } from "./readMachine";
 import { replacedFiles } from "./replacedFiles";
 
-/** Reads every machine of the plan and says what stands against an update. Nothing is changed by it. */
-export async function preflight(plan: Plan, readUtilization: ReadUtilization) {
+/**
+ * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
+ * change before the update. A machine that is another computer is refused (a plan warns of it), and nothing is read for it.
+ */
+export async function preflight(
+  { machines }: Plan,
+  readUtilization: ReadUtilization,
+  preview: boolean,
+): Promise<GateFinding[]> {
+  const judged = async (machine: MachinePlan) => {
+    if (!isHere(machine))
+      return preview ? [] : [{ verdict: "refused" as const, message: elsewhere(machine.name, machine) }];
+    return [
+      ...(preview ? [] : judgeMachine(machine, await readMachine(machine), readUtilization)),
+      ...(await replacedFiles(machine)),
+    ];
+  };
   const findings = await Promise.all(
-    plan.machines.map(async (machine) =>
-      judgeMachine(machine, await readMachine(machine), readUtilization).map((finding) => ({
-        ...finding,
-        name: `preflight of ${machine.name}`,
-      })),
+    machines.map(async (machine) =>
+      (await judged(machine)).map((finding) => ({ ...finding, name: `preflight of ${machine.name}` })),
     ),
   );
-  return [...findings.flat(), ...(await replacedFiles(plan))];
+  return findings.flat();
 }

@@ -12,7 +12,8 @@ const NOWHERE = "ssh://nobody@nowhere.invalid";
  * creates needs no engine; so it is given a host that nobody asks. An update always gets the real host.
  */
 export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
+  if (machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
   const docker = await readDocker(machine.dockerHost, machine.name, machine.network);
-  if (docker.reachable || machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
+  if (docker.reachable) return { host: machine.dockerHost };
   return { host: NOWHERE, reason: docker.reason };
 }

@@ -1,7 +1,7 @@
 import { lstat } from "node:fs/promises";
 import { posix } from "node:path";
-import type { MachinePlan, Plan } from "../plan/types";
-import type { GateFinding } from "./gate";
+import type { MachinePlan } from "../plan/types";
+import type { PreflightFinding } from "./types";
 
 /** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
 const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
@@ -15,18 +15,14 @@ const MISSED: Readonly<Record<string, string>> = {
  * Files that lie where the plan has one and that are not ours. Nothing is lost, but whatever they set does not hold any
  * longer: so it is said at the preview, when `up` can still be left undone. Only reads.
  */
-export async function replacedFiles({ machines }: Plan): Promise<GateFinding[]> {
-  return (await Promise.all(machines.map(ofMachine))).flat();
-}
-
-async function ofMachine({ name, files }: MachinePlan): Promise<GateFinding[]> {
+export async function replacedFiles({ files }: MachinePlan): Promise<PreflightFinding[]> {
   const findings = await Promise.all(
-    files.map(async ({ role, path }): Promise<GateFinding[]> => {
+    files.map(async ({ role, path }): Promise<PreflightFinding[]> => {
       const found = await lstat(path).catch(() => undefined);
       // What is no regular file is refused when it is written.
       if (!found?.isFile() || (await lstat(recordOf(path)).catch(() => undefined)) !== undefined) return [];
       const message = `${path} is there and not ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
-      return [{ name: `preflight of ${name}`, verdict: "warned", message }];
+      return [{ verdict: "warned", message }];
     }),
   );
   return findings.flat();

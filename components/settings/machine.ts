@@ -21,7 +21,9 @@ export const machine = z
       .string()
       .regex(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
       .default("unix:///var/run/docker.sock")
-      .describe("Docker engine of the machine."),
+      .describe(
+        "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
+      ),
     listen: listenAddress()
       .default("127.0.0.1")
       .describe(

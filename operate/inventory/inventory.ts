@@ -2,6 +2,7 @@ import { Failed } from "../../commandLine/exit";
 import { MACHINE_LABEL } from "../../components/host/labels";
 import type { MachinePlan } from "../../components/plan/types";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
+import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
@@ -44,8 +45,9 @@ export async function inventory(
   const problems: string[] = [];
   const containers = await allContainers(machine, problems);
   const venvs: VenvReading[] = [];
-  if (machine.dockerHost.startsWith("ssh://")) {
-    if (settings.venvs.length > 0) problems.push("The machine is reached over ssh: its venvs were not read.");
+  if (!isHere(machine)) {
+    if (settings.venvs.length > 0)
+      problems.push(`${machine.name} is another computer: its venvs were not read.`);
   } else {
     for (const path of settings.venvs) venvs.push(await readVenv(onMachine(path, evidence)));
   }

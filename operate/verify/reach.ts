@@ -1,9 +1,5 @@
 import type { MachinePlan } from "../../components/plan/types";
-
-/** `true` when the machine is the one that this program runs on. */
-export function isLocal(machine: MachinePlan): boolean {
-  return machine.dockerHost.startsWith("unix://");
-}
+import { isHere } from "../../components/planned/reach";
 
 /** Address of a port of this machine as this program reaches it, or why it can't. */
 export function originOf(
@@ -12,7 +8,7 @@ export function originOf(
   port: number,
 ): { readonly url: string } | { readonly unreachable: string } {
   const everywhere = address === "0.0.0.0";
-  if (isLocal(machine)) return { url: `http://${everywhere ? "127.0.0.1" : address}:${port}` };
+  if (isHere(machine)) return { url: `http://${everywhere ? "127.0.0.1" : address}:${port}` };
   if (address.startsWith("127.")) {
     return {
       unreachable: `it is published on loopback of ${machine.name}: run this command there, or use --base-url through a tunnel`,

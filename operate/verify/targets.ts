@@ -3,6 +3,7 @@ import { readServerArguments } from "../../components/inference-server/argv/serv
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
+import { isHere } from "../../components/planned/reach";
 import { PLACEHOLDER_KEY } from "../../components/planned/upstream";
 import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
 import { Api } from "./api";
@@ -10,7 +11,7 @@ import { MESSAGES_VERSION } from "./claudeCodeBody";
 import { type HarnessTarget, harnessTargets, type ProviderTarget } from "./harnessTargets";
 import type { Host } from "./host";
 import { type ProcessStart, processStart } from "./processStart";
-import { isLocal, originOf } from "./reach";
+import { originOf } from "./reach";
 
 /** What every target has. */
 export interface Common {
@@ -106,7 +107,7 @@ export interface TargetOptions {
 
 /** Everything of one machine that can be probed, in the order in which it is probed. */
 export async function targetsOf(machine: MachinePlan, host: Host, options: TargetOptions): Promise<Target[]> {
-  const local = isLocal(machine);
+  const local = isHere(machine);
   const elsewhere = local
     ? {}
     : { unreachable: `it is read on the machine itself: run this command on ${machine.name}` };
@@ -236,7 +237,7 @@ async function instanceA(
 ): Promise<InstanceATarget[]> {
   if (machine.hostInstance === "none") return [];
   const { port } = machine.hostInstance;
-  const local = isLocal(machine);
+  const local = isHere(machine);
   const url = `http://127.0.0.1:${port}`;
   // Looked at even when nobody asked for its probe: it is what the others must not have touched. So it is kept short.
   const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));

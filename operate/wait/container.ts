@@ -1,3 +1,4 @@
+import { isHere } from "../../components/planned/reach";
 import { type ContainerState, readContainers } from "../containers/readContainers";
 import { docker } from "../docker";
 import { eachLine, start } from "../run";
@@ -33,7 +34,7 @@ export function dockerReader(dockerHost: string): ContainerReader {
         () => false,
       ),
     downloadedBytes: async () => {
-      if (!dockerHost.startsWith("unix://")) return 0;
+      if (!isHere({ dockerHost })) return 0;
       root ??= docker(["info", "--format", "{{.DockerRootDir}}"], INSPECT_SECONDS, dockerHost).catch(
         () => "",
       );

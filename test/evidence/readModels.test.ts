@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { readModels } from "../../components/evidence/readModels";
-import { stack } from "../fixtures/machine";
+import { ELSEWHERE, stack } from "../fixtures/machine";
 
 let root: string;
 beforeEach(() => {
@@ -44,6 +44,18 @@ describe("what is known of a model", () => {
       config: { a: 1 },
       weightsGB: 22,
     });
+  });
+
+  it.each(ELSEWHERE)("is not taken from the cache here for a machine at %s alone", (dockerHost) => {
+    file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 1 });
+    const elsewhere = stack({ dockerHost }).machines;
+    const folders = [join(root, "project"), join(root, "home")] as const;
+    expect(readModels({ machines: elsewhere }, ...folders)).toEqual({});
+    const both = {
+      ...elsewhere,
+      ...Object.fromEntries(Object.entries(stack().machines).map(([, here]) => ["here", here])),
+    };
+    expect(readModels({ machines: both }, ...folders)["org/model"]?.config).toEqual({ a: 1 });
   });
 
   it("has the sum of its weights where there is no index, links followed", () => {

@@ -154,12 +154,4 @@ describe("preflight", () => {
       "the machine has 121.63: 0.06 GiB of the plan are not there. Set `totalGiB: 121.63`.",
     );
   });
-
-  it("judges nothing by this machine when Docker is reached over ssh", () => {
-    const findings = judged(
-      { docker: { reachable: false, reason: "ssh" }, memory: { totalGiB: 1, availableGiB: 1 } },
-      { dockerHost: "ssh://me@dgx" },
-    );
-    expect(findings.map((finding) => finding.verdict)).not.toContain("refused");
-  });
 });

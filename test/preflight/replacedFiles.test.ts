@@ -26,7 +26,9 @@ beforeEach(() => {
 });
 const providers = () => join(home, ".hx/providers.toml");
 const said = async () =>
-  (await replacedFiles(planned)).map(({ verdict, message }) => `${verdict}: ${message}`);
+  (await Promise.all(planned.machines.map(replacedFiles)))
+    .flat()
+    .map(({ verdict, message }) => `${verdict}: ${message}`);
 
 describe("a file that is not ours where the plan has one", () => {
   it("is said with where it is kept and what is missed meanwhile, and not touched", async () => {

@@ -25,7 +25,7 @@ export async function record(program: () => unknown): Promise<Recorded[]> {
     "test",
     true,
   );
-  program();
+  await program();
   await waitForRPCs();
   return recorded;
 }

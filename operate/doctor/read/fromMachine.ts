@@ -4,6 +4,7 @@ import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import type { PlannedFile } from "../../../components/planned/file";
+import { isHere } from "../../../components/planned/reach";
 import { type ContainerState, readContainers } from "../../containers/readContainers";
 import type { Evidence, FileState } from "../evidence";
 import type { LogReading } from "../scanLog";
@@ -31,7 +32,7 @@ export interface MachineReading {
 /** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
 export async function fromMachine(machine: MachinePlan, stackFile: string): Promise<MachineReading> {
   const notes: string[] = [];
-  const here = !machine.dockerHost.startsWith("ssh://");
+  const here = isHere(machine);
   const asked = await readContainers(machine.dockerHost).then(
     (containers) => ({ containers }),
     (error: unknown) => {
@@ -42,7 +43,9 @@ export async function fromMachine(machine: MachinePlan, stackFile: string): Prom
   const containers = "containers" in asked ? asked.containers : [];
   const logs = await containerLogs(machine, containers);
   if (!here) {
-    notes.push(`The machine is reached over ssh: its memory, kernel log, sockets and files were not read.`);
+    notes.push(
+      `${machine.name} is another computer: its memory, kernel log, sockets and files were not read.`,
+    );
   } else {
     const kernel = await kernelLog();
     if (kernel === undefined)

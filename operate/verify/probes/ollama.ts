@@ -1,10 +1,10 @@
 import { gte } from "@renovatebot/pep440";
+import { isHere } from "../../../components/planned/reach";
 import type { Api } from "../api";
 import { ask } from "../http";
 import { objectsIn, textOr } from "../json";
 import { fail, type Probe, pass, skip } from "../probe";
 import { quote } from "../quote";
-import { isLocal } from "../reach";
 import type { OllamaTarget } from "../targets";
 import { isVersion } from "../versionNumber";
 
@@ -71,7 +71,7 @@ const ollamaListen: OllamaProbe = {
   about: "it listens where it is declared to, and answers on the network address if declared",
   fix: () => `\`${SETTING}.listen\``,
   run: async ({ host, plan: { listen, port, unit }, machine }) => {
-    if (!isLocal(machine)) return skip("addresses are read on the machine itself");
+    if (!isHere(machine)) return skip("addresses are read on the machine itself");
     const addresses = host.lanAddresses();
     if (addresses.length === 0) return skip("this machine has no network address");
     const answers = await Promise.all(
@@ -105,7 +105,7 @@ const ollamaDirectory: OllamaProbe = {
   about: "its model directory is there",
   fix: () => `\`${SETTING}.modelsDirectory\``,
   run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
-    if (!isLocal(machine)) return skip("files are read on the machine itself");
+    if (!isHere(machine)) return skip("files are read on the machine itself");
     return (await host.file(modelsDirectory)) === undefined
       ? fail(
           `${modelsDirectory} is not there`,
