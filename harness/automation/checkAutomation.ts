@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
@@ -10,11 +11,11 @@ import { readYamlOrJson } from "./readAutomation";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
 import { type AutomationContract, resolveContract } from "./resolve";
+import { type Environment, reviewOverride } from "./reviewLimits";
 import { appFaults } from "./rules/appRules";
 import { artifactFaults } from "./rules/artifactRules";
 import { coverageFaults, presetName } from "./rules/coverageRules";
 import { requiredFaults } from "./rules/requiredRules";
-import { type Environment, reviewOverride } from "./rules/reviewOverride";
 import { automationSchema } from "./schema";
 
 /** The files that an automation config is checked with; all but the config itself are optional. */
@@ -57,7 +58,7 @@ export function checkAutomation(
   const mapping = files.mapping === undefined ? undefined : readMapping(files.mapping);
   const registry = files.registry === undefined ? undefined : readRegistry(files.registry);
   const providers = files.providers === undefined ? undefined : readProviderSummaries(files.providers);
-  const review = reviewOverride(environment, prefix, at);
+  const review = reviewOverride(environment, prefix);
   const read = automationSchema.safeParse(document.value);
   const named = [
     ...refusedKeyFaults(document.value, at),
@@ -67,7 +68,9 @@ export function checkAutomation(
     ...(mapping === undefined ? [] : requiredFaults(config, mapping, at)),
     ...(registry === undefined ? [] : registryFaults(config, registry, at)),
     ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),
-    ...review.faults,
+    ...(review.wrong === undefined
+      ? []
+      : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
   ];
   const formal = read.success
     ? []
@@ -80,11 +83,6 @@ export function checkAutomation(
     ...(registry?.faults ?? []),
   ];
   if (!read.success || hasErrors(issues)) return { valid: false, issues, resolved: null };
-  const resolved = resolveContract(read.data, config, {
-    ...(preset === undefined ? {} : { preset }),
-    ...(mapping === undefined ? {} : { mapping }),
-    ...(registry === undefined ? {} : { registry }),
-    ...(review.rounds === undefined ? {} : { maxRounds: review.rounds }),
-  });
+  const resolved = resolveContract(read.data, config, { review, ...defined({ preset, mapping, registry }) });
   return { valid: true, issues, resolved };
 }

@@ -1,7 +1,9 @@
+import { defined } from "../../faults/defined";
 import type { ConfigView } from "./configView";
 import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
 import type { PresetReading } from "./preset";
 import type { Registry } from "./registry";
+import { type ReviewOverride, reviewLimits } from "./reviewLimits";
 import { appAddress } from "./rules/appRules";
 import { effectiveFloors } from "./rules/coverageRules";
 import type { AutomationConfig } from "./schema";
@@ -39,7 +41,7 @@ export interface ResolutionInputs {
   readonly preset?: PresetReading;
   readonly mapping?: Mapping;
   readonly registry?: Registry;
-  readonly maxRounds?: number;
+  readonly review: ReviewOverride;
 }
 
 /** Resolves a config that has no faults. */
@@ -50,28 +52,26 @@ export function resolveContract(
 ): AutomationContract {
   const { verification = {}, routing, ...rest } = config;
   const { coverage, app, ...blocks } = verification;
-  const { preset, mapping, registry, maxRounds } = inputs;
+  const { preset, mapping, registry } = inputs;
   const address = appAddress(view);
   const criteria = (kind: DerivingKind) => (mapping === undefined ? [] : requirementsOfKind(mapping, kind));
   const conformance = criteria("runtime_conformance");
   const visual = criteria("visual");
   return {
     ...rest,
-    review: { ...rest.review, ...(maxRounds === undefined ? {} : { max_rounds: maxRounds }) },
+    review: reviewLimits(rest.review, inputs.review),
     verification: {
       ...blocks,
-      ...(coverage === undefined
-        ? {}
-        : {
-            coverage: {
-              ...coverage,
-              ...effectiveFloors(view, preset),
-              preset_sha256: preset !== undefined && "sha256" in preset ? preset.sha256 : null,
-            },
-          }),
-      ...(app === undefined || address === undefined ? {} : { app: { ...app, address } }),
+      ...defined({
+        coverage: coverage && {
+          ...coverage,
+          ...effectiveFloors(view, preset),
+          preset_sha256: preset !== undefined && "sha256" in preset ? preset.sha256 : null,
+        },
+        app: app === undefined || address === undefined ? undefined : { ...app, address },
+      }),
     },
-    ...(routing === undefined ? {} : { routing: { ...routing, ...effectiveProfiles(routing, registry) } }),
+    ...defined({ routing: routing && { ...routing, ...effectiveProfiles(routing, registry) } }),
     required:
       mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
     criteria: { conformance, visual },

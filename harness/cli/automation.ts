@@ -5,6 +5,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { FaultyInput } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
+import { reviewLimitsText, reviewOverride } from "../automation/reviewLimits";
 import { checked, checkOutcome } from "./checkResult";
 import { ledgerOf, ledgerOption } from "./contract";
 import { type AutomationOptions, automationFiles, automationOptions } from "./options";
@@ -20,9 +21,12 @@ export function checkAutomationCommand(): Command {
     options: automationOptions(),
     example: "config check automation automation.yaml --mapping verification.yaml",
     run: (options: AutomationOptions, file: string) =>
-      checked(file, () =>
-        checkOutcome(file, checkAutomation(automationFiles(file, options), process.env, options.prefix)),
-      ),
+      checked(file, () => {
+        const check = checkAutomation(automationFiles(file, options), process.env, options.prefix);
+        const override = reviewOverride(process.env, options.prefix);
+        const limits = check.resolved === null ? [] : [reviewLimitsText(check.resolved.review, override)];
+        return checkOutcome(file, check, limits);
+      }),
   });
 }
 

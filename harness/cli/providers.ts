@@ -1,9 +1,13 @@
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import { command } from "../../commandLine/command";
-import type { ProbeResult } from "../providers/chatProbe";
+import { defined } from "../../faults/defined";
+import type { ProviderVerdict } from "../providers/chatProbe";
 import { checkProfile, resolvedProfile } from "../providers/check";
-import { PROBE_TIMEOUT_SEC } from "../providers/probeTimeout";
+import { isMetered, measuredUsd } from "../providers/cost";
+import { PROBE_TIMEOUT_SEC } from "../providers/healthcheck";
+import type { ProbedProvider } from "../providers/probe";
 import { readProfile } from "../providers/profile";
+import { type ReviewerChain, tryReviewers } from "../providers/reviewers";
 import { checked, checkOutcome, checkResult } from "./checkResult";
 
 /** `serving config check providers FILE [--probe]`. */
@@ -15,7 +19,7 @@ export function checkProvidersCommand(): Command {
     options: [
       new Option(
         "--probe",
-        "run every healthcheck, and send each openai-compatible provider one tiny request",
+        "run every healthcheck, send each openai-compatible provider one tiny request, and show who reviews whom and what calls cost",
       ),
       new Option("--probe-timeout <seconds>", "longest time that one probe waits")
         .argParser(seconds)
@@ -25,14 +29,18 @@ export function checkProvidersCommand(): Command {
     run: (options: { readonly probe?: boolean; readonly probeTimeout: number }, file: string) =>
       checked(file, async () => {
         const document = readProfile(file);
-        const verdict = checkProfile(document);
-        const result = checkResult(verdict.faults, resolvedProfile(verdict));
+        const check = checkProfile(document);
+        const result = checkResult(check.faults, resolvedProfile(check));
         if (options.probe !== true) return checkOutcome(file, result);
-        const { probeProviders } = await import("../providers/probe");
-        const probes = await probeProviders(document, verdict, process.env, options.probeTimeout);
-        const { text, failed = false } = checkOutcome(file, result, probes.map(probeLine));
+        const { probeProviders, reviewerHealth, verdictsOf } = await import("../providers/probe");
+        const probed = await probeProviders(document, check, process.env, options.probeTimeout);
+        const probes = verdictsOf(probed);
+        const reviewers = tryReviewers(check.pairings, (name) => reviewerHealth(probed, name));
+        const costs = probed.flatMap(costOf);
+        const lines = [...probes.map(probeLine), ...reviewers.map(chainLine), ...costs.map(costLine)];
+        const { text, failed = false } = checkOutcome(file, result, lines);
         return {
-          result: { ...result, probes },
+          result: { ...result, probes, reviewers, costs },
           text,
           failed: failed || probes.some(({ status }) => status === "fail"),
         };
@@ -40,8 +48,38 @@ export function checkProvidersCommand(): Command {
   });
 }
 
-function probeLine({ name, status, detail, fix }: ProbeResult): string {
+function probeLine({ name, status, detail, fix }: ProviderVerdict): string {
   return `${status}: ${name}: ${detail}${fix === "" ? "" : `. ${fix}`}`;
+}
+
+function chainLine({ subject, tried, chosen }: ReviewerChain): string {
+  const steps = tried.map(({ provider, outcome, detail }) => `${provider} (${outcome}: ${detail})`);
+  const end = chosen === null ? "no reviewer is left" : `${chosen} reviews`;
+  return `reviewers of ${subject}: ${[...steps, end].join(", then ")}`;
+}
+
+/** What a provider's invocations cost, and what the probe's own request cost. */
+interface ProviderCost {
+  readonly provider: string;
+  readonly basis: "metered" | "estimated";
+  /** Measured cost of the probe's request. */
+  readonly probe_usd?: number;
+}
+
+function costOf({ name, provider, chat }: ProbedProvider): ProviderCost[] {
+  if (provider === undefined) return [];
+  const basis = isMetered(provider) ? "metered" : "estimated";
+  return [{ provider: name, basis, ...defined({ probe_usd: measuredUsd(provider, chat?.usage) }) }];
+}
+
+function costLine({ provider, basis, probe_usd }: ProviderCost): string {
+  if (basis === "estimated")
+    return `cost of ${provider}: estimated, by unattended.budget.estimate_usd_per_invocation of the automation config`;
+  const probe =
+    probe_usd === undefined
+      ? "the server reported no usage for the probe"
+      : `the probe cost ${probe_usd} USD`;
+  return `cost of ${provider}: metered, by its prices; ${probe}`;
 }
 
 function seconds(text: string): number {

@@ -1,7 +1,9 @@
+import { defined } from "../../faults/defined";
+import { type Usage, usageOf } from "./cost";
 import type { Provider } from "./schema";
 import { BOTH_SWITCHES, nextSwitches, SWITCH_FIELDS, type ThinkingSwitch } from "./thinkingSwitches";
 
-/** What stands behind a failed probe, for who knows more of the server than its profile says. */
+/** Cause of a failed probe, for callers that can give a better fix. */
 export type ProbeCause =
   | "healthcheck-failed"
   | "no-bash"
@@ -14,14 +16,16 @@ export type ProbeCause =
   | "no-connection"
   | "timeout";
 
-/** How a probe ended; `detail` and `fix` never hold a key, a command or what a server sent. */
-export interface ProbeResult {
+/** What a probe of a provider found. `detail` and `fix` never hold a key, a command or a server's own words. */
+export interface ProviderVerdict {
   readonly name: string;
   readonly status: "pass" | "fail" | "skip";
   readonly detail: string;
   /** What to do about it; empty when there is nothing to do. */
   readonly fix: string;
   readonly cause?: ProbeCause;
+  /** Tokens of the probe's request, if the server reported them. */
+  readonly usage?: Usage;
 }
 
 /** Tokens of the answer: enough to see one, few enough to cost nothing. */
@@ -36,13 +40,13 @@ export async function chatProbe(
   provider: Provider,
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
-): Promise<ProbeResult> {
+): Promise<ProviderVerdict> {
   const result: Result = (status, detail, fix = "", cause) => ({
     name: `${name}: chat request`,
     status,
     detail,
     fix,
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
   if (!provider.base_url || !provider.model)
     return result("skip", "no base_url or no model", "Set `base_url` and `model`.");
@@ -72,11 +76,11 @@ export async function chatProbe(
 }
 
 type Result = (
-  status: ProbeResult["status"],
+  status: ProviderVerdict["status"],
   detail: string,
   fix?: string,
   cause?: ProbeCause,
-) => ProbeResult;
+) => ProviderVerdict;
 
 type Answer =
   | { readonly kind: "answer"; readonly status: number; readonly text: string }
@@ -100,7 +104,7 @@ async function ask(
       method: "POST",
       headers: {
         "content-type": "application/json",
-        ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+        ...defined({ authorization: key === undefined ? undefined : `Bearer ${key}` }),
       },
       body: JSON.stringify(body),
       // A redirect could carry the key to another host.
@@ -141,7 +145,7 @@ function judged(
   answer: { readonly status: number; readonly text: string },
   switches: readonly ThinkingSwitch[],
   result: Result,
-): ProbeResult {
+): ProviderVerdict {
   if (answer.status === 401 || answer.status === 403)
     return result(
       "fail",
@@ -158,14 +162,18 @@ function judged(
     );
   if (answer.status < 200 || answer.status > 299)
     return result("fail", `HTTP ${answer.status}`, "See the server's log.", "server-error");
-  if (!holdsMessage(answer.text))
+  const body = parsed(answer.text);
+  if (!holdsMessage(body))
     return result(
       "fail",
       "the answer holds no `choices[0].message`",
       "Is `base_url` a chat-completions API?",
       "no-message",
     );
-  return result("pass", `answered; ${acceptedSwitches(switches)}`);
+  return {
+    ...result("pass", `answered; ${acceptedSwitches(switches)}`),
+    ...defined({ usage: usageOf(body) }),
+  };
 }
 
 function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
@@ -176,14 +184,17 @@ function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
     : `it answers 400 to ${dropped.join(" and ")}, and takes the request without`;
 }
 
-function holdsMessage(text: string): boolean {
+function parsed(text: string): unknown {
   try {
-    const body: unknown = JSON.parse(text);
-    const message = (body as { choices?: { message?: unknown }[] } | null)?.choices?.[0]?.message;
-    return typeof message === "object" && message !== null;
+    return JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
+}
+
+function holdsMessage(body: unknown): boolean {
+  const message = (body as { choices?: { message?: unknown }[] } | null | undefined)?.choices?.[0]?.message;
+  return typeof message === "object" && message !== null;
 }
 
 /** The system's short name of what went wrong (`ECONNREFUSED`); messages may quote the URL. */

@@ -1,46 +1,44 @@
 import { z } from "zod";
+import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { namesASecret } from "../credentials";
+import { isMetered } from "./cost";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
+import type { Pairings } from "./reviewers";
 import { defaultFaults, type PartialProvider, providerFaults } from "./rules";
-import {
-  isMetered,
-  type Provider,
-  type ProvidersProfile,
-  providerSchema,
-  providersProfileSchema,
-} from "./schema";
+import { type Provider, type ProvidersProfile, providerSchema, providersProfileSchema } from "./schema";
 
 /** What a check of a profile found. */
-export interface ProfileVerdict {
+export interface ProfileCheck {
   /** Sorted by line. */
   readonly faults: readonly Fault[];
+  /** The pairings whose values have the right type, also when the rest has errors. */
+  readonly pairings: Pairings;
   /** The profile with its defaults filled in; absent when there is an error. */
   readonly profile?: ProvidersProfile;
 }
 
-/** All that is wrong with a profile, in TOML's reading and in the harness's, in one run. */
-export function checkProfile(document: ProfileDocument): ProfileVerdict {
+/** Finds every fault of a profile at once, in TOML's reading and in the harness's. */
+export function checkProfile(document: ProfileDocument): ProfileCheck {
   const read = providersProfileSchema.safeParse(document.value);
   const issues = read.success ? [] : read.error.issues;
+  const pairings: Pairings = {
+    peer_for: validEntries(document.value, ["defaults", "peer_for"], z.string()),
+    fallback_chain: validEntries(document.value, ["defaults", "fallback_chain"], z.array(z.string())),
+  };
   const found = [
     ...schemaFaults(providersProfileSchema, document.value, issues, document).map(softened),
     ...providerFaults(partialProviders(document.value), document),
-    ...defaultFaults(
-      Object.keys(tableAt(document.value, ["providers"])),
-      validEntries(document.value, ["defaults", "peer_for"], z.string()),
-      validEntries(document.value, ["defaults", "fallback_chain"], z.array(z.string())),
-      document,
-    ),
+    ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, document),
   ];
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
   const faults = inFileOrder([...found, ...ofDialect]);
-  if (hasErrors(faults)) return { faults };
+  if (hasErrors(faults)) return { faults, pairings };
   const known = providersProfileSchema.safeParse(withoutUnknown(document.value, issues));
-  return known.success ? { faults, profile: known.data } : { faults };
+  return { faults, pairings, ...defined({ profile: known.data }) };
 }
 
 function partialProviders(root: unknown): Map<string, PartialProvider> {
@@ -107,9 +105,9 @@ function withoutUnknown(value: unknown, issues: Issues): unknown {
 }
 
 /** What the harness works with: defaults filled in, commands left out since they may be long and private. */
-export function resolvedProfile(verdict: ProfileVerdict): unknown {
-  if (verdict.profile === undefined) return undefined;
-  const { providers, defaults, copyright } = verdict.profile;
+export function resolvedProfile({ profile }: ProfileCheck): unknown {
+  if (profile === undefined) return undefined;
+  const { providers, defaults, copyright } = profile;
   return {
     providers: Object.fromEntries(
       Object.entries(providers).map(([name, provider]) => [name, resolvedProvider(provider)]),

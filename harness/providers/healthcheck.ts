@@ -1,5 +1,9 @@
 import { spawn } from "node:child_process";
-import type { ProbeCause, ProbeResult } from "./chatProbe";
+import { defined } from "../../faults/defined";
+import type { ProbeCause, ProviderVerdict } from "./chatProbe";
+
+/** Longest time that one probe waits, in seconds. A provider's own `timeout_sec` is for whole reviews. */
+export const PROBE_TIMEOUT_SEC = 30;
 
 /**
  * Runs a provider's healthcheck as the harness does, by `bash -c`, in a process group of its own that is gone when
@@ -10,18 +14,18 @@ export async function healthcheckProbe(
   command: string | undefined,
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
-): Promise<ProbeResult> {
+): Promise<ProviderVerdict> {
   const result = (
-    status: ProbeResult["status"],
+    status: ProviderVerdict["status"],
     detail: string,
     fix = "",
     cause?: ProbeCause,
-  ): ProbeResult => ({
+  ): ProviderVerdict => ({
     name: `${name}: healthcheck`,
     status,
     detail,
     fix,
-    ...(cause === undefined ? {} : { cause }),
+    ...defined({ cause }),
   });
   if (!command)
     return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");

@@ -1,9 +1,10 @@
+import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
-import { chatProbe, type ProbeResult } from "./chatProbe";
-import { faultyProviders, type ProfileVerdict } from "./check";
-import { healthcheckProbe } from "./healthcheck";
-import { PROBE_TIMEOUT_SEC } from "./probeTimeout";
+import { chatProbe, type ProviderVerdict } from "./chatProbe";
+import { faultyProviders, type ProfileCheck } from "./check";
+import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "./healthcheck";
 import type { ProfileDocument } from "./profile";
+import type { ReviewerHealth } from "./reviewers";
 import { type Provider, providerSchema } from "./schema";
 
 /** One provider of a profile, as far as it can be asked. */
@@ -12,50 +13,70 @@ export interface AskedProvider {
   /** Absent where its table has a fault: what would run is not what was meant. */
   readonly provider?: Provider;
   /** The healthcheck's command as the harness reads it. */
-  readonly healthcheck?: string;
+  readonly command?: string;
 }
 
 /** The providers of a profile, in its order. */
-export function askedProviders(document: ProfileDocument, verdict: ProfileVerdict): AskedProvider[] {
-  const faulty = faultyProviders(verdict.faults);
+export function askedProviders(document: ProfileDocument, check: ProfileCheck): AskedProvider[] {
+  const faulty = faultyProviders(check.faults);
   const tables = valueAt(document.value, ["providers"]);
   if (typeof tables !== "object" || tables === null) return [];
   return Object.entries(tables).map(([name, table]) => {
     const provider = faulty.has(name) ? undefined : readProvider(table);
-    const healthcheck = document.naive.get(`providers.${name}`, "healthcheck")?.text;
-    return {
-      name,
-      ...(provider === undefined ? {} : { provider }),
-      ...(healthcheck === undefined ? {} : { healthcheck }),
-    };
+    const command = document.naive.get(`providers.${name}`, "healthcheck")?.text;
+    return { name, ...defined({ provider, command }) };
   });
 }
 
+/** A provider with the verdicts of its probes. */
+export interface ProbedProvider extends AskedProvider {
+  readonly healthcheck: ProviderVerdict;
+  /** The tiny request; openai-compatible providers only. */
+  readonly chat?: ProviderVerdict;
+}
+
 /**
- * Asks every provider of a profile: its healthcheck, as the harness reads it, and one tiny request where it is
+ * Asks every provider of a profile: its healthcheck, as the harness reads it, and one tiny request if it is
  * openai-compatible. A provider with a fault is not asked.
  */
 export async function probeProviders(
   document: ProfileDocument,
-  verdict: ProfileVerdict,
+  check: ProfileCheck,
   env: NodeJS.ProcessEnv,
   timeoutSec = PROBE_TIMEOUT_SEC,
-): Promise<ProbeResult[]> {
-  const results: ProbeResult[] = [];
-  for (const { name, provider, healthcheck } of askedProviders(document, verdict)) {
+): Promise<ProbedProvider[]> {
+  const probed: ProbedProvider[] = [];
+  for (const { name, provider, command } of askedProviders(document, check)) {
     if (provider === undefined) {
-      results.push({
-        name: `${name}: healthcheck`,
-        status: "skip",
-        detail: "its table has faults",
-        fix: "Mend them first.",
-      });
+      const [detail, fix] = ["its table has faults", "Mend them first."];
+      probed.push({ name, healthcheck: { name: `${name}: healthcheck`, status: "skip", detail, fix } });
       continue;
     }
-    results.push(await healthcheckProbe(name, healthcheck, env, timeoutSec));
-    if (provider.type === "openai-compatible") results.push(await chatProbe(name, provider, env, timeoutSec));
+    const healthcheck = await healthcheckProbe(name, command, env, timeoutSec);
+    const chat =
+      provider.type === "openai-compatible" ? await chatProbe(name, provider, env, timeoutSec) : undefined;
+    probed.push({ name, provider, healthcheck, ...defined({ chat }) });
   }
-  return results;
+  return probed;
+}
+
+/** The verdicts of all probes, in the profile's order. */
+export function verdictsOf(probed: readonly ProbedProvider[]): ProviderVerdict[] {
+  return probed.flatMap(({ healthcheck, chat }) =>
+    chat === undefined ? [healthcheck] : [healthcheck, chat],
+  );
+}
+
+/** What the harness would make of a provider as a reviewer, by its probes. */
+export function reviewerHealth(probed: readonly ProbedProvider[], name: string): ReviewerHealth {
+  const found = probed.find((each) => each.name === name);
+  if (found === undefined) return { outcome: "unhealthy", detail: "it is not declared" };
+  const { provider, healthcheck, chat } = found;
+  if (provider === undefined || healthcheck.status === "fail")
+    return { outcome: "unhealthy", detail: healthcheck.detail };
+  // A server that refuses the tiny request would refuse a review too.
+  if (chat?.status === "fail") return { outcome: "no-review", detail: chat.detail };
+  return { outcome: "healthy", detail: healthcheck.detail };
 }
 
 /** Keys that the schema does not know are left out, not refused. */

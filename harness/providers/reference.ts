@@ -1,9 +1,8 @@
 import { DEFAULT_HARNESS } from "../harness";
 import type { ReferenceDocument, ReferenceSection } from "../reference/document";
 import { jsonSchemaOf } from "../schema/jsonSchema";
-import { nextReviewer, reviewersFor, type Turn } from "./fallback";
-import { debit } from "./metering";
-import { nextRound, parkLoop, remainingSec, resumeLoop, startLoop } from "./reviewLoop";
+import { measuredUsd } from "./cost";
+import { reviewersFor } from "./reviewers";
 import { providerSchema, providersProfileSchema } from "./schema";
 
 /** The reference page of the providers profile. */
@@ -21,7 +20,7 @@ export function providersReference(): ReferenceDocument {
       "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are " +
         "refused: `api_key_env` names the variable that holds it.",
     ],
-    sections: [providerExample(), dialect(), fallbackExample(), costExample(), loopExample()],
+    sections: [providerExample(), dialect(), reviewersExample(), costExample()],
   };
 }
 
@@ -66,96 +65,34 @@ function dialect(): ReferenceSection {
   };
 }
 
-function fallbackExample(): ReferenceSection {
+function reviewersExample(): ReferenceSection {
   const pairings = { peer_for: { codex: "local" }, fallback_chain: { codex: ["local", "ollama", "codex"] } };
-  const order = reviewersFor("codex", pairings);
-  const histories: Turn[][] = [
-    [],
-    [{ provider: "local", outcome: "unhealthy" }],
-    [
-      { provider: "local", outcome: "no-review" },
-      { provider: "ollama", outcome: "verdict" },
-    ],
-    [
-      { provider: "local", outcome: "unhealthy" },
-      { provider: "ollama", outcome: "no-review" },
-    ],
-  ];
+  const order = reviewersFor("codex", pairings).map((name) => `\`${name}\``);
   return {
     heading: "Example: who reviews",
     text: [
       '```toml\n[defaults]\npeer_for.codex = "local"\nfallback_chain.codex = ["local", "ollama", "codex"]\n```',
-      `The work of \`codex\` is given to ${order.map((name) => `\`${name}\``).join(", then ")}: nobody twice, and never to itself.`,
+      `The work of \`codex\` goes to ${order.join(", then ")}: nobody twice, and never to itself. The harness tries the ` +
+        "next provider when one fails its healthcheck, or ran and produced no review. After a verdict it tries nobody else.",
+      "`serving config check providers FILE --probe` shows for every subject who was tried, in order, and who is chosen.",
     ],
-    table: {
-      head: ["What happened so far", "What comes next"],
-      rows: histories.map((turns) => {
-        const next = nextReviewer(order, turns);
-        return [
-          turns.map(({ provider, outcome }) => `\`${provider}\`: ${outcome}`).join("; ") || "nothing",
-          next.kind === "ask"
-            ? `\`${next.provider}\` is asked`
-            : next.kind === "decided"
-              ? `the verdict of \`${next.provider}\` stands, nobody else is asked`
-              : "there is nobody left to ask",
-        ];
-      }),
-    },
   };
 }
 
 function costExample(): ReferenceSection {
-  const metered = { price_usd_per_mtok_input: 3, price_usd_per_mtok_output: 15 };
+  const prices = { price_usd_per_mtok_input: 3, price_usd_per_mtok_output: 15 };
   const usage = { inputTokens: 40_000, outputTokens: 2_000 };
-  const estimate = { estimateUnmetered: true, usdPerInvocation: 0.5 };
-  const none = { estimateUnmetered: false };
-  const cases = [
-    { says: "both prices, usage reported", taken: debit(metered, usage, estimate) },
-    { says: "both prices, no usage reported", taken: debit(metered, undefined, estimate) },
-    { says: "one price or none", taken: debit({}, usage, estimate) },
-    { says: "one price or none, and no estimate wanted", taken: debit({}, usage, none) },
-  ];
   return {
-    heading: "Example: what an invocation costs the ledger",
+    heading: "Example: what an invocation costs",
     text: [
-      `Prices of ${metered.price_usd_per_mtok_input} and ${metered.price_usd_per_mtok_output} USD per million tokens, ` +
-        `${usage.inputTokens} tokens in, ${usage.outputTokens} out, an estimate of ${estimate.usdPerInvocation} USD ` +
-        "per invocation in the automation config.",
+      `With both prices, ${prices.price_usd_per_mtok_input} and ${prices.price_usd_per_mtok_output} USD per million ` +
+        `tokens, a request of ${usage.inputTokens} tokens with an answer of ${usage.outputTokens} costs ` +
+        `${measuredUsd(prices, usage)} USD: the provider is metered, and the ledger takes what was measured.`,
+      "With one price or none, or when a server reports no usage, the ledger takes " +
+        "`unattended.budget.estimate_usd_per_invocation` of the automation config and marks it `estimated`. If " +
+        "`estimate_unmetered` is off, the cost stays unknown.",
+      "`serving config check providers FILE --probe` shows for every provider whether it is metered or estimated, and " +
+        "what the probe's own request cost.",
     ],
-    table: {
-      head: ["The provider has", "Debit (USD)", "`estimated`"],
-      rows: cases.map(({ says, taken }) => [
-        says,
-        taken === undefined ? "none: the cost stays unknown" : String(taken.usd),
-        taken === undefined ? "" : String(taken.estimated),
-      ]),
-    },
-  };
-}
-
-function loopExample(): ReferenceSection {
-  const bounds = { maxRounds: 5, loopTimeoutSec: 900 };
-  const begun = nextRound(startLoop(bounds, 0), 0);
-  const running = begun.kind === "begin" ? begun.loop : startLoop(bounds, 0);
-  const resumed = resumeLoop(parkLoop(running), 5000);
-  const late = nextRound(running, 900);
-  const rows = [
-    ["0 s: round 1 begins", running, 0],
-    ["600 s: still in round 1", running, 600],
-    ["900 s: another round is wanted", running, 900],
-    ["parked at 600 s, resumed at 5000 s", resumed, 5000],
-  ] as const;
-  return {
-    heading: "Example: the budget of a review loop",
-    text: [
-      `With \`review.max_rounds\` ${bounds.maxRounds} and \`review.loop_timeout_sec\` ${bounds.loopTimeoutSec} in the ` +
-        "automation config. A provider's `timeout_sec` bounds one invocation, and never beyond what the loop has left. " +
-        `At 900 s the loop stops (\`${late.kind === "stop" ? late.reason : ""}\`); a parked run that resumes has its ` +
-        "whole time again, but not its rounds.",
-    ],
-    table: {
-      head: ["When", "Rounds begun", "Seconds left"],
-      rows: rows.map(([when, loop, now]) => [when, String(loop.rounds), String(remainingSec(loop, now))]),
-    },
   };
 }

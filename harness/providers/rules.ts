@@ -4,6 +4,7 @@ import { isSlip, looksLikeAKey, mayBeQuoted } from "../../faults/keyLooks";
 import { nearestKey } from "../../faults/nearestKey";
 import { holdsCredentials } from "../credentials";
 import type { ProfileDocument } from "./profile";
+import type { Pairings } from "./reviewers";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
 import { holdsToken } from "./secrets";
 
@@ -167,8 +168,7 @@ function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, rep
 /** Pairings must name providers that are declared. */
 export function defaultFaults(
   declared: readonly string[],
-  peerFor: Readonly<Record<string, string>>,
-  chains: Readonly<Record<string, readonly string[]>>,
+  pairings: Pairings,
   document: ProfileDocument,
 ): Fault[] {
   const undeclared = (path: string[], name: string): Fault => {
@@ -180,13 +180,13 @@ export function defaultFaults(
     return warning(document, path, "undeclared_provider", message);
   };
   const faults: Fault[] = [];
-  for (const [subject, peer] of Object.entries(peerFor)) {
+  for (const [subject, peer] of Object.entries(pairings.peer_for)) {
     const path = ["defaults", "peer_for", subject];
     if (!declared.includes(peer)) faults.push({ ...undeclared(path, peer), severity: "error" });
     else if (peer === subject)
       faults.push(warning(document, path, "self_review", "The subject would review itself."));
   }
-  for (const [subject, chain] of Object.entries(chains)) {
+  for (const [subject, chain] of Object.entries(pairings.fallback_chain)) {
     const path = ["defaults", "fallback_chain", subject];
     const names = [...new Set(chain)];
     faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name)));

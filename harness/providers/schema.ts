@@ -199,10 +199,3 @@ export const providersProfileSchema = z
 
 export type Provider = z.output<typeof providerSchema>;
 export type ProvidersProfile = z.output<typeof providersProfileSchema>;
-
-/** With both prices set, and only then, an invocation's cost is measured. */
-export function isMetered(
-  provider: Pick<Provider, "price_usd_per_mtok_input" | "price_usd_per_mtok_output">,
-): boolean {
-  return provider.price_usd_per_mtok_input !== undefined && provider.price_usd_per_mtok_output !== undefined;
-}

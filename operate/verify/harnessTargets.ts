@@ -2,7 +2,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { UnreadableInput } from "../../faults/fault";
 import { parseJson } from "../../faults/jsonDocument";
 import { type AnalyticsConfiguration, configureAnalytics } from "../../harness/analytics/configuration";
-import { checkProfile, type ProfileVerdict } from "../../harness/providers/check";
+import { checkProfile, type ProfileCheck } from "../../harness/providers/check";
 import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
 import type { Host } from "./host";
@@ -16,7 +16,7 @@ export interface HarnessTarget extends Common {
   readonly kind: "harness";
   readonly timeoutSeconds: number;
   readonly profile: AsWritten<{
-    readonly verdict: ProfileVerdict;
+    readonly verdict: ProfileCheck;
     readonly providers: readonly AskedProvider[];
   }>;
   /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */

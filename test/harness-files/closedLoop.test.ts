@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { checkProfile } from "../../harness/providers/check";
-import { probeProviders } from "../../harness/providers/probe";
+import { probeProviders, verdictsOf } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
 import { type StandIn, startStandIn } from "../stand-in/server";
 import { planned } from "./planned";
@@ -33,11 +33,11 @@ describe("the profile, asked as the harness asks it", () => {
 
   const probe = async (env: Record<string, string>) => {
     const document = parseProfile("providers.toml", text);
-    const results = await probeProviders(document, checkProfile(document), {
+    const probed = await probeProviders(document, checkProfile(document), {
       PATH: process.env.PATH,
       ...env,
     });
-    return Object.fromEntries(results.map(({ name, status }) => [name, status]));
+    return Object.fromEntries(verdictsOf(probed).map(({ name, status }) => [name, status]));
   };
 
   it("finds both servers, and the model answers under its name", async () => {

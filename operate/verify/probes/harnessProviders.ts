@@ -1,8 +1,7 @@
 import { faultLine } from "../../../faults/fault";
-import type { ProbeCause, ProbeResult } from "../../../harness/providers/chatProbe";
+import type { ProbeCause, ProviderVerdict } from "../../../harness/providers/chatProbe";
 import { chatProbe } from "../../../harness/providers/chatProbe";
-import { healthcheckProbe } from "../../../harness/providers/healthcheck";
-import { PROBE_TIMEOUT_SEC } from "../../../harness/providers/probeTimeout";
+import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "../../../harness/providers/healthcheck";
 import { Api } from "../api";
 import type { HarnessTarget, ProviderTarget } from "../harnessTargets";
 import { fail, type Probe, pass, skip, type Verdict } from "../probe";
@@ -47,7 +46,7 @@ const healthcheck: ProviderProbe = {
   run: async (target) => {
     const { host, asked, timeoutSeconds } = target;
     const limit = Math.min(PROBE_TIMEOUT_SEC, timeoutSeconds);
-    return verdictOf(target, await healthcheckProbe(asked.name, asked.healthcheck, host.env, limit));
+    return verdictOf(target, await healthcheckProbe(asked.name, asked.command, host.env, limit));
   },
 };
 
@@ -92,7 +91,7 @@ const model: ProviderProbe = {
 
 export const harnessProviderProbes: readonly ProviderProbe[] = [healthcheck, chat, model];
 
-function verdictOf(target: ProviderTarget, { status, detail, fix, cause }: ProbeResult): Verdict {
+function verdictOf(target: ProviderTarget, { status, detail, fix, cause }: ProviderVerdict): Verdict {
   return { status, detail, fix: cause === undefined ? "" : fixOf(target, cause, fix) };
 }
 

@@ -2,6 +2,7 @@ import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { runServing } from "../../operate/runServing";
 import { bundledServing } from "../bundledServing";
 import { start } from "../processes";
 
@@ -33,6 +34,18 @@ describe("serving config check automation", () => {
       issues: [],
       resolved: { review: { max_rounds: 5 } },
     });
+  });
+  test.each([
+    [{}, "", 4],
+    [{ HX_REVIEW_MAX_ROUNDS: "2" }, " (from HX_REVIEW_MAX_ROUNDS)", 2],
+  ])("prints the resolved limits of the review loop (with %j)", async (env, source, rounds) => {
+    const file = join(directoryWith("a.yaml", "review:\n  max_rounds: 4\n"), "a.yaml");
+    const check = ["config", "check", "automation", file];
+    expect((await runServing(check, env)).out).toBe(
+      `review: at most ${rounds} rounds per attempt${source}, 900 s for all rounds together\n${file}: valid\n`,
+    );
+    const json = await runServing([...check, "--format", "json"], env);
+    expect(JSON.parse(json.out).resolved.review).toEqual({ max_rounds: rounds, loop_timeout_sec: 900 });
   });
   test("faults: exit 1, in the fixed shape, and as lines a person can click", async () => {
     const directory = directoryWith("a.yaml", "review:\n  max_round: 3\n");

@@ -127,6 +127,79 @@ describe("serving config check", () => {
     expect(failed.out).toContain("fail: b: healthcheck: the command exits with 4.");
   });
 
+  it("shows with --probe which reviewers were tried and what calls cost", async () => {
+    const server = createServer((_, response) =>
+      response.end(
+        JSON.stringify({
+          choices: [{ message: {} }],
+          usage: { prompt_tokens: 1_000_000, completion_tokens: 200_000 },
+        }),
+      ),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    const file = join(folder(), "p.toml");
+    const table = (name: string, ...lines: string[]) => [`[providers.${name}]`, ...lines];
+    writeFileSync(
+      file,
+      [
+        ...table("down", 'type = "cli"', 'command = "x {review_request}"', 'healthcheck = "false"'),
+        ...table("faulty", 'type = "cli" # a comment'),
+        ...table(
+          "server",
+          'type = "openai-compatible"',
+          'model = "m"',
+          `base_url = "http://127.0.0.1:${port}/v1"`,
+          "price_usd_per_mtok_input = 3",
+          "price_usd_per_mtok_output = 15",
+        ),
+        ...table("silent", 'type = "openai-compatible"', 'model = "m"', 'base_url = "http://127.0.0.1:9/v1"'),
+        "[defaults]",
+        'peer_for.codex = "down"',
+        'fallback_chain.codex = ["faulty", "silent", "server", "down"]',
+        'peer_for.claude = "silent"',
+        "",
+      ].join("\n"),
+    );
+    const args = ["config", "check", "providers", file, "--probe"];
+    const { code, out } = await runServing([...args, "--format", "json"]);
+    const text = await runServing(args);
+    server.close();
+    expect(code).toBe(1);
+    const { reviewers, costs } = json(out);
+    expect(reviewers).toEqual([
+      {
+        subject: "codex",
+        tried: [
+          { provider: "down", outcome: "unhealthy", detail: "the command exits with 1" },
+          { provider: "faulty", outcome: "unhealthy", detail: "its table has faults" },
+          { provider: "silent", outcome: "no-review", detail: "no connection (refused or redirected)" },
+          { provider: "server", outcome: "healthy", detail: "no healthcheck is set" },
+        ],
+        chosen: "server",
+      },
+      {
+        subject: "claude",
+        tried: [
+          { provider: "silent", outcome: "no-review", detail: "no connection (refused or redirected)" },
+        ],
+        chosen: null,
+      },
+    ]);
+    expect(costs).toEqual([
+      { provider: "down", basis: "estimated" },
+      { provider: "server", basis: "metered", probe_usd: 6 },
+      { provider: "silent", basis: "estimated" },
+    ]);
+    expect(text.out).toContain(
+      "reviewers of claude: silent (no-review: no connection (refused or redirected)), then no reviewer is left\n",
+    );
+    expect(text.out).toContain("cost of server: metered, by its prices; the probe cost 6 USD\n");
+    expect(text.out).toContain(
+      "cost of down: estimated, by unattended.budget.estimate_usd_per_invocation of the automation config\n",
+    );
+  });
+
   it("takes a good session-analytics file, and holds variables to it", async () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_SIMILARITY_TOP_K=many\n");

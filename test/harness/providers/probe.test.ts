@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { checkProfile } from "../../../harness/providers/check";
-import { probeProviders } from "../../../harness/providers/probe";
+import { probeProviders, verdictsOf } from "../../../harness/providers/probe";
 import { parseProfile } from "../../../harness/providers/profile";
 
-function probe(text: string) {
+async function probe(text: string) {
   const document = parseProfile("p.toml", text);
-  return probeProviders(document, checkProfile(document), process.env, 5);
+  return verdictsOf(await probeProviders(document, checkProfile(document), process.env, 5));
 }
 
 describe("probes of a profile", () => {
