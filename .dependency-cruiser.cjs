@@ -2,7 +2,8 @@
 // A room that is not named here may import nothing of ours.
 const MAY_USE = {
   faults: [],
-  harness: ["faults"],
+  commandLine: ["faults"],
+  harness: ["commandLine", "faults"],
   "components/planned": [],
   "components/kv": ["faults"],
   "components/settings": ["faults", "harness", "components/planned"],
@@ -37,7 +38,7 @@ const MAY_USE = {
   "components/machine": ["components/(?!preflight|evidence)"],
   "components/preflight": ["components/(?!machine|evidence)"],
   policies: ["components", "faults"],
-  operate: ["components", "faults", "harness", "policies"],
+  operate: ["commandLine", "components", "faults", "harness", "policies"],
 };
 
 const walls = Object.entries(MAY_USE).map(([room, others]) => ({
@@ -46,7 +47,7 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
   severity: "error",
   from: { path: `^${room}/` },
   to: {
-    path: "^(faults|harness|components|policies|operate|index)\\b",
+    path: "^(faults|commandLine|harness|components|policies|operate|index)\\b",
     pathNot: [room, ...others].map((each) => `^${each}`),
   },
 }));
@@ -61,6 +62,6 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    includeOnly: "^(index\\.ts|faults|harness|components|policies|operate)",
+    includeOnly: "^(index\\.ts|faults|commandLine|harness|components|policies|operate)",
   },
 };
