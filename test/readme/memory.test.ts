@@ -1,5 +1,3 @@
-import { readFileSync } from "node:fs";
-import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { readModels } from "../../components/evidence/readModels";
@@ -13,17 +11,16 @@ import { planText } from "../../operate/plan/planText";
 import { verifyText } from "../../operate/verify/report";
 import { judge } from "../../policies/judge";
 import { emptyHost, run } from "../operate/verify/environment";
+import { blocksOf, notIn } from "./pages";
 
-const README = readFileSync("README.md", "utf8");
-const section = README.slice(README.indexOf("## Will it fit?"), README.indexOf("## Ollama\n"));
-const blocks = [...section.matchAll(/```text\n([\s\S]*?)```/g)].map(([, block = ""]) => block);
+const blocks = blocksOf("docs/guide/memory.md", "text");
 
 const settings = loadStackFile("Pulumi.dgx.yaml");
 const models = readModels(settings, process.cwd(), "/home/me");
 const planned = (of: StackSettings, meminfo?: Meminfo) =>
   plan(of, { home: "/home/me", models, ...(meminfo === undefined ? {} : { meminfo: { dgx: meminfo } }) });
 
-/** What `serving plan` prints on a terminal of the README's width. */
+/** What `serving plan` prints on a terminal of the page's width. */
 function printed(of: StackSettings, meminfo?: Meminfo): string {
   const of120 = planned(of, meminfo);
   return planText(of120, judge(declaredResources(of120)), 120);
@@ -47,23 +44,7 @@ async function verified(): Promise<string> {
   return verifyText(await run(stack, { only: ["memory"] }, host));
 }
 
-/** The lines of a block that no line of the output is, `...` standing for anything. */
-function notIn(output: string, block: string): string[] {
-  const there = stripVTControlCharacters(output).split("\n");
-  return block
-    .split("\n")
-    .filter((line) => line.trim() !== "" && line.trim() !== "...")
-    .filter((line) => {
-      const pattern = new RegExp(`^${line.split("...").map(escaped).join(".*")}$`);
-      return !there.some((each) => pattern.test(each));
-    });
-}
-
-function escaped(text: string): string {
-  return text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
-}
-
-describe("the worked example of the README", () => {
+describe("the worked example of docs/guide/memory.md", () => {
   it("has a block for each step", () => {
     expect(blocks).toHaveLength(5);
   });
