@@ -4,20 +4,18 @@ import type { PlannedContainer } from "../planned/container";
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
-import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
+import { HOST_FROM_CONTAINER, type Listening } from "../planned/reach";
+import type { Upstream } from "../planned/upstream";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
 import { bridgeConfig, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 
 /** The protocol bridge: its container and what that reads. */
-export interface BridgePlan {
+export interface BridgePlan extends Listening {
   readonly container: PlannedContainer;
   readonly config: PlannedFile;
   /** Where its key comes from; `null` where it is a placeholder. */
   readonly key: SecretFile | null;
-  /** Address and port that it is published on. */
-  readonly address: string;
-  readonly port: number;
   /** Keys of the servers behind it. */
   readonly servers: readonly string[];
   /** Names that it answers to; one may end in `*`. */

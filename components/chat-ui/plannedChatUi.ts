@@ -1,22 +1,20 @@
 import { MACHINE_LABEL } from "../host/labels";
 import type { PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/ledgerLine";
-import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
+import { HOST_FROM_CONTAINER, type Listening } from "../planned/reach";
+import type { Upstream } from "../planned/upstream";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
 import { INTEGRATED } from "../settings/simpleServer";
 import { connections } from "./connections";
 
 /** The browser chat UI: its container and the volume that keeps its data. */
-export interface ChatUiPlan {
+export interface ChatUiPlan extends Listening {
   readonly container: PlannedContainer;
   /** Accounts and chats; kept when the stack goes. */
   readonly dataVolume: string;
   /** Models of an Ollama in the same container, `null` without one; kept as well. */
   readonly modelsVolume: string | null;
-  /** Address and port that it is published on. */
-  readonly address: string;
-  readonly port: number;
   /** Keys of the servers that it is connected to. */
   readonly servers: readonly string[];
 }

@@ -46,7 +46,7 @@ export function clientTarget(
 ): ClientTarget {
   const model = settings.model ?? server.names[0] ?? "";
   const native = settings.via === "native" || bridge === null;
-  const direct = originOf(server.address, server.port, clients.host);
+  const direct = originOf(server, clients.host);
   const check = {
     name: nameOf(server),
     url: `${direct}/v1/models`,
@@ -66,7 +66,7 @@ export function clientTarget(
       names: server.names,
       checks: [check],
     };
-  const origin = originOf(bridge.address, bridge.port, clients.host);
+  const origin = originOf(bridge, clients.host);
   return {
     ...common,
     via: "bridge",

@@ -1,13 +1,11 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import type { Endpoint } from "../planned/reach";
+import { endpointOf } from "../planned/reach";
 import type { Reviewer } from "../settings/reviewers";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /** What is planned for this machine, as far as the harness can use it. */
 export interface ServedHere {
   readonly servers: readonly InferenceServerPlan[];
-  /** Where each container is reached from the machine, by the container's name. */
-  readonly endpoints: readonly Endpoint[];
   readonly simpleServer: SimpleServerPlan;
 }
 
@@ -36,13 +34,12 @@ export function ourServers(reviewers: readonly Reviewer[], served: ServedHere): 
         : [];
     }
     const server = served.servers.find(({ key }) => key === each.server);
-    const endpoint = served.endpoints.find((other) => other.name === server?.container.name);
-    if (server === undefined || endpoint === undefined) return [];
+    if (server === undefined) return [];
     return [
       {
         name,
         kind: each.kind,
-        baseUrl: endpoint.url,
+        baseUrl: endpointOf(server.reach).url,
         model: server.servedModelName,
         thinking: server.model.thinking,
         vllm: server.imageRecord.versions.vllm,

@@ -2,6 +2,7 @@ import { MACHINE_LABEL, SERVER_LABEL } from "../host/labels";
 import type { PlannedContainer } from "../planned/container";
 import type { SecretFile } from "../planned/file";
 import type { ImageFacts } from "../planned/image";
+import type { Reach } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
@@ -13,6 +14,8 @@ export interface InferenceServerPlan {
   readonly key: string;
   readonly model: { readonly id: string; readonly kind: "chat" | "base"; readonly thinking: boolean };
   readonly servedModelName: string;
+  /** Where its API is. */
+  readonly reach: Reach;
   readonly container: PlannedContainer;
   readonly imageRecord: ImageFacts;
   /** Directory on the machine that holds the models; made when missing, never removed. */
@@ -56,16 +59,18 @@ export function plannedServer(
 ): InferenceServerPlan {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
+  const name = containerName(server);
+  const reach: Reach = { name, address: server.listen ?? machine.listen, port: server.port, path: "/v1" };
   const container: PlannedContainer = {
     role: "inference-server",
     resource: `${machineName}-${key}`,
-    name: containerName(server),
+    name,
     image: server.image,
     command: launchArguments(server),
     entrypoint: gatedEntrypoint(),
     env: environment(server),
     secretEnv: token === undefined ? [] : [token.variable],
-    ports: [{ ip: server.listen ?? machine.listen, host: server.port, container: server.port }],
+    ports: [{ ip: reach.address, host: server.port, container: server.port }],
     mounts: [
       { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
@@ -98,6 +103,7 @@ export function plannedServer(
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
     servedModelName: server.servedModelName,
+    reach,
     container,
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,

@@ -1,7 +1,6 @@
 import type { Mount } from "../planned/container";
 import type { PlannedFile } from "../planned/file";
-import { isLoopback } from "../planned/reach";
-import { HOST_FROM_CONTAINER } from "../planned/upstream";
+import { isLoopback, originFromContainer } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 
 /** Where the gate finds what is declared of instance A, inside the container: a folder, so that a new file is seen. */
@@ -111,6 +110,5 @@ export function instanceAFromContainer(instanceA: {
   readonly port: number;
 }): string | undefined {
   const { listen, port } = instanceA;
-  if (isLoopback(listen)) return undefined;
-  return `http://${listen === "0.0.0.0" ? HOST_FROM_CONTAINER : listen}:${port}`;
+  return isLoopback(listen) ? undefined : originFromContainer({ address: listen, port });
 }

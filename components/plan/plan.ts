@@ -10,7 +10,7 @@ import { memoryWarnings } from "../memory/memoryWarnings";
 import { type ServerKvResult, serverKv } from "../memory/serverKv";
 import { type Evidence, type Meminfo, onMachine } from "../planned/evidence";
 import type { HostInstanceFacts } from "../planned/hostInstance";
-import type { Endpoint } from "../planned/reach";
+import { endpointOf, type Reach } from "../planned/reach";
 import type { Warning } from "../planned/warning";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
@@ -55,8 +55,7 @@ function machinePlan(
   const simple = plannedSimpleServer(machine);
   const around = services(name, machine, evidence, inferenceServers, simple.simpleServer);
   const servers = inferenceServers.map((server) => withClients(server, around.clients));
-  const reached = servers.flatMap(serverEndpoints);
-  const served = { servers, endpoints: reached, simpleServer: simple.simpleServer };
+  const served = { servers, simpleServer: simple.simpleServer };
   const harness = plannedHarness(machine, served, (path) => onMachine(path, evidence));
   const shares = memoryShares(machine, servers, evidence);
   const memory = ledger(machine.totalGiB, shares, [
@@ -65,6 +64,12 @@ function machinePlan(
     ...simple.memory,
   ]);
   const kv = kvPlans(machine, servers, around.clients, evidence);
+  const reach = [
+    ...instanceAReach(machine),
+    ...servers.map((server) => server.reach),
+    ...simple.reach,
+    ...around.reach,
+  ];
   const planned: MachinePlan = {
     name,
     dockerHost: machine.dockerHost,
@@ -88,7 +93,8 @@ function machinePlan(
     ledger: memory,
     kv: Object.fromEntries(Object.entries(kv).map(([container, result]) => [container, result.kv])),
     admission: admission(shares, meminfo),
-    endpoints: [...hostEndpoints(machine), ...reached, ...simple.endpoints, ...around.endpoints],
+    reach,
+    endpoints: reach.map(endpointOf),
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];
@@ -209,15 +215,7 @@ function byOwner(shares: readonly MemoryShare[]): [instanceA: Share | undefined,
   return [shares.find((share) => !share.ours), shares.filter((share) => share.ours)];
 }
 
-function hostEndpoints({ instanceA }: MachineSettings): Endpoint[] {
-  return instanceA === "none"
-    ? []
-    : [{ name: "instance A (not ours)", url: `http://127.0.0.1:${instanceA.port}/v1` }];
-}
-
-function serverEndpoints(server: InferenceServerPlan): Endpoint[] {
-  return server.container.ports.map((port) => ({
-    name: server.container.name,
-    url: `http://${port.ip === "0.0.0.0" ? "127.0.0.1" : port.ip}:${port.host}/v1`,
-  }));
+function instanceAReach({ instanceA }: MachineSettings): Reach[] {
+  if (instanceA === "none") return [];
+  return [{ name: "instance A (not ours)", address: instanceA.listen, port: instanceA.port, path: "/v1" }];
 }

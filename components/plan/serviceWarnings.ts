@@ -52,13 +52,7 @@ export function serviceWarnings(
     }
     const reached = client.via === "bridge" ? bridge?.address : server?.address;
     const { host } = machine.clients;
-    if (
-      host !== undefined &&
-      !isLoopback(host) &&
-      host !== "localhost" &&
-      reached !== undefined &&
-      isLoopback(reached)
-    )
+    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
       warn(
         "client-host",
         `${client.client} is to reach ${host}, but its server is published on ${reached} only. Publish it on the network (\`listen\`), or take \`clients.host\` away.`,

@@ -6,7 +6,7 @@ import type { PlannedContainer } from "../planned/container";
 import type { Evidence } from "../planned/evidence";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
-import { type Endpoint, isLoopback, originOf } from "../planned/reach";
+import { isLoopback, type Reach } from "../planned/reach";
 import type { Upstream } from "../planned/upstream";
 import type { Warning } from "../planned/warning";
 import type { MachineSettings } from "../settings/machine";
@@ -22,7 +22,7 @@ export interface Services {
   readonly containers: readonly PlannedContainer[];
   readonly files: readonly PlannedFile[];
   readonly secretFiles: readonly SecretFile[];
-  readonly endpoints: readonly Endpoint[];
+  readonly reach: readonly Reach[];
   readonly memory: readonly LedgerLine[];
   readonly warnings: readonly Warning[];
 }
@@ -52,21 +52,20 @@ export function services(
           simpleServer.mode === "integrated",
         );
   const clients = plannedClients(name, machine.clients, known, bridge, evidence);
+  const containers = [bridge, chatUi].filter((each) => each !== null);
   return {
     bridge,
     chatUi,
     clients,
-    containers: [bridge, chatUi].flatMap((each) => (each === null ? [] : [each.container])),
+    containers: containers.map(({ container }) => container),
     files: [...(bridge === null ? [] : [bridge.config]), ...clients.flatMap((client) => client.files)],
     secretFiles: bridge === null || bridge.key === null ? [] : [bridge.key],
-    endpoints: [
-      ...(bridge === null
-        ? []
-        : [{ name: bridge.container.name, url: originOf(bridge.address, bridge.port) }]),
-      ...(chatUi === null
-        ? []
-        : [{ name: chatUi.container.name, url: originOf(chatUi.address, chatUi.port) }]),
-    ],
+    reach: containers.map(({ container, address, port }) => ({
+      name: container.name,
+      address,
+      port,
+      path: "",
+    })),
     memory: [
       ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
       ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),

@@ -9,7 +9,7 @@ import type { ServerKv } from "../memory/serverKv";
 import type { PlannedContainer } from "../planned/container";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import type { HostInstanceFacts } from "../planned/hostInstance";
-import type { Endpoint } from "../planned/reach";
+import type { Endpoint, Reach } from "../planned/reach";
 import type { Warning } from "../planned/warning";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
@@ -42,6 +42,9 @@ export interface MachinePlan {
   readonly kv: Readonly<Record<string, ServerKv | null>>;
   /** vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given. */
   readonly admission: readonly AdmissionOnPaper[];
+  /** Everything that answers on a port, instance A included. */
+  readonly reach: readonly Reach[];
+  /** The same as a program on the machine asks it. */
   readonly endpoints: readonly Endpoint[];
   /** Commands that an operator has to run, because nothing of ours may. */
   readonly commands: readonly string[];

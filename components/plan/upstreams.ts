@@ -1,6 +1,7 @@
 import { servedNames } from "../inference-server/launchArguments";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import { HOST_FROM_CONTAINER, type Upstream } from "../planned/upstream";
+import { type Listening, originFromContainer } from "../planned/reach";
+import type { Upstream } from "../planned/upstream";
 import { INSTANCE_A, SIMPLE_SERVER } from "../settings/fields";
 import type { MachineSettings } from "../settings/machine";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -22,9 +23,8 @@ export function upstreams(
             kind: "instance-a" as const,
             names: instanceA.servedModelName === undefined ? [] : [instanceA.servedModelName],
             maxModelLen: instanceA.maxModelLen,
-            fromContainer: `http://${HOST_FROM_CONTAINER}:${instanceA.port}`,
-            address: instanceA.listen,
-            port: instanceA.port,
+            fromContainer: originFromContainer(listening(instanceA)),
+            ...listening(instanceA),
             container: undefined,
           },
         ]),
@@ -36,9 +36,8 @@ export function upstreams(
             kind: "simple-server" as const,
             names: simpleServer.models,
             maxModelLen: undefined,
-            fromContainer: `http://${HOST_FROM_CONTAINER}:${simpleServer.port}`,
-            address: simpleServer.listen,
-            port: simpleServer.port,
+            fromContainer: originFromContainer(listening(simpleServer)),
+            ...listening(simpleServer),
             container: undefined,
           },
         ]),
@@ -60,4 +59,8 @@ function ours(machine: MachineSettings, { key, container }: InferenceServerPlan)
       container: container.name,
     },
   ];
+}
+
+function listening({ listen, port }: { readonly listen: string; readonly port: number }): Listening {
+  return { address: listen, port };
 }

@@ -12,6 +12,25 @@ export function elsewhere(name: string, { dockerHost }: { readonly dockerHost: s
   return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer. \`up\` sets up only the computer that it runs on: run it on ${name} itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here.`;
 }
 
+/** Name by which a container reaches the machine that it runs on. */
+export const HOST_FROM_CONTAINER = "host.docker.internal";
+
+/** Every address of a machine. */
+export const EVERY_ADDRESS = "0.0.0.0";
+
+/** Address and port that something listens on. */
+export interface Listening {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Something on a machine that a program can ask. */
+export interface Reach extends Listening {
+  readonly name: string;
+  /** Where its API begins: `/v1`, or "". */
+  readonly path: string;
+}
+
 export interface Endpoint {
   readonly name: string;
   readonly url: string;
@@ -19,10 +38,24 @@ export interface Endpoint {
 
 /** `true` for an address that only the machine itself can reach. */
 export function isLoopback(address: string): boolean {
-  return address.startsWith("127.");
+  return address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
 }
 
-/** Scheme, host and port as a program on the machine (or on the network, by `host`) reaches a published port. */
-export function originOf(address: string, port: number, host?: string): string {
-  return `http://${host ?? (address === "0.0.0.0" ? "127.0.0.1" : address)}:${port}`;
+/** Scheme, host and port as a program reaches them: one on the machine, or one that knows the machine as `host`. */
+export function originOf({ address, port }: Listening, host?: string): string {
+  return `http://${host ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;
+}
+
+/** The same for a container on the machine. It can't reach loopback: there the origin says where to listen instead. */
+export function originFromContainer(listening: Listening): string {
+  const { address } = listening;
+  return originOf(
+    listening,
+    address === EVERY_ADDRESS || isLoopback(address) ? HOST_FROM_CONTAINER : address,
+  );
+}
+
+/** Where a program on the machine asks. */
+export function endpointOf(reach: Reach): Endpoint {
+  return { name: reach.name, url: `${originOf(reach)}${reach.path}` };
 }

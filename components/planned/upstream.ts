@@ -1,8 +1,7 @@
-/** Name by which a container reaches the machine that it runs on. */
-export const HOST_FROM_CONTAINER = "host.docker.internal";
+import type { Listening } from "./reach";
 
 /** What services and clients need to know of a server that they use. */
-export interface Upstream {
+export interface Upstream extends Listening {
   /** Key of `inferenceServers`, `instance-a` or `simple-server`. */
   readonly key: string;
   readonly kind: "inference-server" | "instance-a" | "simple-server";
@@ -12,9 +11,6 @@ export interface Upstream {
   readonly maxModelLen: number | undefined;
   /** Scheme, host and port as a container of ours reaches it. */
   readonly fromContainer: string;
-  /** Address and port on the machine. */
-  readonly address: string;
-  readonly port: number;
   /** Name of its container, where it is ours. */
   readonly container: string | undefined;
 }

@@ -1,3 +1,4 @@
+import { isLoopback } from "../planned/reach";
 import { INSTANCE_A, SIMPLE_SERVER } from "./fields";
 import type { MachineSettings } from "./machine";
 
@@ -122,7 +123,7 @@ function bridgeFaults(
   if (bridge.servers === undefined && servers.length === 0)
     fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
   const address = bridge.listen ?? machine.listen;
-  if (!address.startsWith("127.") && bridge.keyVariable === undefined)
+  if (!isLoopback(address) && bridge.keyVariable === undefined)
     fault(
       ["bridge", "keyVariable"],
       "missing_key",

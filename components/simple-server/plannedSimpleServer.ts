@@ -2,7 +2,7 @@ import { shellWords } from "../host/shellWords";
 import { dropInPath } from "../host/systemdText";
 import type { PlannedFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
-import type { Endpoint } from "../planned/reach";
+import { originOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { HostSimpleServerSettings } from "../settings/simpleServer";
 import { simpleServerDropIn } from "./dropIn";
@@ -42,7 +42,7 @@ export const OLLAMA_FLOOR = "0.14.0";
 export interface PlannedSimpleServer {
   readonly simpleServer: SimpleServerPlan;
   readonly files: readonly PlannedFile[];
-  readonly endpoints: readonly Endpoint[];
+  readonly reach: readonly Reach[];
   readonly memory: readonly LedgerLine[];
   /** What the operator has to run, where nothing of ours may. */
   readonly commands: readonly string[];
@@ -51,12 +51,12 @@ export interface PlannedSimpleServer {
 export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServer {
   const { simpleServer } = machine;
   if (simpleServer.mode === "none") {
-    return { simpleServer: { mode: "none" }, files: [], endpoints: [], memory: [], commands: [] };
+    return { simpleServer: { mode: "none" }, files: [], reach: [], memory: [], commands: [] };
   }
   const memory = simpleServerMemory(simpleServer);
   if (simpleServer.mode === "integrated") {
     const { mode, models } = simpleServer;
-    return { simpleServer: { mode, models }, files: [], endpoints: [], memory, commands: [] };
+    return { simpleServer: { mode, models }, files: [], reach: [], memory, commands: [] };
   }
   return { ...onTheHost(simpleServer, machine), memory };
 }
@@ -67,7 +67,8 @@ function onTheHost(
 ): Omit<PlannedSimpleServer, "memory"> {
   const { unit, port, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const listen = server.listen ?? machine.listen;
-  const baseUrl = `http://${listen === "0.0.0.0" ? "127.0.0.1" : listen}:${port}`;
+  const reach: Reach = { name: "simple server (Ollama)", address: listen, port, path: "" };
+  const baseUrl = originOf(reach);
   const dropIn: PlannedFile = {
     role: "simple-server-dropin",
     path: dropInPath(systemdDirectory, unit),
@@ -89,7 +90,7 @@ function onTheHost(
       dropIn,
     },
     files: [dropIn],
-    endpoints: [{ name: "simple server (Ollama)", url: baseUrl }],
+    reach: [reach],
     commands: machine.elevate === "none" ? commandsByHand(dropIn, unit) : [],
   };
 }

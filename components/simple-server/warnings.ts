@@ -1,3 +1,4 @@
+import { isLoopback } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerMemory, uncountedModels } from "./memory";
 
@@ -13,7 +14,7 @@ export function simpleServerWarnings(machine: MachineSettings): [code: string, m
       "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.",
     ]);
   }
-  if (!listen.startsWith("127.")) {
+  if (!isLoopback(listen)) {
     warnings.push([
       "simple-server-on-lan",
       `Ollama listens on ${listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,

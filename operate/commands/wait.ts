@@ -94,9 +94,10 @@ async function waitFor(
   const { waitProgress } = await import("../wait/progress");
   const { waitForStart } = await import("../wait/waitForStart");
   const { ask } = await import("../verify/http");
-  const { originOf } = await import("../verify/reach");
+  const { originFromHere } = await import("../verify/reach");
   const port = container.ports[0];
-  const origin = port === undefined ? undefined : originOf(machine, port.ip, port.host);
+  const origin =
+    port === undefined ? undefined : originFromHere(machine, { address: port.ip, port: port.host });
   return waitForStart({
     container: container.name,
     image: container.image,

@@ -173,8 +173,3 @@ export function stateOf({ containers }: Evidence, name: string): ContainerState 
 export function plannedStates(evidence: Evidence): ContainerState[] {
   return (evidence.stack?.plan.containers ?? []).flatMap((each) => stateOf(evidence, each.name) ?? []);
 }
-
-/** `true` for an address that nothing but the machine itself reaches. */
-export function isLoopback(address: string): boolean {
-  return /^127\.|^::1$|^\[::1\]$|^localhost$/.test(address);
-}

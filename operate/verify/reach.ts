@@ -1,18 +1,19 @@
 import type { MachinePlan } from "../../components/plan/types";
-import { isHere } from "../../components/planned/reach";
+import { EVERY_ADDRESS, isHere, isLoopback, type Listening, originOf } from "../../components/planned/reach";
 
 /** Address of a port of this machine as this program reaches it, or why it can't. */
-export function originOf(
+export function originFromHere(
   machine: MachinePlan,
-  address: string,
-  port: number,
+  listening: Listening,
 ): { readonly url: string } | { readonly unreachable: string } {
-  const everywhere = address === "0.0.0.0";
-  if (isHere(machine)) return { url: `http://${everywhere ? "127.0.0.1" : address}:${port}` };
-  if (address.startsWith("127.")) {
+  if (isHere(machine)) return { url: originOf(listening) };
+  const { address } = listening;
+  if (isLoopback(address)) {
     return {
       unreachable: `it is published on loopback of ${machine.name}: run this command there, or use --base-url through a tunnel`,
     };
   }
-  return { url: `http://${everywhere ? new URL(machine.dockerHost).hostname : address}:${port}` };
+  return {
+    url: originOf(listening, address === EVERY_ADDRESS ? new URL(machine.dockerHost).hostname : address),
+  };
 }

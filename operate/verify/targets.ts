@@ -11,7 +11,7 @@ import { MESSAGES_VERSION } from "./claudeCodeBody";
 import { type HarnessTarget, harnessTargets, type ProviderTarget } from "./harnessTargets";
 import type { Host } from "./host";
 import { type ProcessStart, processStart } from "./processStart";
-import { originOf } from "./reach";
+import { originFromHere } from "./reach";
 
 /** What every target has. */
 export interface Common {
@@ -212,7 +212,7 @@ function chatUis(machine: MachinePlan, host: Host, options: TargetOptions): Chat
 function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions): OllamaTarget[] {
   const { simpleServer } = machine;
   if (simpleServer.mode !== "host") return [];
-  const origin = originOf(machine, simpleServer.listen, simpleServer.port);
+  const origin = originFromHere(machine, { address: simpleServer.listen, port: simpleServer.port });
   return [
     {
       kind: "simple-server",
@@ -267,7 +267,7 @@ function whereIs(
   const origin =
     port === undefined
       ? { unreachable: "the plan publishes no port of it" }
-      : originOf(machine, port.ip, port.host);
+      : originFromHere(machine, { address: port.ip, port: port.host });
   return "url" in origin
     ? { api: new Api(origin.url, timeoutSeconds, headers) }
     : { api: new Api("", timeoutSeconds), unreachable: origin.unreachable };

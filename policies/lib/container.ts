@@ -1,5 +1,6 @@
 import { list, map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { SOME_WORDS, type Word, wordsOf } from "../../components/inference-server/argv/words";
+import { EVERY_ADDRESS } from "../../components/planned/reach";
 import type { DeclaredResource } from "./declaredResource";
 
 /** What decides which program a container runs, and with which arguments. */
@@ -78,9 +79,6 @@ export interface PublishedPort {
   readonly port: Read<string>;
   readonly protocol: string;
 }
-
-/** Docker's address when none is given. */
-export const EVERY_ADDRESS = "0.0.0.0";
 
 /** The ports that a container publishes, `UNKNOWN` when the list itself is not known. */
 export function publishedPorts(props: DeclaredResource["props"]): readonly PublishedPort[] | typeof UNKNOWN {

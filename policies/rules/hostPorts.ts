@@ -1,5 +1,6 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { displayName, EVERY_ADDRESS, type PublishedPort, publishedPorts } from "../lib/container";
+import { EVERY_ADDRESS } from "../../components/planned/reach";
+import { displayName, type PublishedPort, publishedPorts } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";

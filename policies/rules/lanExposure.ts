@@ -1,4 +1,5 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isLoopback } from "../../components/planned/reach";
 import { displayName, publishedPorts } from "../lib/container";
 import { type DeclaredResource, TYPE } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
@@ -33,8 +34,4 @@ function serves(resource: DeclaredResource): boolean {
   const image = text(resource.props.image);
   if (typeof image === "string" && roleOf(image) !== undefined) return true;
   return readContainer(resource).kind === "yes";
-}
-
-function isLoopback(address: string): boolean {
-  return /^127\./.test(address) || ["::1", "[::1]", "localhost"].includes(address);
 }

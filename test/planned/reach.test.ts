@@ -3,7 +3,13 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
-import { isHere } from "../../components/planned/reach";
+import {
+  endpointOf,
+  isHere,
+  isLoopback,
+  originFromContainer,
+  originOf,
+} from "../../components/planned/reach";
 import { preflight } from "../../components/preflight/preflight";
 import { fromMachine } from "../../operate/doctor/read/fromMachine";
 import { inventory } from "../../operate/inventory/inventory";
@@ -11,11 +17,49 @@ import { thisHost } from "../../operate/verify/host";
 import { targetsOf } from "../../operate/verify/targets";
 import { dockerReader } from "../../operate/wait/container";
 import { ELSEWHERE, stack } from "../fixtures/machine";
+import { CHAT_UI } from "../fixtures/services";
 import { FakeDocker } from "../operate/fakeDocker";
 
 it("a machine is this computer when its Docker engine listens on a socket file", () => {
   expect(isHere({ dockerHost: "unix:///run/user/1000/docker.sock" })).toBe(true);
   for (const dockerHost of ELSEWHERE) expect(isHere({ dockerHost })).toBe(false);
+});
+
+it("loopback is reached from the machine alone", () => {
+  expect(["127.0.0.1", "127.0.1.1", "::1", "[::1]", "localhost"].filter(isLoopback)).toHaveLength(5);
+  expect(["0.0.0.0", "192.168.1.20", "128.0.0.1"].filter(isLoopback)).toEqual([]);
+});
+
+describe("what listens on", () => {
+  it.each([
+    ["127.0.0.1", "http://127.0.0.1:1", "http://host.docker.internal:1"],
+    ["0.0.0.0", "http://127.0.0.1:1", "http://host.docker.internal:1"],
+    ["192.168.1.20", "http://192.168.1.20:1", "http://192.168.1.20:1"],
+  ])("%s is asked by a program at %s, by a container at %s", (address, here, inside) => {
+    expect(originOf({ address, port: 1 })).toBe(here);
+    expect(originFromContainer({ address, port: 1 })).toBe(inside);
+  });
+
+  it("has one entry in `reach` and one in `endpoints`", () => {
+    const settings = stack({ listen: "0.0.0.0", chatUi: CHAT_UI, simpleServer: { mode: "host" } });
+    const [machine] = plan(settings, { home: "/home/me" }).machines;
+    expect(machine?.reach).toEqual([
+      { name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
+      { name: "vllm-model-8001", address: "0.0.0.0", port: 8001, path: "/v1" },
+      { name: "simple server (Ollama)", address: "0.0.0.0", port: 11434, path: "" },
+      { name: "open-webui-8080", address: "0.0.0.0", port: 8080, path: "" },
+    ]);
+    expect(machine?.endpoints).toEqual(machine?.reach.map(endpointOf));
+  });
+
+  it("one address of the network is asked there, instance A too", () => {
+    const listen = "192.168.1.20";
+    const instanceA = { gpuMemoryUtilization: 0.3, servedModelName: "a", listen };
+    const settings = stack({ instanceA, chatUi: { ...CHAT_UI, connections: ["instance-a"] } });
+    const [machine] = plan(settings, { home: "/home/me" }).machines;
+    expect(machine?.endpoints[0]?.url).toBe("http://192.168.1.20:8000/v1");
+    expect(machine?.chatUi?.container.env.OPENAI_API_BASE_URLS).toBe("http://192.168.1.20:8000/v1");
+  });
 });
 
 it.each(ELSEWHERE)("a plan warns of a machine at %s and changes nothing else", (dockerHost) => {

@@ -1,6 +1,7 @@
 import { isIPv4 } from "node:net";
+import { isLoopback } from "../../../components/planned/reach";
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, isLoopback, machineEdit, seen, setting, textSetting } from "../evidence";
+import { type Evidence, machineEdit, seen, setting, textSetting } from "../evidence";
 import { sign } from "../sign";
 
 const UNREACHABLE = sign(

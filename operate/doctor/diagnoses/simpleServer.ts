@@ -1,6 +1,7 @@
 import { shellWord } from "../../../components/host/shellWords";
+import { isLoopback } from "../../../components/planned/reach";
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, isLoopback, machineEdit, seen, seenAny, setting, textSetting } from "../evidence";
+import { type Evidence, machineEdit, seen, seenAny, setting, textSetting } from "../evidence";
 import { sign, startSign } from "../sign";
 
 /** Port of the simple server unless the stack file says otherwise. */
