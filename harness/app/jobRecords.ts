@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { identityOf, processPlace } from "./processIdentity";
@@ -32,6 +32,12 @@ export type JobRecord = z.infer<typeof recordSchema>;
 
 const ENDING = ".json";
 
+/** Ending of a record while it is written. */
+const HALF = `${ENDING}.new`;
+
+/** After this time nobody is still writing a record, in milliseconds; it takes far less than one. */
+const WRITING_MS = 1000;
+
 /**
  * The commands that run, each in a file of its own, so that the next run ends what this one leaves when this program and
  * its supervisor are killed at the same moment. A file is there before its command starts and goes when all of it has
@@ -63,22 +69,34 @@ export class JobRecords {
     rmSync(join(this.directory, `${mark}${ENDING}`), { force: true });
   }
 
-  /** Every record; what is no record of ours is passed over. */
+  /** Every record; other files are passed over. */
   all(): JobRecord[] {
-    let names: string[];
+    return this.names(ENDING).flatMap((name) => {
+      const record = this.read(name);
+      return record !== undefined && name === `${record.mark}${ENDING}` ? [record] : [];
+    });
+  }
+
+  /** Removes the records that were never finished because their run was killed while it wrote them. */
+  removeUnfinished(isOver: (record: JobRecord) => boolean): void {
+    for (const name of this.names(HALF)) {
+      const record = this.read(name);
+      const file = join(this.directory, name);
+      if (record === undefined ? ageMs(file) > WRITING_MS : isOver(record)) rmSync(file, { force: true });
+    }
+  }
+
+  private names(ending: string): string[] {
     try {
-      names = readdirSync(this.directory);
+      return readdirSync(this.directory).filter((name) => name.endsWith(ending));
     } catch {
       return [];
     }
-    return names.flatMap((name) => this.read(name) ?? []);
   }
 
   private read(name: string): JobRecord | undefined {
-    if (!name.endsWith(ENDING)) return undefined;
     try {
-      const record = recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8")));
-      return name === `${record.mark}${ENDING}` ? record : undefined;
+      return recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8")));
     } catch {
       return undefined;
     }
@@ -86,9 +104,14 @@ export class JobRecords {
 
   private write(record: JobRecord): void {
     mkdirSync(this.directory, { recursive: true, mode: 0o700 });
-    const file = join(this.directory, `${record.mark}${ENDING}`);
+    const half = join(this.directory, `${record.mark}${HALF}`);
     // A reader sees a whole record or none. It need not survive a power cut, which ends the processes too.
-    writeFileSync(`${file}.new`, JSON.stringify(record), { mode: 0o600 });
-    renameSync(`${file}.new`, file);
+    writeFileSync(half, JSON.stringify(record), { mode: 0o600 });
+    renameSync(half, join(this.directory, `${record.mark}${ENDING}`));
   }
+}
+
+function ageMs(file: string): number {
+  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  return written === undefined ? 0 : Date.now() - written;
 }

@@ -21,11 +21,13 @@ export interface Leftover {
 export async function endLeftovers(jobs: JobRecords): Promise<Leftover[]> {
   const here = processPlace();
   if (here === undefined) return [];
-  const left = jobs.all().filter(({ place, driver, supervisor }) => {
+  const isOver = ({ place, driver, supervisor }: JobRecord) => {
     // Before a reboot: nothing of it can be left. In another container: it may still run, and its numbers say nothing here.
     if (place.boot !== here.boot) return true;
     return place.namespace === here.namespace && !stillRuns(driver) && !stillRuns(supervisor);
-  });
+  };
+  jobs.removeUnfinished(isOver);
+  const left = jobs.all().filter(isOver);
   const ended = await Promise.all(left.map((record) => endCommand(record, record.place.boot === here.boot)));
   for (const { worktree } of left) if (worktree !== undefined) removeWorktree(worktree);
   return left.flatMap((record, index) => {

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -92,4 +92,37 @@ describe("what a record of a run that was killed leads to", () => {
       expect(await endLeftovers(new JobRecords(directory))).toEqual([]);
     },
   );
+});
+
+describe("a record that was never finished", () => {
+  const half = (text: string, secondsOld = 0) => {
+    const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
+    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const file = join(directory, `${randomUUID()}.json.new`);
+    writeFileSync(file, text);
+    const time = Date.now() / 1000 - secondsOld;
+    utimesSync(file, time, time);
+    return { jobs: new JobRecords(directory), kept: () => existsSync(file) };
+  };
+  const record = (overlay: object = {}) =>
+    JSON.stringify({
+      mark: randomUUID(),
+      place: HERE,
+      driver: DEAD,
+      supervisor: DEAD,
+      graceMs: 300,
+      ...overlay,
+    });
+
+  test.each([
+    ["goes when its run is over", record(), 0, false],
+    ["stays while its run lives", record({ driver: identityOf(process.pid) }), 60, true],
+    ["goes when it is cut off and nobody can be writing it any more", '{"mark":', 60, false],
+    ["goes when it is empty and nobody can be writing it any more", "", 60, false],
+    ["stays when it is cut off but may still be written", '{"mark":', 0, true],
+  ])("%s", async (_, text, secondsOld, expected) => {
+    const { jobs, kept } = half(text, secondsOld);
+    expect(await endLeftovers(jobs)).toEqual([]);
+    expect(kept()).toBe(expected);
+  });
 });
