@@ -1,6 +1,5 @@
 import type { z } from "zod";
-import { isSlip, mayBeQuoted } from "./keyLooks";
-import { nearestKey } from "./nearestKey";
+import { isSlip, mayBeQuoted, nearestKey } from "./quoting";
 
 type Issue = z.core.$ZodIssue;
 

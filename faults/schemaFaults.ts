@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dotted, type Fault } from "./fault";
 import { issueText } from "./issueText";
-import { nearestKey } from "./nearestKey";
+import { nearestKey } from "./quoting";
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;

@@ -36,3 +36,11 @@ export function holdsCredentials(text: string): boolean {
   if (USER_AND_PASSWORD.test(text) || HTTP_USER.test(text)) return true;
   return [...text.matchAll(ASSIGNMENT)].some(([, name = ""]) => namesASecret(name));
 }
+
+/** Where a token stands in a command: behind curl's option, a bearer scheme, or the header of a key. */
+const TOKEN_PLACE = /(?:--oauth2-bearer[ =]+|\bbearer +|\bx-api-key: *)(?!["'\\]*[$<{])["'\\]*[A-Za-z0-9]/i;
+
+/** `true` when a shell command holds a token itself, not a `$VARIABLE`. */
+export function holdsToken(command: string): boolean {
+  return TOKEN_PLACE.test(command);
+}

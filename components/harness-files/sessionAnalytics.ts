@@ -1,5 +1,5 @@
+import { renderDocument } from "../../harness/analytics/document";
 import { analyticsSchema } from "../../harness/analytics/schema";
-import { renderDocument } from "../../harness/analytics/setKey";
 import type { HarnessSettings } from "../settings/harness";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { OurServer } from "./ourServers";

@@ -1,6 +1,5 @@
-import { looksLikeAKey } from "../../faults/keyLooks";
-import { nearestKey } from "../../faults/nearestKey";
-import { holdsToken } from "../../harness/providers/secrets";
+import { looksLikeAKey, nearestKey } from "../../faults/quoting";
+import { holdsToken } from "../../harness/credentials";
 import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";

@@ -2,10 +2,9 @@ import { dotted, type Fault, inFileOrder } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { namesASecret } from "../credentials";
-import { findKey } from "./keys";
+import { findKey, mentionsCredentials, secretRemedy } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
-import { mentionsCredentials, secretRemedy } from "./secrets";
 
 /** All that is wrong with a session-analytics file. Keys that the schema does not know are warnings. */
 export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {

@@ -1,10 +1,9 @@
 import { type Fault, UnreadableInput } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
-import { nearestKey } from "../../faults/nearestKey";
+import { nearestKey } from "../../faults/quoting";
 import { checkAnalyticsFile } from "./check";
-import { analyticsKeys, type ConcreteKey, findKey } from "./keys";
+import { analyticsKeys, type ConcreteKey, findKey, mentionsCredentials, secretRemedy, shown } from "./keys";
 import { defaultLayer, type EffectiveValue, effectiveValues, flatten } from "./layers";
-import { mentionsCredentials, secretRemedy, shown } from "./secrets";
 import { valueFromText } from "./textValue";
 import { readVariables, selectJudgeBlock, type Variables } from "./variables";
 

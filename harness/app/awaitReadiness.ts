@@ -1,9 +1,9 @@
-import { interruption, pause, untilInterrupted } from "./interrupts";
+import { interruption, pause, untilInterrupted } from "../../commandLine/interrupt";
 import {
   type AppContract,
   answersHttp,
   LONGEST_PROBE_MS,
-  type ProbeResult,
+  type Readiness,
   somethingAnswers,
 } from "./readiness";
 import type { RunningJob } from "./supervisor";
@@ -18,13 +18,16 @@ export interface ReadinessSetting {
 }
 
 /** One readiness probe; `undefined` when an interrupt came first. */
-export type Probe = (limitMs: number) => Promise<ProbeResult | undefined>;
+export type ReadinessProbe = (limitMs: number) => Promise<Readiness | undefined>;
 
 /** Pause between two readiness probes, in milliseconds. */
 const PROBE_PAUSE_MS = 200;
 
 /** Why the app must not be launched: something answers already, so that nobody could say who answers later. */
-export async function whyNotLaunch(setting: ReadinessSetting, probe: Probe): Promise<string | undefined> {
+export async function whyNotLaunch(
+  setting: ReadinessSetting,
+  probe: ReadinessProbe,
+): Promise<string | undefined> {
   const { app, addresses = [], interrupt } = setting;
   if (app.ready.url === undefined) {
     const result = await probe(LONGEST_PROBE_MS);
@@ -46,7 +49,7 @@ export async function whyNotLaunch(setting: ReadinessSetting, probe: Probe): Pro
 /** Waits for readiness; says why it did not come. */
 export async function waitUntilReady(
   setting: ReadinessSetting,
-  probe: Probe,
+  probe: ReadinessProbe,
   job: RunningJob,
 ): Promise<string | undefined> {
   const { app, addresses = [], interrupt } = setting;

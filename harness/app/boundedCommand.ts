@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import type { JobRecords } from "./jobRecords";
 import { type CommandStreams, type JobEnd, Supervisor } from "./supervisor";
 
@@ -27,8 +28,15 @@ export async function runBounded(command: BoundedCommand, supervisor?: Superviso
   const stop = () => own.stop();
   try {
     const { argv, cwd, env, timeoutSec, interrupt } = command;
-    const bound = timeoutSec === undefined ? {} : { boundMs: Math.ceil(timeoutSec * 1000) };
-    const job = own.run({ argv, cwd, env, ...bound, graceMs: BOUND_GRACE_MS, endWithLeader: true });
+    const boundMs = timeoutSec === undefined ? undefined : Math.ceil(timeoutSec * 1000);
+    const job = own.run({
+      argv,
+      cwd,
+      env,
+      ...defined({ boundMs }),
+      graceMs: BOUND_GRACE_MS,
+      endWithLeader: true,
+    });
     interrupt.addEventListener("abort", stop);
     if (interrupt.aborted) stop();
     return await job.gone;

@@ -1,4 +1,32 @@
-import type { JobMark } from "./jobMark";
+import { randomUUID } from "node:crypto";
+
+/**
+ * What a command's processes carry in their environment, so that they are found wherever they went: a process leaves its
+ * group with `setsid`, but its environment goes with it to its children. Jenkins finds what a build left behind in the
+ * same way, by its BUILD_ID. A process that must outlive its run is started without the variable.
+ */
+export interface JobMark {
+  /** Name of the variable. */
+  readonly variable: string;
+  /** One of the ids, separated by colons, that the variable holds: a run within a run carries both marks. */
+  readonly id: string;
+}
+
+const VARIABLE = "LOCAL_SERVING_JOB";
+
+/** The mark of an id, which nobody else has. */
+export function jobMark(id: string = randomUUID()): JobMark {
+  return { variable: VARIABLE, id };
+}
+
+/** An environment with the mark added to those that are in it. */
+export function marked(
+  env: Readonly<Record<string, string>>,
+  { variable, id }: JobMark,
+): Record<string, string> {
+  const outer = env[variable];
+  return { ...env, [variable]: outer === undefined || outer === "" ? id : `${outer}:${id}` };
+}
 
 /** What still runs of a command. A zombie does not run: nothing can end it, and nothing needs to. */
 export interface JobProcesses {
@@ -60,4 +88,56 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
     else if (mark !== undefined && hasMark(pid)) escaped.push(Number(pid));
   }
   return { groupLives: groupExists && (inGroup || !readAny), escaped };
+}
+
+/** What ended a command: it ended by itself, on TERM, or only on KILL; or not even that ended all of the command. */
+export type EndedBy = "itself" | "term" | "kill" | "nothing";
+
+/** How often processes that end are looked at, in milliseconds. */
+const LOOK_MS = 40;
+
+/** How long KILL may take to work, in milliseconds. */
+const KILL_PATIENCE_MS = 5000;
+
+/**
+ * Ends what still runs of a command whose supervisor is gone: TERM, then KILL after the grace time, to its group (where
+ * one is given) and to every process that carries its mark.
+ */
+export async function endProcesses(
+  pgid: number | undefined,
+  mark: JobMark,
+  graceMs: number,
+): Promise<EndedBy> {
+  for (const [signal, patience, by] of [
+    ["SIGTERM", graceMs, "term"],
+    ["SIGKILL", KILL_PATIENCE_MS, "kill"],
+  ] as const) {
+    const deadline = Date.now() + patience;
+    send(signal, pgid, mark);
+    while (lives(pgid, mark) && Date.now() < deadline) {
+      await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+      // More may have been started since the last look.
+      if (signal === "SIGKILL") send(signal, pgid, mark);
+    }
+    if (!lives(pgid, mark)) return by;
+  }
+  return "nothing";
+}
+
+function lives(pgid: number | undefined, mark: JobMark): boolean {
+  const { groupLives, escaped } = jobProcesses(pgid, mark);
+  return groupLives || escaped.length > 0;
+}
+
+function send(signal: NodeJS.Signals, pgid: number | undefined, mark: JobMark): void {
+  const targets = [...(pgid === undefined ? [] : [-pgid]), ...jobProcesses(pgid, mark).escaped];
+  for (const target of targets) {
+    try {
+      process.kill(target, signal);
+      // A stopped process does not take TERM before it is continued.
+      if (signal === "SIGTERM") process.kill(target, "SIGCONT");
+    } catch {
+      // Ended in the meantime, or another user's; the next look tells.
+    }
+  }
 }

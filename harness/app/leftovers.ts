@@ -1,9 +1,6 @@
-import { endProcesses } from "./endProcesses";
-import { jobMark } from "./jobMark";
-import { jobProcesses } from "./jobProcesses";
+import { type EndedBy, endProcesses, jobMark, jobProcesses } from "./jobProcesses";
 import type { JobRecord, JobRecords } from "./jobRecords";
 import { processPlace, stillRuns } from "./processIdentity";
-import type { EndedBy } from "./supervise";
 import { removeWorktree } from "./worktree";
 
 /** A command that an earlier run left running, and what ended it. */

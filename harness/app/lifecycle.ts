@@ -1,9 +1,10 @@
+import { interruption, untilInterrupted } from "../../commandLine/interrupt";
+import { defined } from "../../faults/defined";
 import { type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./awaitReadiness";
 import { shell } from "./commandEnvironment";
-import { interruption, untilInterrupted } from "./interrupts";
+import type { EndedBy } from "./jobProcesses";
 import type { Ledger } from "./ledger";
 import { probeReadiness } from "./readiness";
-import type { EndedBy } from "./supervise";
 import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, as the specification's table has them. */
@@ -101,7 +102,7 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
     const endedBy = (await job.gone).by;
     const survived = endedBy === "nothing" ? "a process of the app survived KILL" : undefined;
     const failure = outcome.failure ?? survived;
-    return { ...outcome, states, endedBy, log: appLog.file, ...(failure === undefined ? {} : { failure }) };
+    return { ...outcome, states, endedBy, log: appLog.file, ...defined({ failure }) };
   } finally {
     await Promise.all([appSupervisor.close(), probes?.close()]);
     appLog.close();

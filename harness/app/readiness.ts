@@ -1,13 +1,14 @@
+import http from "node:http";
+import https from "node:https";
 import type { AutomationContract } from "../automation/resolve";
 import { shell } from "./commandEnvironment";
-import { httpProbe } from "./httpProbe";
 import { CommandNotStarted, type Supervisor } from "./supervisor";
 
 /** The app of a resolved contract. */
 export type AppContract = NonNullable<AutomationContract["verification"]["app"]>;
 
 /** What one readiness probe showed; `broken` means that the probe itself could not tell. */
-export interface ProbeResult {
+export interface Readiness {
   readonly verdict: "ready" | "not-ready" | "broken";
   readonly detail: string;
 }
@@ -34,7 +35,7 @@ export async function probeReadiness(
   app: AppContract,
   setting: ProbeSetting,
   limitMs: number,
-): Promise<ProbeResult> {
+): Promise<Readiness> {
   const { url, command } = app.ready;
   if (url !== undefined) return urlReadiness(url, limitMs);
   if (command === undefined || setting.supervisor === undefined) {
@@ -53,7 +54,7 @@ export async function answersHttp(url: string, limitMs: number): Promise<boolean
   return (await httpProbe(url, limitMs)).status !== undefined;
 }
 
-async function urlReadiness(url: string, limitMs: number): Promise<ProbeResult> {
+async function urlReadiness(url: string, limitMs: number): Promise<Readiness> {
   const { status, reason } = await httpProbe(url, limitMs);
   if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
   const verdict = status >= 200 && status < 400 ? "ready" : "not-ready";
@@ -65,7 +66,7 @@ async function commandReadiness(
   supervisor: Supervisor,
   setting: ProbeSetting,
   limitMs: number,
-): Promise<ProbeResult> {
+): Promise<Readiness> {
   const { cwd, env } = setting;
   const argv = shell(command);
   try {
@@ -87,4 +88,39 @@ async function commandReadiness(
     if (!(error instanceof CommandNotStarted)) throw error;
     return { verdict: "broken", detail: `the readiness command could not be started: ${error.message}` };
   }
+}
+
+/** What one GET of a URL showed. */
+export interface HttpAnswer {
+  /** Whether anything took the connection, an answer or not. */
+  readonly connected: boolean;
+  /** Status of the answer; absent when none came in time. */
+  readonly status?: number;
+  /** Why there is no status, in words. */
+  readonly reason?: string;
+}
+
+/** Asks a URL once, without following redirects. Never rejects: that nothing answers is an answer. */
+export function httpProbe(url: string, timeoutMs: number): Promise<HttpAnswer> {
+  return new Promise((resolve) => {
+    let connected = false;
+    const client = url.toLowerCase().startsWith("https:") ? https : http;
+    const request = client.get(url, { agent: false }, (response) => {
+      settle({ connected: true, status: response.statusCode ?? 0 });
+    });
+    const timer = setTimeout(() => settle({ connected, reason: "no answer in time" }), timeoutMs);
+    const settle = (answer: HttpAnswer) => {
+      clearTimeout(timer);
+      request.destroy();
+      resolve(answer);
+    };
+    request.on("socket", (socket) => {
+      socket.on("connect", () => {
+        connected = true;
+      });
+    });
+    request.on("error", (error: NodeJS.ErrnoException) => {
+      settle({ connected, reason: error.code ?? error.message });
+    });
+  });
 }

@@ -1,5 +1,4 @@
-import type { JobMark } from "./jobMark";
-import type { JobProcesses } from "./jobProcesses";
+import type { EndedBy, JobMark, JobProcesses } from "./jobProcesses";
 import type { Worktree } from "./worktree";
 
 /** One command that the supervisor runs, in a process group of its own. */
@@ -42,9 +41,6 @@ export type Report =
       readonly timedOut: boolean;
       readonly escaped: number;
     };
-
-/** What ended a group: it ended by itself, on TERM, or only on KILL; or not even that ended all of the command. */
-export type EndedBy = "itself" | "term" | "kill" | "nothing";
 
 /**
  * The supervisor: a small process in a session of its own that starts commands for the driver and outlives it just long

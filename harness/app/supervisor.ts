@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { commandEnvironment } from "./commandEnvironment";
-import { endProcesses } from "./endProcesses";
-import { type JobMark, jobMark, marked } from "./jobMark";
-import { jobProcesses } from "./jobProcesses";
+import { type EndedBy, endProcesses, type JobMark, jobMark, jobProcesses, marked } from "./jobProcesses";
 import type { JobRecords } from "./jobRecords";
-import { type EndedBy, type Job, type Order, type Report, supervise } from "./supervise";
+import { type Job, type Order, type Report, supervise } from "./supervise";
 import type { Worktree } from "./worktree";
 
 /** Descriptors that the supervised commands get. */

@@ -1,5 +1,7 @@
 import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
+import type { Fault } from "../../faults/fault";
+import type { ConfigView, FaultMaker } from "./ruleContext";
 
 /** What is wrong with an artifact's path as text, or `undefined`: it must be a relative path to a file inside its root. */
 export function artifactPathFault(path: string): string | undefined {
@@ -67,4 +69,25 @@ function entryAt(path: string): Stats | undefined {
 
 function isInside(root: string, path: string): boolean {
   return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+/** Every key that names a file which a gate deletes and reads. */
+const ARTIFACTS = [
+  ["verification", "coverage", "artifact"],
+  ["verification", "visual", "artifact"],
+] as const;
+
+/**
+ * Faults of artifact paths: they must stay inside the project, as text and, where the project is known, with its
+ * symlinks resolved as they are now. The gates resolve them again before they delete and after the command has run.
+ */
+export function artifactFaults(config: ConfigView, project: string | undefined, at: FaultMaker): Fault[] {
+  return ARTIFACTS.flatMap((path) => {
+    const artifact = config.text(path);
+    if (artifact === undefined) return [];
+    const found = project === undefined ? undefined : containedArtifact(project, artifact);
+    const fault =
+      artifactPathFault(artifact) ?? (found !== undefined && "fault" in found ? found.fault : undefined);
+    return fault === undefined ? [] : [at.error(path, "not_contained", `The artifact's path ${fault}.`)];
+  });
 }

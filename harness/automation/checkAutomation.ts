@@ -2,20 +2,18 @@ import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
-import { configView } from "./configView";
+import { appFaults } from "./appRules";
+import { artifactFaults } from "./artifactPath";
+import { coverageFaults, presetName } from "./coverageRules";
 import { evaluatorFaults, readProviderSummaries } from "./evaluator";
-import { faultsOf } from "./faultAt";
-import { readMapping } from "./mapping";
+import { readMapping, requiredFaults } from "./mapping";
 import { readPreset } from "./preset";
-import { readYamlOrJson } from "./readAutomation";
+import { readYamlOrJson } from "./reading";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
 import { type AutomationContract, resolveContract } from "./resolve";
 import { type Environment, reviewOverride } from "./reviewLimits";
-import { appFaults } from "./rules/appRules";
-import { artifactFaults } from "./rules/artifactRules";
-import { coverageFaults, presetName } from "./rules/coverageRules";
-import { requiredFaults } from "./rules/requiredRules";
+import { configView, faultsOf } from "./ruleContext";
 import { automationSchema } from "./schema";
 
 /** The files that an automation config is checked with; all but the config itself are optional. */

@@ -1,9 +1,8 @@
 import type { Fault } from "../../faults/fault";
-import { nearestKey } from "../../faults/nearestKey";
+import { nearestKey } from "../../faults/quoting";
 import { readProfile } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
-import type { ConfigView } from "./configView";
-import type { FaultMaker } from "./faultAt";
+import type { ConfigView, FaultMaker } from "./ruleContext";
 
 /** What the automation config needs to know of a provider of the providers profile. */
 export interface ProviderSummary {

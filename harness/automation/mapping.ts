@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
 import { type Fault, hasErrors } from "../../faults/fault";
-import { faultsOf } from "./faultAt";
-import { readYamlOrJson } from "./readAutomation";
+import { readYamlOrJson } from "./reading";
+import { type ConfigView, type FaultMaker, faultsOf } from "./ruleContext";
 
 /** Kinds of requirement from which a block's requiredness is derived. */
 export type DerivingKind = "runtime_conformance" | "visual";
@@ -94,4 +94,41 @@ function misspelled(kind: string): string[] {
     (known) =>
       `This requirement's kind is not \`${known}\`, only close to it. Write \`${known}\`, or a clearly different kind.`,
   );
+}
+
+/** The block that each kind of requirement makes required. */
+const BLOCK_OF_KIND: Readonly<Record<DerivingKind, "conformance" | "visual">> = {
+  runtime_conformance: "conformance",
+  visual: "visual",
+};
+
+/** Faults for every block that the mapping makes required and the config lacks; the app that it needs included. */
+export function requiredFaults(config: ConfigView, mapping: Mapping, at: FaultMaker): Fault[] {
+  const kinds: DerivingKind[] = ["runtime_conformance", "visual"];
+  const missing = kinds.flatMap((kind) => {
+    const path = ["verification", BLOCK_OF_KIND[kind]];
+    const ids = requirementsOfKind(mapping, kind).map(({ id }) => id);
+    if (ids.length === 0 || config.has(path)) return [];
+    const message = `\`${path.join(".")}\` is required: the mapping has requirements of kind ${kind} (${few(ids)}).`;
+    return [at.error(path, "missing_key", message)];
+  });
+  const blocks = kinds.map((kind) => ["verification", BLOCK_OF_KIND[kind]]);
+  // A block that is there has already asked for its app.
+  if (
+    missing.length === 0 ||
+    config.has(["verification", "app"]) ||
+    blocks.some((path) => config.has(path))
+  ) {
+    return missing;
+  }
+  const message = "`verification.app` is required: what the mapping asks for is judged on a running app.";
+  return [...missing, at.error(["verification", "app"], "missing_key", message)];
+}
+
+/** Ids shown in one message. */
+const MOST_IDS = 5;
+
+function few(ids: readonly string[]): string {
+  const shown = ids.slice(0, MOST_IDS).join(", ");
+  return ids.length > MOST_IDS ? `${shown} and ${ids.length - MOST_IDS} more` : shown;
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { type Fault, UnreadableInput } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
-import { readYamlOrJson } from "./readAutomation";
+import { readYamlOrJson } from "./reading";
 import { type Preset, presetSchema } from "./verificationSchema";
 
 /** Files that a preset's name may stand for inside the presets directory, in this order. */

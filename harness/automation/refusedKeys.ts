@@ -1,8 +1,8 @@
 import { distance } from "fastest-levenshtein";
 import type { Fault } from "../../faults/fault";
-import { nearestKey } from "../../faults/nearestKey";
+import { nearestKey } from "../../faults/quoting";
 import { valueAt } from "../../faults/schemaFaults";
-import type { FaultMaker } from "./faultAt";
+import type { FaultMaker } from "./ruleContext";
 
 /** A key that the specification refuses by name, with the reason that a reader needs to go on. */
 interface RefusedKey {

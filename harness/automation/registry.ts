@@ -1,10 +1,9 @@
 import { extname } from "node:path";
 import type { Fault } from "../../faults/fault";
-import { nearestKey } from "../../faults/nearestKey";
-import type { ConfigView } from "./configView";
-import { type FaultMaker, faultsOf } from "./faultAt";
-import { readYamlOrJson } from "./readAutomation";
-import { readToml } from "./readToml";
+import { nearestKey } from "../../faults/quoting";
+import { readToml, readYamlOrJson } from "./reading";
+import type { ConfigView } from "./ruleContext";
+import { type FaultMaker, faultsOf } from "./ruleContext";
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
 export interface Registry {

@@ -1,11 +1,11 @@
 import { defined } from "../../faults/defined";
-import type { ConfigView } from "./configView";
+import { appAddress } from "./appRules";
+import { effectiveFloors } from "./coverageRules";
 import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
 import type { PresetReading } from "./preset";
 import type { Registry } from "./registry";
 import { type ReviewOverride, reviewLimits } from "./reviewLimits";
-import { appAddress } from "./rules/appRules";
-import { effectiveFloors } from "./rules/coverageRules";
+import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
 type Verification = NonNullable<AutomationConfig["verification"]>;

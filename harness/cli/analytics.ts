@@ -11,8 +11,8 @@ import {
   shownDocument,
   shownValues,
 } from "../analytics/configuration";
-import { readDotenv, repositoryDotenv } from "../analytics/dotenv";
-import { renderDocument, setKey } from "../analytics/setKey";
+import { renderDocument, setKey } from "../analytics/document";
+import { readDotenv, repositoryDotenv } from "../analytics/variables";
 import { replaceFile } from "../files/replaceFile";
 import { harnessFile } from "../harness";
 import { checked, checkOutcome, checkResult, issueLines } from "./checkResult";

@@ -32,7 +32,7 @@ export const INIT_COMMANDS: CommandTable = {
       file: HOME_FILE,
       options: [prefixOption(), homeOption()],
       usual: ({ home }) => harnessFile(home, "analytics"),
-      text: async ({ prefix }) => (await import("../analytics/template")).analyticsTemplate(prefix),
+      text: async ({ prefix }) => (await import("../analytics/document")).analyticsTemplate(prefix),
     }),
 };
 

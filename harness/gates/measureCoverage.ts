@@ -1,3 +1,6 @@
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
+import { interruption } from "../../commandLine/interrupt";
 import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
@@ -5,7 +8,6 @@ import { CommandNotStarted, type Supervisor } from "../app/supervisor";
 import type { AutomationContract } from "../automation/resolve";
 import { type Coverage, readCoverage, UnreadableCoverage } from "./coverageReport";
 import { removeStaleArtifact } from "./freshArtifact";
-import { type FindTimeout, findHostTimeout, NO_HOST_TIMEOUT } from "./hostTimeout";
 
 /** The coverage block of a resolved contract. */
 export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
@@ -51,7 +53,7 @@ export async function measureCoverage(
       },
       supervisor,
     );
-    if (interrupt.aborted) return { fault: `interrupted (${String(interrupt.reason)})` };
+    if (interrupt.aborted) return { fault: interruption(interrupt) };
     const failure = failureOf(end, coverage.timeout_sec);
     if (failure !== undefined)
       return { fault: `the coverage command ${failure}; its output is in ${log.file}` };
@@ -68,5 +70,39 @@ export async function measureCoverage(
   } catch (error) {
     if (!(error instanceof UnreadableCoverage)) throw error;
     return { fault: `artifact ${coverage.artifact} ${error.message}` };
+  }
+}
+
+/** Names of the host's timeout mechanism: coreutils' own, and as it is called on macOS. */
+const NAMES = ["timeout", "gtimeout"] as const;
+
+/** Finds the host's timeout mechanism; `undefined` when it has none. */
+export type FindTimeout = () => string | undefined;
+
+/**
+ * The file of the host's timeout mechanism, looked up in PATH. A coverage command runs under it, as a second bound that
+ * holds even when this program and its supervisor are both killed; so a host without one refuses coverage.
+ */
+export function findHostTimeout(path: string | undefined = process.env.PATH): string | undefined {
+  for (const directory of (path ?? "").split(delimiter)) {
+    if (directory === "") continue;
+    for (const name of NAMES) {
+      const file = join(directory, name);
+      if (isExecutable(file)) return file;
+    }
+  }
+  return undefined;
+}
+
+/** What a refusal says. */
+export const NO_HOST_TIMEOUT =
+  "this host has no timeout mechanism (`timeout`, or `gtimeout` on macOS, in PATH), so coverage can't be bounded. Install coreutils.";
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
   }
 }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { interruption } from "../../commandLine/interrupt";
 import { runBounded } from "../app/boundedCommand";
 import type { JobRecords } from "../app/jobRecords";
 import type { CommandStreams } from "../app/supervisor";
@@ -68,7 +69,7 @@ export async function inThrowawayWorktree<Result>(
       },
       supervisor,
     );
-    if (interrupt.aborted) throw new WorktreeFailure(`interrupted (${String(interrupt.reason)})`);
+    if (interrupt.aborted) throw new WorktreeFailure(interruption(interrupt));
     if (end.code !== 0) throw new WorktreeFailure(`git could not check out ${commit} into a worktree`);
     return await use({ directory, commit, supervisor });
   } finally {

@@ -1,5 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { defined } from "../../faults/defined";
 import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
@@ -49,7 +50,7 @@ export async function visualGate(setting: VisualSetting): Promise<VisualGateResu
   const outcome: VisualGateResult = {
     verdict: failures.length === 0 && result !== undefined ? "pass" : "fail",
     failures,
-    ...(result?.commit === undefined ? {} : { commit: result.commit }),
+    ...defined({ commit: result?.commit }),
     app,
   };
   const { app: _, ...entry } = outcome;

@@ -64,7 +64,8 @@ export function parseProfile(file: string, text: string): ProfileDocument {
 /** Deepest nesting of lists and inline tables that is read; a profile needs three levels. */
 const DEEPEST_NESTING = 100;
 
-function parseToml(file: string, text: string): unknown {
+/** Parses TOML text. Throws `UnreadableInput`, which never quotes the text. */
+export function parseToml(file: string, text: string): unknown {
   try {
     return parse(text, { maxDepth: DEEPEST_NESTING });
   } catch (error) {

@@ -1,12 +1,10 @@
 import type { Fault } from "../../faults/fault";
 import { dotted } from "../../faults/fault";
-import { isSlip, looksLikeAKey, mayBeQuoted } from "../../faults/keyLooks";
-import { nearestKey } from "../../faults/nearestKey";
-import { holdsCredentials } from "../credentials";
+import { isSlip, looksLikeAKey, mayBeQuoted, nearestKey } from "../../faults/quoting";
+import { holdsCredentials, holdsToken } from "../credentials";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
-import { holdsToken } from "./secrets";
 
 /** A provider as far as its values are right: a fault in one key must not hide those in others. */
 export interface PartialProvider {

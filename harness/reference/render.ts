@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { jsonSchemaOf, openSchema, publishedSchema } from "../schema/jsonSchema";
 import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceFile } from "./document";
 import { renderMarkdown, renderTable } from "./markdown";
@@ -35,4 +37,18 @@ function renderContents(documents: readonly ReferenceDocument[]): string {
     "Every key, default, range and variable, made from the schemas that judge the files. An editor that is given the JSON Schema beside a page completes and checks that file.",
     `${renderTable(["Page", "For editors"], rows)}\n`,
   ].join("\n\n");
+}
+
+/** The files that are missing from a folder or hold something else than they should. */
+export function staleFiles(folder: string, files: readonly ReferenceFile[]): ReferenceFile[] {
+  return files.filter(({ name, text }) => present(join(folder, name)) !== text);
+}
+
+function present(file: string): string | undefined {
+  try {
+    return readFileSync(file, "utf8");
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    throw error;
+  }
 }

@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { KEY_NOTES, type KeyNotes } from "./meta";
 
 /** A JSON Schema of what a person writes, with our notes still on its keys. */
 export interface JsonSchema extends KeyNotes {
@@ -94,4 +93,34 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
     if (children !== undefined) result[part] = children.map(change);
   }
   return result;
+}
+
+/** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
+export interface KeyNotes {
+  /** Unit of a number: `seconds`, `tokens`, `USD`. */
+  unit?: string;
+  /** Environment variable of the key, without the harness's prefix. */
+  variable?: string;
+  /** The value is a secret: it is refused in a file and never shown. */
+  secret?: boolean;
+  /** The key is known only to be refused; the text says why. */
+  refused?: string;
+  /** The specification lists the key without a meaning: the description is ours. */
+  ours?: boolean;
+  /** What stands for a free key of a map in the reference: `provider` is shown as `<provider>`. */
+  placeholder?: string;
+}
+
+/** The names of the notes, which no published JSON Schema may hold since validators refuse unknown keywords. */
+export const KEY_NOTES: readonly (keyof KeyNotes)[] = [
+  "unit",
+  "variable",
+  "secret",
+  "refused",
+  "ours",
+  "placeholder",
+];
+
+declare module "zod" {
+  interface GlobalMeta extends KeyNotes {}
 }

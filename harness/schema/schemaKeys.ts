@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import type { JsonSchema } from "./jsonSchema";
 
 /** One key that a schema knows. */
@@ -48,9 +49,7 @@ function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
   const forms = form.anyOf ?? [form];
   if (forms.some((each) => JSON.stringify(each) === JSON.stringify(other))) return first;
   return {
-    ...(description === undefined ? {} : { description }),
-    ...(fallback === undefined ? {} : { default: fallback }),
-    ...(examples === undefined ? {} : { examples }),
+    ...defined({ description, default: fallback, examples }),
     anyOf: [...forms, other],
   };
 }

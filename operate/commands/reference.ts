@@ -3,8 +3,7 @@ import { Command } from "commander";
 import { EXIT } from "../../commandLine/exit";
 import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { renderReference } from "../../harness/reference/render";
-import { staleFiles } from "../../harness/reference/stale";
+import { renderReference, staleFiles } from "../../harness/reference/render";
 import { projectFolder } from "../stackFile";
 
 /** `serving config reference [--check]`: docs/reference, made from the schemas. */

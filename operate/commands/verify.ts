@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError } from "commander";
 import { EXIT, WrongUse } from "../../commandLine/exit";
 import { type Format, formatOption, printResult } from "../../commandLine/output";
-import { nearestKey } from "../../faults/nearestKey";
+import { nearestKey } from "../../faults/quoting";
 import { wholeNumber } from "../numberArgument";
 import { plannedStack } from "../plannedStack";
 import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";

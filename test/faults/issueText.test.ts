@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { looksLikeAKey, mayBeQuoted } from "../../faults/keyLooks";
+import { looksLikeAKey, mayBeQuoted } from "../../faults/quoting";
 import { schemaFaults } from "../../faults/schemaFaults";
 
 const schema = z.strictObject({

@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { UnreadableInput } from "../../../faults/fault";
 import { parseJson, readJsonFile } from "../../../faults/jsonDocument";
 import { checkAnalyticsFile } from "../../../harness/analytics/check";
+import { analyticsTemplate } from "../../../harness/analytics/document";
 import { analyticsSchema } from "../../../harness/analytics/schema";
-import { analyticsTemplate } from "../../../harness/analytics/template";
 
 const fixture = (name: string) => checkAnalyticsFile(readJsonFile(join(__dirname, "fixtures", name)), "HX_");
 const check = (document: unknown) => checkAnalyticsFile(parseJson("a.json", JSON.stringify(document)), "HX_");

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readDotenv, repositoryDotenv } from "../../../harness/analytics/dotenv";
+import { readDotenv, repositoryDotenv } from "../../../harness/analytics/variables";
 
 const folder = () => mkdtempSync(join(tmpdir(), "dotenv-"));
 

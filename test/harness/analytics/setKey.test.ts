@@ -2,9 +2,9 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../faults/jsonDocument";
 import { checkAnalyticsFile } from "../../../harness/analytics/check";
+import { renderDocument, setKey } from "../../../harness/analytics/document";
 import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
 import { flatten } from "../../../harness/analytics/layers";
-import { renderDocument, setKey } from "../../../harness/analytics/setKey";
 
 const set = (document: Record<string, unknown>, name: string, text: string) =>
   setKey(document, name, text, "HX_");

@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { jobMark, marked } from "../../../harness/app/jobMark";
+import { jobMark, marked } from "../../../harness/app/jobProcesses";
 import { JobRecords } from "../../../harness/app/jobRecords";
 import { endLeftovers } from "../../../harness/app/leftovers";
 import { identityOf, processPlace, stillRuns } from "../../../harness/app/processIdentity";

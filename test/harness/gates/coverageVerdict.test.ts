@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coverageFailures } from "../../../harness/gates/coverageVerdict";
+import { coverageFailures } from "../../../harness/gates/coverageGate";
 
 const base = (line_pct: number | null, branch_pct: number | null) => ({
   commit: "c0ffee",

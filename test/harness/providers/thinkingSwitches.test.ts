@@ -4,7 +4,7 @@ import {
   nextSwitches,
   SWITCH_FIELDS,
   type ThinkingSwitch,
-} from "../../../harness/providers/thinkingSwitches";
+} from "../../../harness/providers/chatProbe";
 
 const T: readonly ThinkingSwitch[] = ["chat_template"];
 const K: readonly ThinkingSwitch[] = ["thinking"];

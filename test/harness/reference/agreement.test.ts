@@ -1,8 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { renderReference } from "../../../harness/reference/render";
-import { staleFiles } from "../../../harness/reference/stale";
+import { renderReference, staleFiles } from "../../../harness/reference/render";
 import { type JsonSchema, jsonSchemaOf } from "../../../harness/schema/jsonSchema";
 import { descriptionOf, schemaKeys } from "../../../harness/schema/schemaKeys";
 import { referenceDocuments } from "../../../operate/reference/documents";

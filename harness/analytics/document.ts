@@ -1,6 +1,7 @@
 import type { Fault } from "../../faults/fault";
 import { secretText, unknownKey } from "./configuration";
 import { findKey } from "./keys";
+import { analyticsSchema } from "./schema";
 import { valueFromText } from "./textValue";
 
 /** A document with one key set, or why that is refused. */
@@ -44,4 +45,25 @@ export function setKey(
 /** How the file is written: two spaces, a newline at its end. */
 export function renderDocument(document: unknown): string {
   return `${JSON.stringify(document, null, 2)}\n`;
+}
+
+/** The text of a new session-analytics file: the blocks that people set first, at their defaults. */
+export function analyticsTemplate(prefix: string): string {
+  const { redaction_mode, embedding, judge, sources } = analyticsSchema.parse({});
+  return renderDocument({
+    _comment: [
+      "Session analytics of the harness. A key that is not here has its default.",
+      "Every key with its default and variable: docs/reference/session-analytics.md",
+      "Effective values and where each comes from: serving config show analytics",
+      `Secrets never stand here. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`,
+    ],
+    redaction_mode,
+    sources,
+    judge: {
+      default: judge.default,
+      base_url: judge.base_url,
+      ollama_url: judge.ollama_url,
+    },
+    embedding: { backend: embedding.backend, model: embedding.model, ollama_url: embedding.ollama_url },
+  });
 }

@@ -1,3 +1,5 @@
+import { distance } from "fastest-levenshtein";
+
 /** How the keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
 const TOKEN_START = /^(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|ghu|github_pat|glpat|nvapi|pplx|xai|xox[a-z]|tvly)[-_]/;
 
@@ -30,4 +32,19 @@ export function mayBeQuoted(text: string): boolean {
 /** `true` for text so close to `meant` that it is a slip of the pen, so that it may be quoted. */
 export function isSlip(text: string, meant: string | undefined): boolean {
   return meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
+}
+
+/** Share of a key's letters that may differ before a suggestion is more confusing than helpful. */
+const LARGEST_DIFFERENCE = 0.5;
+
+/** The known key that a mistyped one most likely meant, or `undefined` when none is close. */
+export function nearestKey(key: string, known: readonly string[]): string | undefined {
+  const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");
+  let best: { key: string; distance: number } | undefined;
+  for (const candidate of known) {
+    const off = distance(plain(key), plain(candidate));
+    if (best === undefined || off < best.distance) best = { key: candidate, distance: off };
+  }
+  if (best === undefined) return undefined;
+  return best.distance <= Math.max(key.length, best.key.length) * LARGEST_DIFFERENCE ? best.key : undefined;
 }

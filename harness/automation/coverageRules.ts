@@ -1,9 +1,8 @@
-import type { Fault } from "../../../faults/fault";
-import { valueAt } from "../../../faults/schemaFaults";
-import type { ConfigView } from "../configView";
-import type { FaultMaker } from "../faultAt";
-import type { PresetReading } from "../preset";
-import type { Preset } from "../verificationSchema";
+import type { Fault } from "../../faults/fault";
+import { valueAt } from "../../faults/schemaFaults";
+import type { PresetReading } from "./preset";
+import type { ConfigView, FaultMaker } from "./ruleContext";
+import type { Preset } from "./verificationSchema";
 
 const COVERAGE = ["verification", "coverage"];
 const FLOORS = ["min_line_pct", "min_branch_pct"] as const;
