@@ -39,8 +39,7 @@ export function verifyCommand(): Command {
       const { probeNames } = await import("../verify/catalog");
       const { verify } = await import("../verify/runner");
       const { thisHost } = await import("../verify/host");
-      const { verifyProgress } = await import("../verify/progress");
-      const { summaryOf, verifyText } = await import("../verify/report");
+      const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
       const { only } = options;
       checkNames(only ?? [], probeNames());
       const { keepVerify } = await import("../verify/lastVerify");

@@ -1,13 +1,13 @@
 import { readEvents, type ServerEvent } from "./events";
-import { type Answer, ask } from "./http";
-import { isJsonObject, type JsonObject, objectOr, parseJson, textOr } from "./json";
+import { ask, type HttpAnswer } from "./http";
+import { isJsonObject, type JsonObject, jsonIn, objectOr, textOr } from "./json";
 import { BadAnswer } from "./probe";
 import { quote } from "./quote";
 
 /** Seconds for questions that need no model: lists, health, metrics. */
 const QUICK_SECONDS = 10;
 
-/** One server's HTTP surface as its clients use it. */
+/** The HTTP API of one server, asked with its clients' headers. */
 export class Api {
   constructor(
     /** Scheme, host and port, without a slash at its end. */
@@ -18,21 +18,22 @@ export class Api {
   ) {}
 
   /** Asks for something that needs no model. */
-  get(path: string): Promise<Answer> {
+  get(path: string): Promise<HttpAnswer> {
     const timeoutSeconds = Math.min(QUICK_SECONDS, this.timeoutSeconds);
     return ask(`${this.baseUrl}${path}`, { headers: this.headers, timeoutSeconds });
   }
 
-  /** Sends a body and gives back whatever comes, refusals too. */
-  post(path: string, body: JsonObject, timeoutSeconds = this.timeoutSeconds): Promise<Answer> {
-    return ask(`${this.baseUrl}${path}`, { body, headers: this.headers, timeoutSeconds });
+  /** Sends a body and returns any answer, refusals too. */
+  post(path: string, body: JsonObject): Promise<HttpAnswer> {
+    const { headers, timeoutSeconds } = this;
+    return ask(`${this.baseUrl}${path}`, { body, headers, timeoutSeconds });
   }
 
-  /** As `get` or, with a body, `post`; only a 200 with a JSON object that is no error is an answer. */
+  /** Like `get` or, with a body, `post`. Only a 200 with a JSON object that is not an error counts as an answer. */
   async json(path: string, body?: JsonObject): Promise<JsonObject> {
     const answer = body === undefined ? await this.get(path) : await this.post(path, body);
     expectOk(path, answer);
-    const value = parseJson(answer.text);
+    const value = jsonIn(answer.text);
     if (!isJsonObject(value)) {
       throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
     }
@@ -41,7 +42,7 @@ export class Api {
     return value;
   }
 
-  /** Sends a body with `stream: true`; only a 200 with server-sent events, none of them an error, is an answer. */
+  /** Sends a body with `stream: true`. Only a 200 with server-sent events, none of them an error, counts as an answer. */
   async stream(path: string, body: JsonObject): Promise<ServerEvent[]> {
     const answer = await this.post(path, { ...body, stream: true });
     expectOk(path, answer);
@@ -57,25 +58,28 @@ export class Api {
   }
 }
 
-/** Text of an error body in any of the known shapes; `undefined` where it is none. */
+/** The message of an error body, in any of the known shapes; `undefined` if the body is not an error. */
 export function errorMessage(body: JsonObject): string | undefined {
   const isError = isJsonObject(body.error) || body.object === "error" || body.type === "error";
   if (!isError) return typeof body.error === "string" ? body.error : undefined;
   return textOr(objectOr(body.error).message) || textOr(body.message) || "an error without a message";
 }
 
-/** A refusal's message, or what came instead. */
-export function refusalText(answer: Answer): string {
-  const value = parseJson(answer.text);
-  const message = isJsonObject(value) ? errorMessage(value) : undefined;
+/** The message of a refusal, or the body that came instead. */
+export function refusalText(answer: HttpAnswer): string {
+  const message = errorMessage(objectOr(jsonIn(answer.text)));
   return message === undefined ? quoted(answer) : quote(message);
 }
 
-function expectOk(path: string, answer: Answer): void {
-  if (answer.status === 200) return;
-  throw new BadAnswer(`${path} answered ${answer.status}: ${refusalText(answer)}`);
+/** `/path answered STATUS: message`. */
+export function answeredText(path: string, answer: HttpAnswer): string {
+  return `${path} answered ${answer.status}: ${refusalText(answer)}`;
 }
 
-function quoted(answer: Answer): string {
+function expectOk(path: string, answer: HttpAnswer): void {
+  if (answer.status !== 200) throw new BadAnswer(answeredText(path, answer));
+}
+
+function quoted(answer: HttpAnswer): string {
   return answer.text.trim() === "" ? "an empty body" : `\`${quote(answer.text)}\``;
 }

@@ -1,16 +1,16 @@
-import { isJsonObject, type JsonObject } from "./json";
+import { isJsonObject, type JsonObject, jsonIn } from "./json";
 
 /** One server-sent event. */
 export interface ServerEvent {
-  /** Name, where the server gives one. */
+  /** Its name, if the server gives one. */
   readonly event: string | undefined;
-  /** The data as an object; `undefined` where it is the closing `[DONE]` or no JSON object. */
+  /** Its data; `undefined` for the closing `[DONE]` and for anything else that is not a JSON object. */
   readonly data: JsonObject | undefined;
-  /** The data as it was sent. */
+  /** Its data as it was sent. */
   readonly raw: string;
 }
 
-/** Takes a whole stream of server-sent events apart, as the standard has it: comments are left out, data lines joined. */
+/** Reads a whole stream of server-sent events by the standard: comments are left out, data lines joined. */
 export function readEvents(text: string): ServerEvent[] {
   return text
     .split(/\r\n\r\n|\n\n|\r\r/)
@@ -28,14 +28,6 @@ function readEvent(block: string): ServerEvent | undefined {
   }
   if (data.length === 0) return undefined;
   const raw = data.join("\n");
-  return { event, raw, data: objectOf(raw) };
-}
-
-function objectOf(raw: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(raw);
-    return isJsonObject(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = jsonIn(raw);
+  return { event, raw, data: isJsonObject(value) ? value : undefined };
 }

@@ -1,49 +1,22 @@
-import type { MachinePlan } from "../../components/plan/types";
 import { UnreadableInput } from "../../faults/fault";
 import { parseJson } from "../../faults/jsonDocument";
-import { type AnalyticsConfiguration, configureAnalytics } from "../../harness/analytics/configuration";
-import { checkProfile, type ProfileCheck } from "../../harness/providers/check";
-import { type AskedProvider, askedProviders } from "../../harness/providers/probe";
+import { configureAnalytics } from "../../harness/analytics/configuration";
+import { checkProfile } from "../../harness/providers/check";
+import { askedProviders } from "../../harness/providers/probe";
 import { parseProfile } from "../../harness/providers/profile";
 import type { Host } from "./host";
-import type { Common } from "./targets";
+import type { AsWritten, HarnessTarget, ProviderTarget } from "./target";
 
-/** A file of the harness as it lies on the machine, or why it can't be read. */
-export type AsWritten<Content> = { readonly content: Content } | { readonly unreadable: string };
-
-/** What the harness was given: its two files. */
-export interface HarnessTarget extends Common {
-  readonly kind: "harness";
-  readonly timeoutSeconds: number;
-  readonly profile: AsWritten<{
-    readonly verdict: ProfileCheck;
-    readonly providers: readonly AskedProvider[];
-  }>;
-  /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
-  readonly analytics: AsWritten<AnalyticsConfiguration>;
-  /** NAME of the variable with the judge's key. */
-  readonly judgeKeyVariable: string;
-}
-
-/** One provider of the harness's profile, as it is written there. */
-export interface ProviderTarget extends Common {
-  readonly kind: "harness-provider";
-  readonly timeoutSeconds: number;
-  readonly asked: AskedProvider;
-}
-
-/** What the harness was given and everybody it can ask; nothing where the stack file has no `harness`. */
+/** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
 export async function harnessTargets(
-  machine: MachinePlan,
-  host: Host,
+  here: Pick<HarnessTarget, "machine" | "host" | "unreachable">,
   timeoutSeconds: number,
-  elsewhere: string | undefined,
 ): Promise<(HarnessTarget | ProviderTarget)[]> {
+  const { machine, host, unreachable } = here;
   const { harness } = machine;
   if (harness === null) return [];
-  const common = { machine, host, timeoutSeconds };
   const read = <Content>(path: string, parse: (text: string) => Content) =>
-    elsewhere === undefined ? asWritten(host, path, parse) : { unreadable: elsewhere };
+    unreachable === undefined ? asWritten(host, path, parse) : { unreadable: unreachable };
   const profile = await read(harness.providers, (text) => {
     const document = parseProfile(harness.providers, text);
     const verdict = checkProfile(document);
@@ -59,38 +32,28 @@ export async function harnessTargets(
     }),
   );
   const judgeKeyVariable = `${harness.prefix}SA_JUDGE_API_KEY`;
-  const files: HarnessTarget = {
-    ...common,
-    kind: "harness",
-    name: "the harness's files",
-    profile,
-    analytics,
-    judgeKeyVariable,
-    keyVariables: [judgeKeyVariable],
-    ...(elsewhere === undefined ? {} : { unreachable: elsewhere }),
-  };
-  return [files, ...providerTargets(profile, common, elsewhere)];
+  const name = "the harness's files";
+  const keyVariables = [judgeKeyVariable];
+  return [
+    { ...here, kind: "harness", name, timeoutSeconds, profile, analytics, judgeKeyVariable, keyVariables },
+    ...providersIn(profile, { ...here, timeoutSeconds }),
+  ];
 }
 
-function providerTargets(
+function providersIn(
   profile: HarnessTarget["profile"],
-  common: Pick<ProviderTarget, "machine" | "host" | "timeoutSeconds">,
-  elsewhere: string | undefined,
+  common: Pick<ProviderTarget, "machine" | "host" | "timeoutSeconds" | "unreachable">,
 ): ProviderTarget[] {
   const kind = "harness-provider";
   if ("content" in profile && profile.content.providers.length > 0) {
     return profile.content.providers.map((asked) => {
       const key = asked.provider?.api_key_env;
-      return {
-        ...common,
-        kind,
-        name: `provider ${asked.name}`,
-        asked,
-        ...(key === undefined ? {} : { keyVariables: [key] }),
-      };
+      const keyVariables = key === undefined ? [] : [key];
+      return { ...common, kind, name: `provider ${asked.name}`, asked, keyVariables };
     });
   }
-  const unreachable = elsewhere ?? "the profile on the machine names no provider (see harness-profile)";
+  const unreachable =
+    common.unreachable ?? "the profile on the machine names no provider (see harness-profile)";
   return [{ ...common, kind, name: "the harness's providers", asked: { name: "" }, unreachable }];
 }
 

@@ -1,27 +1,28 @@
 import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { saysMemory } from "../../components/kv";
 import { readListeners } from "../../components/preflight/listeners";
 import { docker } from "../docker";
-import { memoryLines } from "./memoryLines";
+import { eachLine, start } from "../run";
 
-/** A file as it lies on the machine. */
+/** A file on the machine. */
 export interface FileOnDisk {
-  /** `undefined` where we may not read it. */
+  /** `undefined` if we may not read it. */
   readonly text: string | undefined;
   /** Permissions as four octal digits (`0644`). */
   readonly mode: string;
 }
 
-/** Everything that probes read on the machine beside its HTTP servers. It only reads. */
+/** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Output of a docker command. Throws `Failed` with docker's own words. */
   docker(args: readonly string[]): Promise<string>;
-  /** What an inference server's log says of memory, of all its starts; "" where there is no such container. */
+  /** The lines about memory in an inference server's log, of all its starts; "" if there is no such container. */
   memoryLines(container: string): Promise<string>;
-  /** `undefined` where there is no such file. */
+  /** `undefined` if there is no such file. */
   file(path: string): Promise<FileOnDisk | undefined>;
-  /** Text of /proc/meminfo; "" where there is none. */
+  /** Text of /proc/meminfo; "" if there is none. */
   meminfo(): Promise<string>;
   /** The process that listens on a TCP port, as far as the kernel lets us see it. */
   listener(port: number): Promise<{ readonly pid?: number } | undefined>;
@@ -72,6 +73,26 @@ export function thisHost(dockerHost: string): Host {
         .filter((each) => each.family === "IPv4" && !each.internal)
         .map((each) => each.address),
   };
+}
+
+/** Newest lines that are kept: a server in a crash loop repeats itself. */
+const LINES_KEPT = 2000;
+
+/** Lines about an engine's memory in a container's log; a log of any size, for a bounded time. */
+export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<string> {
+  const { stdout, ended } = start(["docker", "logs", container], {
+    seconds,
+    env: { DOCKER_HOST: dockerHost },
+    merged: true,
+  });
+  const kept: string[] = [];
+  eachLine(stdout, (text) => {
+    if (!saysMemory(text)) return;
+    kept.push(text);
+    if (kept.length > LINES_KEPT) kept.shift();
+  });
+  await ended;
+  return kept.join("\n");
 }
 
 async function readFileOnDisk(path: string): Promise<FileOnDisk | undefined> {

@@ -5,23 +5,23 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The objects of a list; nothing where it is no list. */
+/** The objects of a list; nothing if the value is not a list. */
 export function objectsIn(value: unknown): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** The value as an object, empty where it is none: a missing part reads as a part without content. */
+/** The value if it is an object, else an empty one: a missing part reads as a part without content. */
 export function objectOr(value: unknown): JsonObject {
   return isJsonObject(value) ? value : {};
 }
 
-/** The value as text, `""` where it is none. */
+/** The value if it is a text, else `""`. */
 export function textOr(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** Text of JSON as a value; `undefined` where it is no JSON. */
-export function parseJson(text: string): unknown {
+/** The JSON value of a text; `undefined` if the text is not JSON. */
+export function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -2,16 +2,16 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { isJsonObject, objectsIn, parseJson, textOr } from "./json";
+import { isJsonObject, jsonIn, objectsIn, textOr } from "./json";
 import type { ProbeResult, Status } from "./probe";
 
-/** A result that was kept, so that the doctor needs no copy of it. */
+/** A kept result, for the doctor. */
 export interface KeptResult extends Omit<ProbeResult, "seconds"> {
-  /** When the run was that gave it, in ISO 8601. */
+  /** Time of its run, in ISO 8601. */
   readonly at: string;
 }
 
-/** Whose results are kept together: two stack files may both have a machine `dgx`. */
+/** Results are kept by these two: two stack files may both have a machine `dgx`. */
 export interface Verified {
   readonly stackFile: string;
   readonly machine: string;
@@ -21,7 +21,7 @@ const ABOUT = "What `serving verify` last found on this machine; `serving doctor
 
 const STATUSES: readonly string[] = ["pass", "fail", "skip"] satisfies Status[];
 
-/** A file of the operator's own, by the XDG convention; `undefined` where nobody has a home. */
+/** A file of the operator, by the XDG convention; `undefined` without a home. */
 function fileOf({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv): string | undefined {
   const state = env.XDG_STATE_HOME || (env.HOME && join(env.HOME, ".local/state"));
   if (!state) return undefined;
@@ -29,7 +29,7 @@ function fileOf({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv): strin
   return join(state, "local-serving", `verify-${machine}-${stack}.json`);
 }
 
-/** Keeps what a run found; what it did not ask again stays. A result that can't be kept is no fault of the machine. */
+/** Keeps the results of a run, and the older ones of probes that it did not run. Failing to keep them is not an error. */
 export async function keepVerify(
   verified: Verified,
   results: readonly ProbeResult[],
@@ -52,10 +52,10 @@ export async function keepVerify(
 
 const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${target}: ${name}`;
 
-/** What the last runs found, each probe's newest result; nothing where none was kept. */
+/** The newest kept result of each probe. */
 export async function lastVerify(verified: Verified, env = process.env): Promise<KeptResult[]> {
   const file = fileOf(verified, env);
-  const kept = file === undefined ? undefined : parseJson(await readFile(file, "utf8").catch(() => ""));
+  const kept = file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
   if (!isJsonObject(kept)) return [];
   return objectsIn(kept.probes).flatMap((each) => {
     const [name, target, detail, fix, at] = [each.name, each.target, each.detail, each.fix, each.at].map(

@@ -1,4 +1,5 @@
 import type { Api } from "./api";
+import type { Host } from "./host";
 import { BadAnswer } from "./probe";
 
 /** One sample of Prometheus text. */
@@ -11,27 +12,21 @@ interface Sample {
 export class Metrics {
   constructor(private readonly samples: ReadonlyMap<string, readonly Sample[]>) {}
 
-  /** Sum over all engines and labels; `undefined` where there is no such metric. */
-  sum(name: string): number | undefined {
-    const found = this.samples.get(name);
-    return found?.reduce((sum, sample) => sum + sample.value, 0);
-  }
-
-  /** Sum over the samples with one label value; `undefined` where there is no such metric, 0 where no such sample. */
-  sumWhere(name: string, label: string, value: string): number | undefined {
+  /** Sum over all engines and labels that are asked for; `undefined` if there is no such metric. */
+  sum(name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number | undefined {
     return this.samples
       .get(name)
-      ?.filter((sample) => sample.labels[label] === value)
-      .reduce((sum, sample) => sum + sample.value, 0);
+      ?.filter(({ labels }) => isMeant(labels))
+      .reduce((sum, { value }) => sum + value, 0);
   }
 
-  /** Labels of the first sample, which is how vLLM tells its configuration. */
-  labels(name: string): Readonly<Record<string, string>> | undefined {
+  /** Labels of the first sample, by which vLLM tells its configuration. */
+  labels(name: string): Sample["labels"] | undefined {
     return this.samples.get(name)?.[0]?.labels;
   }
 }
 
-/** Reads the metrics of a server. Throws `BadAnswer` when it shows none. */
+/** Reads the metrics of a server. Throws `BadAnswer` if they are not vLLM's. */
 export async function readMetrics(api: Api): Promise<Metrics> {
   const answer = await api.get("/metrics");
   const metrics = answer.status === 200 ? parseMetrics(answer.text) : undefined;
@@ -41,7 +36,7 @@ export async function readMetrics(api: Api): Promise<Metrics> {
   return metrics;
 }
 
-export function parseMetrics(text: string): Metrics {
+function parseMetrics(text: string): Metrics {
   const samples = new Map<string, Sample[]>();
   for (const line of text.split("\n")) {
     const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
@@ -63,4 +58,25 @@ function parseLabels(text: string): Record<string, string> {
     pairs.push([name, value.replace(/\\(.)/g, "$1")]);
   }
   return Object.fromEntries(pairs);
+}
+
+/** When a server's process was started. */
+export interface ProcessStart {
+  /** Opaque; equal means the same process. */
+  readonly mark: string;
+  /** For a person: `process 4711`, or `started 2026-11-21T13:00:00.000Z`. */
+  readonly words: string;
+}
+
+/** By the kernel if we may see the process, else by the server's own metrics. */
+export async function processStart(host: Host, api: Api, port: number): Promise<ProcessStart | undefined> {
+  const pid = (await host.listener(port))?.pid;
+  const ticks = pid === undefined ? undefined : await host.startTime(pid);
+  if (pid !== undefined && ticks !== undefined) return { mark: `${pid}: ${ticks}`, words: `process ${pid}` };
+  const metrics = await readMetrics(api).catch(() => undefined);
+  const seconds = metrics?.sum("process_start_time_seconds");
+  // A date has an end, a server's number need not.
+  const date = new Date((seconds ?? Number.NaN) * 1000);
+  if (Number.isNaN(date.getTime())) return undefined;
+  return { mark: `metrics: ${seconds}`, words: `started ${date.toISOString()}` };
 }

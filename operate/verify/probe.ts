@@ -1,5 +1,3 @@
-import type { ServerTarget, Target } from "./targets";
-
 export type Status = "pass" | "fail" | "skip";
 
 /** What a probe found. */
@@ -7,41 +5,52 @@ export interface Verdict {
   readonly status: Status;
   /** What was seen, in a sentence, figures included. */
   readonly detail: string;
-  /** What to change, named as it stands in the stack file; "" when there is nothing to do. */
-  readonly fix: string;
-  /** Why nothing else of this target can be judged, e.g. `its key is refused`: its other probes are not run. */
+  /** What to change, by its name in the stack file. Left out, a failure has the fix of its probe. */
+  readonly fix?: string | undefined;
+  /** Why the other probes of this target can't run, e.g. `the bridge refuses the key`. */
   readonly closes?: string;
 }
 
 /** A probe's verdict with the names that scripts look for. */
-export interface ProbeResult extends Omit<Verdict, "closes"> {
+export interface ProbeResult extends Pick<Verdict, "status" | "detail"> {
   readonly name: string;
   /** What was probed: a container's name, or words such as `instance A`. */
   readonly target: string;
+  /** "" when there is nothing to do. */
+  readonly fix: string;
   readonly seconds: number;
 }
 
-/** One question to one kind of target. A probe judges by what an answer holds; a good status alone proves nothing. */
-export interface Probe<T extends Target = Target> {
+/** One question to one kind of target. A probe judges what an answer holds: a good status alone proves nothing. */
+export interface Probe<Target> {
   /** Unique; stays the same, since scripts select by it. */
   readonly name: string;
-  /** What is asked, for progress. */
+  /** The question, for progress. */
   readonly about: string;
   /** Why this target isn't asked, e.g. since its model has no thinking mode. */
-  readonly skip?: (target: T) => string | undefined;
-  /** What to look at when the answer is no answer at all. */
-  readonly fix: (target: T) => string;
-  /** Throws `NoAnswer` or `BadAnswer` where nothing can be judged; both become a failure. */
-  readonly run: (target: T) => Promise<Verdict>;
+  readonly skip?: (target: Target) => string | undefined;
+  /** What to look at when a failure names nothing better. */
+  readonly fix: (target: Target) => string;
+  /** Throws `NoAnswer` or `BadAnswer` when there is nothing to judge; both become a failure. */
+  readonly run: (target: Target) => Promise<Verdict>;
 }
 
-export type ServerProbe = Probe<ServerTarget>;
-
 export const pass = (detail: string, fix = ""): Verdict => ({ status: "pass", detail, fix });
-export const fail = (detail: string, fix = ""): Verdict => ({ status: "fail", detail, fix });
+/** Without a fix, the probe's own fix is shown. */
+export const fail = (detail: string, fix?: string): Verdict => ({ status: "fail", detail, fix });
 export const skip = (detail: string): Verdict => ({ status: "skip", detail, fix: "" });
 
-/** An answer that came and is not what was asked for. Its message is a sentence for a person. */
+/** Several verdicts as one: the worst status, and what the verdicts of that status say. */
+export function worst(verdicts: readonly Verdict[]): Verdict {
+  const status = (["fail", "pass", "skip"] as const).find((each) =>
+    verdicts.some((one) => one.status === each),
+  );
+  const said = verdicts.filter((verdict) => verdict.status === status);
+  const detail = said.map((verdict) => verdict.detail).join("; ");
+  return { status: status ?? "skip", detail, fix: said[0]?.fix };
+}
+
+/** An answer that came and holds nothing to judge. Its message is a sentence for a person. */
 export class BadAnswer extends Error {
   override readonly name = "BadAnswer";
 }

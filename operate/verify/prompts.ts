@@ -3,13 +3,13 @@ import { randomBytes } from "node:crypto";
 /** A question that every chat model answers in a word. */
 export const GREETING = "Say hello in one word.";
 
-/** Output tokens for an answer of a word by a model that does not think first. */
+/** Output tokens for an answer in one word by a model that does not think first. */
 const SHORT_ANSWER_TOKENS = 512;
 
-/** Output tokens where the model thinks as it does for a real client: greetings were seen to take a thousand and more. */
+/** Output tokens for a model that thinks as it does for a real client: greetings were seen to take a thousand and more. */
 const THOUGHTFUL_ANSWER_TOKENS = 4096;
 
-/** Output tokens to ask for in a window of this many; at least half of it is left for the prompt. */
+/** Output tokens to ask for in a window of this many; at least half of the window is left for the prompt. */
 export function answerTokens(window: number, thinks: boolean): number {
   return Math.min(thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS, Math.floor(window / 2));
 }

@@ -1,7 +1,7 @@
 /** Longest piece of a server's words that is shown. */
 const LONGEST_QUOTE = 240;
 
-/** Longest sentence about an answer: one that lists what a server offers must not fill the screen. */
+/** Longest sentence about an answer: a list of everything that a server offers must not fill the screen. */
 const LONGEST_SENTENCE = 2000;
 
 /** Control characters, and those that turn or break a line: what follows them could be read as something else. */
@@ -13,9 +13,14 @@ export function quote(text: string): string {
   return cut(text, LONGEST_QUOTE);
 }
 
-/** A sentence that holds such words, as it is shown. */
+/** A sentence with such words in it, for a terminal. */
 export function sentence(text: string): string {
   return cut(text, LONGEST_SENTENCE);
+}
+
+/** A server's own words in a list; `otherwise` if there are none. */
+export function quotedList(texts: readonly string[], otherwise = ""): string {
+  return texts.map(quote).join(", ") || otherwise;
 }
 
 function cut(text: string, longest: number): string {
@@ -23,7 +28,7 @@ function cut(text: string, longest: number): string {
   return plain.length <= longest ? plain : `${plain.slice(0, longest)}...`;
 }
 
-/** Takes every secret out of a text, whoever put it there. */
+/** The text without secrets, whoever put them there. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length > 0)

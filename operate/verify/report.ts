@@ -1,7 +1,15 @@
 import { styleText } from "node:util";
 import type { ProbeResult } from "./probe";
 
-/** Counts by status, and what a person should do next, each thing once. */
+/** Follows a run. */
+export interface VerifyProgress {
+  /** Before each probe that really runs. */
+  readonly starts: (name: string, target: string, about: string) => void;
+  /** After each result. */
+  readonly ended: (result: ProbeResult) => void;
+}
+
+/** Counts by status, and the next steps for a person, each once. */
 export interface Summary {
   readonly pass: number;
   readonly fail: number;
@@ -14,7 +22,7 @@ export function summaryOf(results: readonly ProbeResult[]): Summary {
   return { pass: count("pass"), fail: count("fail"), skip: count("skip"), next: nextSteps(results) };
 }
 
-/** Each thing to do with the probes that ask for it, faults first. */
+/** Each step with the probes that ask for it, failures first. */
 function nextSteps(results: readonly ProbeResult[]): string[] {
   const askedBy = new Map<string, string[]>();
   for (const status of ["fail", "pass"] as const) {
@@ -31,7 +39,7 @@ const MARKS = {
   skip: () => styleText("dim", "skip"),
 } as const;
 
-/** Every verdict, grouped by what was probed, then what to do next. */
+/** Every verdict, grouped by target, then the next steps. */
 export function verifyText(results: readonly ProbeResult[]): string {
   const targets = [...new Set(results.map((result) => result.target))];
   const shown = results.filter((result) => result.status !== "skip");
@@ -56,23 +64,46 @@ export function verifyText(results: readonly ProbeResult[]): string {
 
 function lines({ name, status, detail, fix }: ProbeResult, width: number): string[] {
   const line = `  ${MARKS[status]()} ${name.padEnd(width)}  ${detail}`;
-  // A probe that passed may still have something to propose.
+  // A probe that passed may still propose something.
   const label = status === "fail" ? "fix:" : "better:";
-  // Lines to copy stand once, under what to do next.
+  // Lines to copy are printed once, under the next steps.
   const short = fix.includes("\n") ? "see below" : fix;
   return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", label)} ${short}`];
 }
 
-/** The lines of a text behind its first, further in. */
+/** The text with every line after its first indented further. */
 function hanging(text: string, by: number): string {
   return text.replaceAll("\n", `\n${" ".repeat(by)}`);
 }
 
-/** What was not run, each reason once. */
+/** The probes that were not run, by reason. */
 function skipLines(results: readonly ProbeResult[]): string[] {
   const byReason = new Map<string, string[]>();
   for (const { name, detail } of results.filter((result) => result.status === "skip")) {
     byReason.set(detail, [...(byReason.get(detail) ?? []), name]);
   }
   return [...byReason].map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names.join(", ")}`);
+}
+
+/** Clears the terminal's current line (ANSI: to its begin, erase). */
+const CLEAR_LINE = "\r\u001b[2K";
+
+/** Where progress is shown, e.g. stderr. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  write(text: string): unknown;
+}
+
+/** On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe that ended. */
+export function verifyProgress(stream: ProgressStream): VerifyProgress {
+  const terminal = stream.isTTY === true;
+  return {
+    starts: (name, target, about) => {
+      if (terminal) stream.write(`${CLEAR_LINE}${`${target}: ${name} (${about}) ...`.slice(0, 100)}`);
+    },
+    ended: ({ name, target, status, seconds }) => {
+      if (terminal) stream.write(CLEAR_LINE);
+      else if (status !== "skip") stream.write(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`);
+    },
+  };
 }

@@ -4,32 +4,30 @@ import { isPlaceholder } from "../../components/settings/secretValue";
 import { redact } from "../redact";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import type { Host } from "./host";
-import { NoAnswer } from "./http";
+import { NoAnswer, type NoAnswerReason } from "./http";
 import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "./probe";
 import { CHAT_UI_KEY_VARIABLE } from "./probes/chatUi";
 import { quote, sentence, withoutSecrets } from "./quote";
-import { type Target, targetsOf } from "./targets";
+import type { VerifyProgress } from "./report";
+import type { Target } from "./target";
+import { targetsOf } from "./targets";
 
 export interface VerifyOptions {
   /** Names of the probes to run; all when it is left out. */
   readonly only?: readonly string[];
   /** Seconds that one answer of a model may take. */
   readonly timeoutSeconds: number;
-  /** Probe an inference server here, and nothing else of the plan unless `only` names it. */
+  /** Probe an inference server here, and nothing else unless `only` names it. */
   readonly baseUrl?: string;
   /** The machine's files, processes and Docker, by the machine's Docker address. */
   readonly host: (dockerHost: string) => Host;
-  /** Told before each probe that really runs, and after each result. */
-  readonly progress?: {
-    readonly starts: (name: string, target: string, about: string) => void;
-    readonly ended: (result: ProbeResult) => void;
-  };
+  readonly progress?: VerifyProgress;
 }
 
-/** After this many requests of one target that ran into their limit, its other probes are not run: a run has an end. */
+/** After this many requests to a target that timed out, its other probes are not run: a run must end. */
 const TIMEOUTS_ALLOWED = 2;
 
-/** Probes everything that the plan has. Never throws for what a server does. */
+/** Probes everything in the plan. Never throws because of a server. */
 export async function verify(plan: Plan, options: VerifyOptions): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   for (const machine of plan.machines) results.push(...(await verifyMachine(machine, options)));
@@ -45,7 +43,9 @@ async function verifyMachine(machine: MachinePlan, options: VerifyOptions): Prom
     const ofKind = targets.filter((target) => target.kind === kind);
     if (ofKind.length === 0) {
       for (const { name } of probesOf(kind).filter(chosen(options))) {
-        results.push(report({ ...skip(ABSENT[kind]), name, target: machine.name, seconds: 0 }, options));
+        results.push(
+          report({ ...skip(ABSENT[kind]), fix: "", name, target: machine.name, seconds: 0 }, options),
+        );
       }
     }
     for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
@@ -65,21 +65,17 @@ async function verifyTarget(
     const started = performance.now();
     const reason = closed ?? probe.skip?.(target);
     if (reason === undefined) options.progress?.starts(probe.name, target.name, probe.about);
-    const { verdict, noAnswer } =
-      reason === undefined ? await run(probe, target) : { verdict: skip(reason), noAnswer: undefined };
-    if (noAnswer?.reason === "timeout") timeouts += 1;
-    if (noAnswer?.reason === "refused")
-      closed = `not run: ${target.name} does not answer (see ${probe.name})`;
-    if (timeouts >= TIMEOUTS_ALLOWED)
-      closed = `not run: ${target.name} let ${timeouts} requests run into their limit`;
+    const verdict: Run = reason === undefined ? await run(probe, target) : skip(reason);
+    if (verdict.noAnswer === "timeout") timeouts += 1;
+    if (timeouts >= TIMEOUTS_ALLOWED) closed = `not run: ${target.name} let ${timeouts} requests time out`;
     if (verdict.closes !== undefined) closed = `not run: ${verdict.closes} (see ${probe.name})`;
     const result = {
       name: probe.name,
       target: target.name,
       status: verdict.status,
-      // Our own keys by what they are, anybody else's that a server repeats by their form.
+      // Our own keys are replaced by their values, anybody else's that a server repeats by their form.
       detail: sentence(redact(withoutSecrets(verdict.detail, secrets))),
-      fix: withoutSecrets(verdict.fix, secrets),
+      fix: withoutSecrets(fixIn(verdict, probe, target), secrets),
       seconds: (performance.now() - started) / 1000,
     };
     results.push(report(result, options));
@@ -87,36 +83,37 @@ async function verifyTarget(
   return results;
 }
 
-interface Run {
-  readonly verdict: Verdict;
-  readonly noAnswer: NoAnswer | undefined;
+/** A verdict, and why there was no answer to judge. */
+interface Run extends Verdict {
+  readonly noAnswer?: NoAnswerReason;
 }
 
-async function run(probe: Probe, target: Target): Promise<Run> {
+async function run(probe: Probe<Target>, target: Target): Promise<Run> {
   try {
-    return { verdict: await probe.run(target), noAnswer: undefined };
+    return await probe.run(target);
   } catch (error) {
-    if (error instanceof NoAnswer) {
-      // Where nobody is, it matters why, and what this probe is about does not. The first one of a kind asks whether it lives.
-      const asked = error.reason === "refused" ? (probesFor(target)[0] ?? probe) : probe;
-      return { verdict: fail(error.message, asked.fix(target)), noAnswer: error };
+    if (error instanceof NoAnswer && error.reason === "refused") {
+      // If nobody answers, only the reason matters; the first probe of a kind asks whether its target is alive.
+      const [first = probe] = probesFor(target);
+      const closes = `${target.name} does not answer`;
+      return { ...fail(error.message, first.fix(target)), noAnswer: error.reason, closes };
     }
-    if (error instanceof BadAnswer || error instanceof Failed) {
-      return { verdict: fail(error.message, probe.fix(target)), noAnswer: undefined };
-    }
-    // An answer nested a million deep, say: one that no probe foresaw ends its own probe and not the run.
+    if (error instanceof NoAnswer) return { ...fail(error.message), noAnswer: error.reason };
+    if (error instanceof BadAnswer || error instanceof Failed) return fail(error.message);
+    // An unforeseen answer, such as one nested a million deep, ends its own probe and not the run.
     const said = quote(error instanceof Error ? error.message : String(error));
-    return {
-      verdict: fail(`the answer could not be judged: ${said}`, probe.fix(target)),
-      noAnswer: undefined,
-    };
+    return fail(`the answer could not be judged: ${said}`);
   }
 }
 
-/** A server that was named by its URL is judged by itself: what else the plan has may be far from here. */
+function fixIn({ status, fix }: Verdict, probe: Probe<Target>, target: Target): string {
+  return fix ?? (status === "fail" ? probe.fix(target) : "");
+}
+
+/** With `--base-url`, only that server is probed: the rest of the plan may be elsewhere. */
 function outOfSight(target: Target, { baseUrl, only }: VerifyOptions): string | undefined {
   if (baseUrl === undefined || target.kind === "inference-server" || only !== undefined) return undefined;
-  return "--base-url names one server; name this probe with --only to run it too";
+  return "with --base-url, only that server is probed; name this probe with --only to run it too";
 }
 
 function chosen({ only }: VerifyOptions): (probe: { readonly name: string }) => boolean {
@@ -128,7 +125,7 @@ function report(result: ProbeResult, { progress }: VerifyOptions): ProbeResult {
   return result;
 }
 
-/** Every key that a request of ours may carry, so that no server's echo of it is printed. Placeholders are no secrets. */
+/** Every key that our requests may carry, so that a server's echo of it isn't printed. Placeholders are not secrets. */
 function secretsOf(machine: MachinePlan, targets: readonly Target[], host: Host): string[] {
   const names = [
     CHAT_UI_KEY_VARIABLE,

@@ -1,5 +1,4 @@
-import type { JsonObject } from "./json";
-import { isJsonObject, parseJson } from "./json";
+import { isJsonObject, type JsonObject, jsonIn } from "./json";
 
 /** A tool that probes offer, the same for every API. */
 export interface OfferedTool {
@@ -9,54 +8,38 @@ export interface OfferedTool {
   readonly parameters: JsonObject & { readonly required: readonly string[] };
 }
 
-const oneText = (name: string, description: string) => ({
-  type: "object",
-  properties: { [name]: { type: "string", description } },
-  required: [name],
+/** A tool with one argument, a text. */
+const tool = (name: string, description: string, argument: string, about: string): OfferedTool => ({
+  name,
+  description,
+  parameters: {
+    type: "object",
+    properties: { [argument]: { type: "string", description: about } },
+    required: [argument],
+  },
 });
 
-export const READ_FILE: OfferedTool = {
-  name: "read_file",
-  description: "Read a file and return its text.",
-  parameters: oneText("path", "Absolute path of the file"),
-};
+export const READ_FILE = tool(
+  "read_file",
+  "Read a file and return its text.",
+  "path",
+  "Absolute path of the file",
+);
+export const RUN_COMMAND = tool(
+  "run_command",
+  "Run a shell command and return what it prints.",
+  "command",
+  "The command line",
+);
+export const LIST_FOLDER = tool(
+  "list_folder",
+  "List the names in a folder.",
+  "path",
+  "Absolute path of the folder",
+);
 
-export const RUN_COMMAND: OfferedTool = {
-  name: "run_command",
-  description: "Run a shell command and return what it prints.",
-  parameters: oneText("command", "The command line"),
-};
-
-export const LIST_FOLDER: OfferedTool = {
-  name: "list_folder",
-  description: "List the names in a folder.",
-  parameters: oneText("path", "Absolute path of the folder"),
-};
-
-/** What probes ask for when a tool has to be called: no model that can call tools answers this otherwise. */
+/** A request that needs a tool: no model that can call tools answers it otherwise. */
 export const TOOL_REQUEST = "Use the tool read_file to read the file /etc/hostname. Call the tool now.";
-
-/** The tool in the form of chat completions. */
-export const chatTool = ({ name, description, parameters }: OfferedTool) => ({
-  type: "function",
-  function: { name, description, parameters },
-});
-
-/** The tool in the form of responses. */
-export const responsesTool = ({ name, description, parameters }: OfferedTool) => ({
-  type: "function",
-  name,
-  description,
-  parameters,
-  strict: false,
-});
-
-/** The tool in the form of messages. */
-export const messagesTool = ({ name, description, parameters }: OfferedTool) => ({
-  name,
-  description,
-  input_schema: parameters,
-});
 
 /** Beginnings of a tool call that a parser missed, in the formats of the known model families. */
 const CALL_AS_TEXT = /<tool_call>|<function=|<function_calls?>|<invoke |<parameter=|<tool_use>|<\|tool_call/;
@@ -66,16 +49,17 @@ export function holdsCallAsText(text: string): boolean {
   return CALL_AS_TEXT.test(text);
 }
 
-/** What is wrong with a call of one of these tools, given its name and arguments; `undefined` when nothing is. */
+/** What is wrong with a call of one of these tools; `undefined` if nothing is. */
 export function callFault(
   tools: readonly OfferedTool[],
-  name: string,
-  given: string | JsonObject,
+  call: { readonly name: string; readonly arguments: string },
 ): string | undefined {
-  const tool = tools.find((each) => each.name === name);
-  if (tool === undefined) return `it called \`${name}\`, which was not offered`;
-  const value = typeof given === "string" ? parseJson(given) : given;
-  if (!isJsonObject(value)) return `the arguments of \`${name}\` are no JSON object`;
+  const tool = tools.find((each) => each.name === call.name);
+  if (tool === undefined) return `it called \`${call.name}\`, which was not offered`;
+  const value = jsonIn(call.arguments);
+  if (!isJsonObject(value)) return `the arguments of \`${call.name}\` are not a JSON object`;
   const missing = tool.parameters.required.filter((each) => typeof value[each] !== "string");
-  return missing.length === 0 ? undefined : `the arguments of \`${name}\` lack \`${missing.join("`, `")}\``;
+  return missing.length === 0
+    ? undefined
+    : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
 }

@@ -16,7 +16,7 @@ const RUN_SECONDS = 60;
 
 /** Probes that a machine without a fault leaves out, and why. */
 const LEFT_OUT: Readonly<Record<string, string>> = {
-  completions: "its model is a chat model, which is asked by chat completions",
+  completions: "its model is a chat model, asked by chat completions",
   // The smallest model has no tensor, so it can be neither loaded nor asked.
   "ollama-memory": "no model is loaded: ask one something, then look again",
   "harness-chat": "harness-model looks for its model instead: no model of Ollama is loaded for this",
@@ -194,7 +194,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
       await isSeen({
         make: () => machine.startB("xml-in-content"),
         fails: ["chat-tools", "chat-several-tools", "chat-tools-thinking", "bridge-tools"],
-        detail: "the call stands as XML in `content`",
+        detail: "the call is written as XML in `content`",
         fix: "inferenceServers.b.tools.parser: qwen3_xml",
       });
     });
@@ -219,7 +219,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
         {
           make: () => olderOllama("0.13.5"),
           fails: ["ollama-version"],
-          detail: "Ollama 0.13.5 has no messages-style surface",
+          detail: "Ollama 0.13.5 has no messages-style API",
           fix: "Install 0.14.0 or later",
         },
       ],

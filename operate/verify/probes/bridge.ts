@@ -1,172 +1,209 @@
-import { refusalText } from "../api";
-import { MESSAGES, userTurn } from "../claudeCodeBody";
-import { objectOr, objectsIn, parseJson, textOr } from "../json";
-import { messagesAnswer, messagesAnswerOf } from "../messagesAnswer";
-import { fail, pass } from "../probe";
-import { freshCode } from "../prompts";
-import { quote } from "../quote";
-import type { BridgeTarget } from "../targets";
-import { READ_FILE, RUN_COMMAND, TOOL_REQUEST } from "../tools";
-import { type BridgeProbe, bodyFor, upstreamFix } from "./bridgeRequest";
-import { bridgeRouting } from "./bridgeRouting";
-import { used } from "./messages";
+import { answeredText, refusalText } from "../api";
+import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
+import { readMetrics } from "../metrics";
+import { fail, pass, type Verdict } from "../probe";
+import { answerTokens, freshCode } from "../prompts";
+import { quote, quotedList } from "../quote";
+import { MESSAGES, userTurn } from "../surfaces/messages";
+import { RESPONSES } from "../surfaces/responses";
+import type { Question } from "../surfaces/surface";
+import type { BridgeTarget, ProbesOf } from "../target";
+import { READ_FILE, TOOL_REQUEST } from "../tools";
+import { AGENT_TOOLS, judgeCall } from "./surfaces";
 
-const ENTRIES_FIX =
-  "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.";
+type BridgeProbe = ProbesOf<"bridge">[number];
 
-const bridgeHealth: BridgeProbe = {
-  name: "bridge-health",
-  about: "the bridge lives",
-  fix: ({ name }) => `See docker logs ${name}; without a master key it refuses to start.`,
-  run: async ({ api, name }) => {
-    const answer = await api.get("/health/liveliness");
-    const alive = answer.status === 200 && parseJson(answer.text) === "I'm alive!";
-    return alive
-      ? pass("alive")
-      : fail(
-          `/health/liveliness answered ${answer.status}: ${refusalText(answer)}`,
-          `What answers there is no LiteLLM proxy, or not yet: see docker logs ${name}.`,
-        );
-  },
-};
+/** Where to look if the bridge answers, and the server behind it does not. */
+const upstreamFix = ({ server, name }: BridgeTarget) =>
+  `See whether ${server?.name ?? "the server behind it"} answers (probe chat), then docker logs ${name}: its api_base is the address as the bridge's container sees it.`;
+
+/** Window to reckon with if the server behind the bridge is not one of ours. */
+const UNKNOWN_WINDOW = 32_768;
+
+/** A request as a client sends it through the bridge, with room for a model that thinks first. */
+function bodyFor({ model, server }: BridgeTarget, more: Partial<Question> = {}): JsonObject {
+  const maxTokens = answerTokens(server?.maxModelLen ?? UNKNOWN_WINDOW, true);
+  return MESSAGES.ask({ model, maxTokens, ...more });
+}
 
 /** Statuses of a refused key. A wrong one is 400 `No connected db.` in LiteLLM: without a database it knows no other key. */
 const KEY_REFUSED = [400, 401, 403];
 
-const bridgeModels: BridgeProbe = {
-  name: "bridge-models",
-  about: "GET /v1/models of the bridge: the key is taken, every declared name is there",
+/** A tool call through the bridge, whole or streamed. */
+const toolsThrough = (streamed: boolean): BridgeProbe => ({
+  name: `bridge-tools${streamed ? "-stream" : ""}`,
+  about: `a tool through the bridge: a tool_use block${streamed ? ", streamed too" : ""}`,
   fix: upstreamFix,
   run: async (target) => {
-    const { api, keyVariable, names } = target;
-    const answer = await api.get("/v1/models");
-    if (KEY_REFUSED.includes(answer.status)) {
-      const key = keyVariable === undefined ? "the placeholder key" : `the key in ${keyVariable}`;
-      return {
-        ...fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, keyFix(target)),
-        closes: "the bridge refuses the key",
-      };
-    }
-    const listed = parseJson(answer.text);
-    const ids = objectsIn(objectOr(listed).data).map((model) => textOr(model.id));
-    if (answer.status !== 200 || ids.length === 0) {
-      return fail(`/v1/models answered ${answer.status}: ${refusalText(answer)}`, upstreamFix(target));
-    }
-    const missing = names.filter((name) => !ids.includes(name));
-    return missing.length === 0
-      ? pass(`${ids.length} names`)
-      : fail(`not there: ${missing.map(quote).join(", ")}`, ENTRIES_FIX);
+    const { api, server } = target;
+    const body = bodyFor(target, { turns: TOOL_REQUEST, tools: AGENT_TOOLS });
+    const answer = streamed
+      ? MESSAGES.readStream(await api.stream(MESSAGES.path, body))
+      : MESSAGES.read(await api.json(MESSAGES.path, body));
+    const settings = server ?? { setting: (key: string) => `inferenceServers.*.${key}` };
+    return judgeCall(MESSAGES, AGENT_TOOLS, answer, settings);
   },
-};
-
-function keyFix({ keyVariable, name }: BridgeTarget): string {
-  return keyVariable === undefined
-    ? `The bridge was started with another key than the plan's: npm run up, or docker restart ${name}.`
-    : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, npm run up and docker restart ${name}.`;
-}
-
-const bridgeMessages: BridgeProbe = {
-  name: "bridge-messages",
-  about: "/v1/messages through the bridge answers with text",
-  fix: upstreamFix,
-  run: async (target) => {
-    const answer = messagesAnswer(await target.api.json(MESSAGES, bodyFor(target)));
-    return answer.text.trim() === ""
-      ? fail(`no text (stop_reason ${quote(answer.stopReason)})`, upstreamFix(target))
-      : pass(`\`${quote(answer.text)}\``);
-  },
-};
-
-const bridgeTools: BridgeProbe = {
-  name: "bridge-tools",
-  about: "a tool through the bridge: a tool_use block",
-  fix: upstreamFix,
-  run: async (target) =>
-    used(messagesAnswer(await target.api.json(MESSAGES, toolBody(target))), settings(target)),
-};
-
-const bridgeToolsStream: BridgeProbe = {
-  name: "bridge-tools-stream",
-  about: "the same streamed",
-  fix: upstreamFix,
-  run: async (target) =>
-    used(messagesAnswerOf(await target.api.stream(MESSAGES, toolBody(target))), settings(target)),
-};
-
-const toolBody = (target: BridgeTarget) =>
-  bodyFor(target, { tools: [READ_FILE, RUN_COMMAND], messages: [userTurn(TOOL_REQUEST)] });
-
-const settings = ({ server }: BridgeTarget) => ({
-  setting: server?.setting ?? ((key: string) => `inferenceServers.*.${key}`),
 });
 
-const bridgeSystem: BridgeProbe = {
-  name: "bridge-system",
-  about: "the text of a system element behind the user turn reaches the model",
-  fix: upstreamFix,
-  run: async (target) => {
-    const code = freshCode();
-    const body = bodyFor(target, {
-      messages: [
+export const bridgeProbes: readonly BridgeProbe[] = [
+  {
+    name: "bridge-health",
+    about: "the bridge is alive",
+    fix: ({ name }) => `See docker logs ${name}; without a master key it refuses to start.`,
+    run: async ({ api, name }) => {
+      const path = "/health/liveliness";
+      const answer = await api.get(path);
+      if (answer.status === 200 && jsonIn(answer.text) === "I'm alive!") return pass("alive");
+      return fail(
+        answeredText(path, answer),
+        `The program that answers there is not a LiteLLM proxy, or not yet ready: see docker logs ${name}.`,
+      );
+    },
+  },
+  {
+    name: "bridge-models",
+    about: "GET /v1/models of the bridge: it takes the key, and lists every declared name",
+    fix: upstreamFix,
+    run: async ({ api, keyVariable, name, names }) => {
+      const answer = await api.get("/v1/models");
+      if (KEY_REFUSED.includes(answer.status)) {
+        const key = keyVariable === undefined ? "the placeholder key" : `the key in ${keyVariable}`;
+        const fix =
+          keyVariable === undefined
+            ? `The bridge was started with another key than the plan's: npm run up, or docker restart ${name}.`
+            : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, npm run up and docker restart ${name}.`;
+        return {
+          ...fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, fix),
+          closes: "the bridge refuses the key",
+        };
+      }
+      const ids = objectsIn(objectOr(jsonIn(answer.text)).data).map((model) => textOr(model.id));
+      if (answer.status !== 200 || ids.length === 0) return fail(answeredText("/v1/models", answer));
+      const missing = names.filter((each) => !ids.includes(each));
+      if (missing.length === 0) return pass(`${ids.length} names`);
+      return fail(
+        `not there: ${quotedList(missing)}`,
+        "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.",
+      );
+    },
+  },
+  {
+    name: "bridge-messages",
+    about: "/v1/messages through the bridge answers with text",
+    fix: upstreamFix,
+    run: async (target) => {
+      const { text, shape } = MESSAGES.read(await target.api.json(MESSAGES.path, bodyFor(target)));
+      return text.trim() === "" ? fail(`no text (${quote(shape)})`) : pass(`\`${quote(text)}\``);
+    },
+  },
+  {
+    name: "bridge-routing",
+    about: "a second turn with a tool's result goes to chat completions, not to /v1/responses",
+    fix: () => PREFIX_FIX,
+    run: judgeRouting,
+  },
+  toolsThrough(false),
+  toolsThrough(true),
+  {
+    name: "bridge-system",
+    about: "the text of a system element behind the user turn reaches the model",
+    fix: upstreamFix,
+    run: async (target) => {
+      const code = freshCode();
+      const turns = [
         userTurn("Which code were you given? Answer with the code."),
         { role: "system", content: `The code is ${code}.` },
-      ],
-    });
-    const { text } = messagesAnswer(await target.api.json(MESSAGES, body));
-    return text.includes(code)
-      ? pass("the model knew what stood there")
-      : fail(
-          `the model did not know what stood there; it said \`${quote(text)}\``,
-          `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`,
-        );
+      ];
+      const { text } = MESSAGES.read(await target.api.json(MESSAGES.path, bodyFor(target, { turns })));
+      if (text.includes(code)) return pass("the text reached the model");
+      return fail(
+        `the text did not reach the model; it said \`${quote(text)}\``,
+        `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`,
+      );
+    },
   },
-};
-
-const bridgeUnknownTier: BridgeProbe = {
-  name: "bridge-unknown-tier",
-  about: "a model that nobody declared is refused with a message",
-  fix: upstreamFix,
-  run: async (target) => {
-    const answer = await target.api.post(MESSAGES, bodyFor(target, { model: "no-such-model" }));
-    const said = refusalText(answer);
-    // LiteLLM answers 400 where vLLM answers 404.
-    return [400, 404].includes(answer.status) && said.includes("no-such-model")
-      ? pass(`${answer.status}: ${said}`)
-      : fail(
-          `asked for \`no-such-model\` it answered ${answer.status}: ${said}`,
-          answer.status === 200
-            ? "See model_list of bridge-config: one of its patterns takes any name."
-            : upstreamFix(target),
-        );
+  {
+    name: "bridge-unknown-tier",
+    about: "a model that nobody declared is refused with a message",
+    fix: upstreamFix,
+    run: async (target) => {
+      const answer = await target.api.post(MESSAGES.path, bodyFor(target, { model: "no-such-model" }));
+      const said = refusalText(answer);
+      // LiteLLM answers 400 where vLLM answers 404.
+      if ([400, 404].includes(answer.status) && said.includes("no-such-model"))
+        return pass(`${answer.status}: ${said}`);
+      return fail(
+        `asked for \`no-such-model\` it answered ${answer.status}: ${said}`,
+        answer.status === 200
+          ? "See model_list of bridge-config: one of its patterns takes any name."
+          : undefined,
+      );
+    },
   },
-};
-
-const bridgeTiers: BridgeProbe = {
-  name: "bridge-tiers",
-  about: "every model that the messages-style client is pinned to is answered",
-  skip: ({ tiers }) => (tiers.length > 0 ? undefined : "no messages-style client is declared"),
-  fix: () => "The names are in clients.claudeCode; the bridge answers to those of its servers.",
-  run: async (target) => {
-    const refused: string[] = [];
-    for (const model of target.tiers) {
-      const answer = await target.api.post(MESSAGES, bodyFor(target, { model, maxTokens: 16 }));
-      if (answer.status !== 200)
-        refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
-    }
-    return refused.length === 0
-      ? pass(target.tiers.map(quote).join(", "))
-      : fail(`refused: ${refused.join(", ")}`, bridgeTiers.fix(target));
+  {
+    name: "bridge-tiers",
+    about: "every model that the messages-style client is pinned to is answered",
+    skip: ({ tiers }) => (tiers.length > 0 ? undefined : "no messages-style client is declared"),
+    fix: () => "The names are in clients.claudeCode; the bridge answers to those of its servers.",
+    run: async (target) => {
+      const refused: string[] = [];
+      for (const model of target.tiers) {
+        const answer = await target.api.post(MESSAGES.path, bodyFor(target, { model, maxTokens: 16 }));
+        if (answer.status !== 200)
+          refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
+      }
+      return refused.length === 0 ? pass(quotedList(target.tiers)) : fail(`refused: ${refused.join(", ")}`);
+    },
   },
-};
-
-export const bridgeProbes: readonly BridgeProbe[] = [
-  bridgeHealth,
-  bridgeModels,
-  bridgeMessages,
-  bridgeRouting,
-  bridgeTools,
-  bridgeToolsStream,
-  bridgeSystem,
-  bridgeUnknownTier,
-  bridgeTiers,
 ];
+
+const PREFIX_FIX =
+  "The bridge's entries must begin with `hosted_vllm/`, as the plan writes them: bring bridge-config back to the plan (npm run up).";
+
+/** An agent's second turn, in which the generic prefix breaks. */
+const SECOND_TURN: readonly JsonObject[] = [
+  userTurn("What is in /etc/hostname?"),
+  {
+    role: "assistant",
+    content: [
+      { type: "text", text: "I read it." },
+      { type: "tool_use", id: "toolu_verify", name: READ_FILE.name, input: { path: "/etc/hostname" } },
+    ],
+  },
+  { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_verify", content: "spark-1" }] },
+];
+
+/** Beginning of the id of anything that came by /v1/responses: LiteLLM keeps it in a message (seen in 1.103.0). */
+const RESPONSE_ID = "resp_";
+
+/** Whether the bridge uses the planned way. The generic prefix uses another, which breaks in a second turn. */
+async function judgeRouting(target: BridgeTarget): Promise<Verdict> {
+  const { api, model } = target;
+  const before = await responsesRequests(target);
+  const body = bodyFor(target, { tools: AGENT_TOOLS, turns: SECOND_TURN });
+  const answer = await api.post(MESSAGES.path, body);
+  if (answer.status !== 200) {
+    // The marks of a request that was sent on in the wrong shape.
+    return /\d{1,9} validation errors?|input_text|ResponseInput/.test(answer.text)
+      ? fail(`${answer.status} with the validation errors of ${RESPONSES.path}: ${refusalText(answer)}`)
+      : fail(`a second turn was answered with ${answer.status}: ${refusalText(answer)}`, upstreamFix(target));
+  }
+  if (textOr(objectOr(jsonIn(answer.text)).id).startsWith(RESPONSE_ID))
+    return fail(`the answer's id begins with \`${RESPONSE_ID}\`: it came by ${RESPONSES.path}`);
+  const count = await api.post(`${MESSAGES.path}/count_tokens`, { model, messages: SECOND_TURN });
+  if (count.status === 404) {
+    return fail(`count_tokens is answered with 404, as for entries that LiteLLM routes to ${RESPONSES.path}`);
+  }
+  const after = await responsesRequests(target);
+  if (before === undefined || after === undefined) return pass("answered without a validation error");
+  if (after <= before) return pass(`answered; nothing went to ${RESPONSES.path}`);
+  return fail(
+    `the server behind it got ${after - before} requests on ${RESPONSES.path}, unless another client asked it meanwhile`,
+  );
+}
+
+async function responsesRequests({ server }: BridgeTarget): Promise<number | undefined> {
+  if (server === undefined || server.unreachable !== undefined) return undefined;
+  const metrics = await readMetrics(server.api).catch(() => undefined);
+  return metrics?.sum("http_requests_total", ({ handler }) => handler === RESPONSES.path);
+}

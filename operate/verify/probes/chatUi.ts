@@ -1,86 +1,84 @@
-import { refusalText } from "../api";
+import { answeredText } from "../api";
 import { ask } from "../http";
-import { isJsonObject, objectOr, objectsIn, parseJson, textOr } from "../json";
-import { BadAnswer, fail, type Probe, pass } from "../probe";
-import { quote } from "../quote";
-import type { ChatUiTarget } from "../targets";
-
-type ChatUiProbe = Probe<ChatUiTarget>;
+import { jsonIn, objectOr, objectsIn, textOr } from "../json";
+import { BadAnswer, fail, pass, type Verdict } from "../probe";
+import { quote, quotedList } from "../quote";
+import type { ChatUiTarget, ProbesOf } from "../target";
 
 /**
- * Name of the variable with a token of the chat UI (Settings, Account, JWT Token), for who wants its own model list
- * checked too. API keys of its own are switched off in it by default.
+ * Name of the variable with a token of the chat UI (Settings, Account, JWT Token). With it the chat UI's own model list
+ * is checked too. The chat UI's API keys are switched off by default.
  */
 export const CHAT_UI_KEY_VARIABLE = "LOCAL_SERVING_CHAT_UI_KEY";
 
-const chatUiHealth: ChatUiProbe = {
-  name: "chat-ui-health",
-  about: "GET /health of the chat UI",
-  fix: ({ name }) => `See docker logs ${name}; a first start takes one to two minutes.`,
-  run: async (target) => {
-    const answer = await target.api.get("/health");
-    const body = parseJson(answer.text);
-    return answer.status === 200 && isJsonObject(body) && body.status === true
-      ? pass("healthy")
-      : fail(`/health answered ${answer.status}: ${refusalText(answer)}`, chatUiHealth.fix(target));
+export const chatUiProbes: ProbesOf<"chat-ui"> = [
+  {
+    name: "chat-ui-health",
+    about: "GET /health of the chat UI",
+    fix: ({ name }) => `See docker logs ${name}; a first start takes one to two minutes.`,
+    run: async ({ api }) => {
+      const answer = await api.get("/health");
+      const isWell = answer.status === 200 && objectOr(jsonIn(answer.text)).status === true;
+      return isWell ? pass("healthy") : fail(answeredText("/health", answer));
+    },
   },
-};
+  {
+    name: "chat-ui-models",
+    about: "the chat UI sees the models of each of its connections",
+    fix: ({ name }) =>
+      `A connection is an address as the container sees it (docker exec ${name} curl URL/models): \`chatUi.connections\`, and \`listen\` of the server.`,
+    run: seeModels,
+  },
+];
 
-/** One connection of the chat UI, as its variables have it. */
+/** One connection of the chat UI, by its variables. */
 interface Connection {
   readonly url: string;
   readonly key: string | undefined;
   readonly kind: "openai" | "ollama";
 }
 
-const chatUiModels: ChatUiProbe = {
-  name: "chat-ui-models",
-  about: "the chat UI sees the models of each of its connections",
-  fix: ({ name }) =>
-    `A connection is an address as the container sees it (docker exec ${name} curl URL/models): \`chatUi.connections\`, and \`listen\` of the server.`,
-  run: async (target) => {
-    const connections = connectionsOf(target.container.env);
-    if (connections.length === 0) return fail("it has no connection to any server", "`chatUi.connections`");
-    const running = await runningVariables(target);
-    const lost = running === undefined ? [] : lacking(connections, connectionsOf(running));
-    if (lost.length > 0) {
-      return fail(
-        `its container runs without the planned connection ${lost.join(", ")}`,
-        "npm run up brings the container to the plan; what was meant otherwise belongs into `chatUi.connections`.",
-      );
-    }
-    const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
-    const blind = offered.filter((each) => typeof each === "string");
-    const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
-    if (blind.length > 0) return fail(blind.join("; "), chatUiModels.fix(target));
-    const models = seen.map(quote).join(", ");
-    const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
-    if (token === "") {
-      return pass(
-        `${models} (asked from inside its container; with a token of it in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
-      );
-    }
-    const listed = await ownList(target, token);
-    if (listed === "refused") {
-      return fail(
-        `it refuses the token in ${CHAT_UI_KEY_VARIABLE}`,
-        `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`,
-      );
-    }
-    const missing = seen.filter((model) => !listed.includes(model));
-    return missing.length === 0
-      ? pass(`${models} (its own list)`)
-      : fail(
-          `its own list lacks ${missing.map(quote).join(", ")}`,
-          `An administrator sees every model and other users those that they were given: take an administrator's token. If it is one, see which connection fails in docker logs ${target.name}.`,
-        );
-  },
-};
+async function seeModels(target: ChatUiTarget): Promise<Verdict> {
+  const connections = connectionsOf(target.container.env);
+  if (connections.length === 0) return fail("it has no connection to any server", "`chatUi.connections`");
+  const running = await runningVariables(target);
+  const lost = running === undefined ? [] : lacking(connections, connectionsOf(running));
+  if (lost.length > 0) {
+    return fail(
+      `its container runs without the planned connection ${lost.join(", ")}`,
+      "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.",
+    );
+  }
+  const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
+  const blind = offered.filter((each) => typeof each === "string");
+  if (blind.length > 0) return fail(blind.join("; "));
+  const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
+  const models = quotedList(seen);
+  const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
+  if (token === "") {
+    return pass(
+      `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
+    );
+  }
+  const listed = await ownList(target, token);
+  if (listed === "refused") {
+    return fail(
+      `it refuses the token in ${CHAT_UI_KEY_VARIABLE}`,
+      `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`,
+    );
+  }
+  const missing = seen.filter((model) => !listed.includes(model));
+  if (missing.length === 0) return pass(`${models} (its own list)`);
+  return fail(
+    `its own list lacks ${quotedList(missing)}`,
+    `An administrator sees every model, other users only those that they were given: take an administrator's token. If it is one, see which connection fails in docker logs ${target.name}.`,
+  );
+}
 
-/** Variables that the container really runs with; `undefined` where Docker does not tell. Keys among them are not shown. */
+/** Variables that the container really runs with; `undefined` if Docker does not tell. Keys among them are not shown. */
 async function runningVariables({ host, name }: ChatUiTarget): Promise<Variables | undefined> {
   const text = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
-  const [container] = objectsIn(parseJson(text));
+  const [container] = objectsIn(jsonIn(text));
   const env = objectOr(container?.Config).Env;
   if (!Array.isArray(env)) return undefined;
   const pairs = env.map((each): [string, string] => {
@@ -114,7 +112,7 @@ function connectionsOf(env: Variables): Connection[] {
   ];
 }
 
-/** Models that a connection offers, asked from inside the container; a sentence where it offers none. */
+/** Models that a connection offers, asked from inside the container; a sentence if it offers none. */
 async function modelsBehind(
   target: ChatUiTarget,
   { url, key, kind }: Connection,
@@ -128,25 +126,22 @@ async function modelsBehind(
   } catch (error) {
     return `${url} can't be reached from inside ${target.name} (${quote(error instanceof Error ? error.message : String(error))})`;
   }
-  const body = objectOr(parseJson(text));
+  const body = objectOr(jsonIn(text));
   const models =
     kind === "openai"
       ? objectsIn(body.data).map((model) => textOr(model.id))
       : objectsIn(body.models).map((model) => textOr(model.name));
-  // An Ollama without models is well and has nothing to show.
+  // An Ollama without models is fine.
   return models.length > 0 || kind === "ollama" ? models : `${url} offers no model`;
 }
 
-/** Ids in the chat UI's own list, as the owner of the token sees it. */
+/** Ids in the chat UI's own list for the owner of the token. */
 async function ownList({ api }: ChatUiTarget, token: string): Promise<string[] | "refused"> {
   const answer = await ask(`${api.baseUrl}/api/models`, {
     headers: { authorization: `Bearer ${token}` },
     timeoutSeconds: api.timeoutSeconds,
   });
   if (answer.status === 401 || answer.status === 403) return "refused";
-  if (answer.status !== 200)
-    throw new BadAnswer(`/api/models answered ${answer.status}: ${refusalText(answer)}`);
-  return objectsIn(objectOr(parseJson(answer.text)).data).map((model) => textOr(model.id));
+  if (answer.status !== 200) throw new BadAnswer(answeredText("/api/models", answer));
+  return objectsIn(objectOr(jsonIn(answer.text)).data).map((model) => textOr(model.id));
 }
-
-export const chatUiProbes: readonly ChatUiProbe[] = [chatUiHealth, chatUiModels];

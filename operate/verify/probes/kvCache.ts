@@ -1,64 +1,61 @@
 import { readEngineLog } from "../../../components/kv/engineLog";
 import { readMetrics } from "../metrics";
-import { fail, pass, type ServerProbe } from "../probe";
-import type { ServerTarget } from "../targets";
+import { fail, pass } from "../probe";
+import type { ProbesOf, ServerTarget } from "../target";
 
-/** How far below a plan that rests on this machine's own measurement the engine may come out. */
+/** How far the engine may come out below a plan that rests on this machine's own measurement. */
 const MEASURED_SHORTFALL = 0.02;
 
-/** The same for a plan that rests on anything else, before something else must have taken the memory. */
+/** The same for any other plan; below that, something else must have taken the memory. */
 const LARGEST_SHORTFALL = 0.1;
 
-/** What the engine really got for its KV cache, which decides what is admitted; `--max-model-len` does not. */
-export const kvCache: ServerProbe = {
-  name: "kv-cache",
-  about: "KV token budget and concurrency against the plan",
-  fix: ({ setting }) => `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`,
-  run: async (target) => {
-    const measured = (await fromMetrics(target)) ?? (await fromLog(target));
-    const room = `Raise ${target.setting("gpuMemoryUtilization")} or lower ${target.setting("maxModelLen")}.`;
-    if (measured === undefined) {
-      return fail(
-        "neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache",
-        `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`,
-      );
-    }
-    const { tokens, concurrency, source } = measured;
-    const seen = `${tokens.toLocaleString("en-US")} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
-    if (concurrency < 1) {
-      return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`, room);
-    }
-    const planned = target.machine.kv[target.server.container.name] ?? null;
-    if (planned === null || planned.maxConcurrency <= 0)
-      return pass(`${seen}; the plan has no figure to compare`);
-    const { maxConcurrency: low, room: plannedRoom } = planned;
-    const high = planned.atBest.maxConcurrency;
-    const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
-    const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
-    const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
-    if (off < -(plannedRoom.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
-      return fail(
-        against,
-        `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${room}`,
-      );
-    }
-    return pass(
-      against,
-      Math.abs(off) > MEASURED_SHORTFALL
-        ? "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines."
-        : "",
-    );
-  },
-};
+const roomFix = ({ setting }: ServerTarget) =>
+  `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`;
 
-interface Measured {
-  readonly tokens: number;
-  readonly concurrency: number;
-  readonly source: string;
-}
+/** The KV cache that the engine really got decides how much is admitted; `--max-model-len` does not. */
+export const kvCacheProbes: ProbesOf<"inference-server"> = [
+  {
+    name: "kv-cache",
+    about: "KV token budget and concurrency against the plan",
+    fix: roomFix,
+    run: async (target) => {
+      const measured = (await fromMetrics(target)) ?? (await fromLog(target));
+      if (measured === undefined) {
+        return fail(
+          "neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache",
+          `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`,
+        );
+      }
+      const { tokens, concurrency, source } = measured;
+      const seen = `${tokens.toLocaleString("en-US")} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
+      if (concurrency < 1)
+        return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
+      const planned = target.machine.kv[target.server.container.name] ?? null;
+      if (planned === null || planned.maxConcurrency <= 0)
+        return pass(`${seen}; the plan has no figure to compare`);
+      const { maxConcurrency: low, room } = planned;
+      const high = planned.atBest.maxConcurrency;
+      const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);
+      const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
+      const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
+      if (off < -(room.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
+        return fail(
+          against,
+          `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`,
+        );
+      }
+      return pass(
+        against,
+        Math.abs(off) > MEASURED_SHORTFALL
+          ? "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines."
+          : "",
+      );
+    },
+  },
+];
 
 /** For hybrid models only these two labels are right: blocks times block size is not. */
-async function fromMetrics({ api }: ServerTarget): Promise<Measured | undefined> {
+async function fromMetrics({ api }: ServerTarget) {
   const labels = (await readMetrics(api)).labels("vllm:cache_config_info");
   const concurrency = Number(labels?.kv_cache_max_concurrency);
   const tokens = Number(labels?.kv_cache_size_tokens);
@@ -67,10 +64,10 @@ async function fromMetrics({ api }: ServerTarget): Promise<Measured | undefined>
     : undefined;
 }
 
-async function fromLog({ host, name, alone }: ServerTarget): Promise<Measured | undefined> {
+async function fromLog({ host, name, alone }: ServerTarget) {
   if (alone) return undefined;
-  const { kvTokens, maxConcurrency } = readEngineLog(await host.memoryLines(name));
-  return kvTokens === undefined || maxConcurrency === undefined
+  const { kvTokens: tokens, maxConcurrency: concurrency } = readEngineLog(await host.memoryLines(name));
+  return tokens === undefined || concurrency === undefined
     ? undefined
-    : { tokens: kvTokens, concurrency: maxConcurrency, source: "log" };
+    : { tokens, concurrency, source: "log" };
 }

@@ -1,10 +1,12 @@
-import { chatAnswer } from "../chatAnswer";
-import { fail, pass, type ServerProbe, type Verdict } from "../probe";
+import { setTimeout as sleep } from "node:timers/promises";
+import { readMetrics } from "../metrics";
+import { fail, pass, type Verdict } from "../probe";
 import { freshCode, longText } from "../prompts";
 import { quote } from "../quote";
-import type { ServerTarget } from "../targets";
-import { CHAT, chatBody } from "./chat";
-import { chatOnly } from "./completions";
+import { CHAT } from "../surfaces/chat";
+import type { ProbesOf, ServerTarget } from "../target";
+import { LIST_FOLDER, READ_FILE, RUN_COMMAND } from "../tools";
+import { answerOf, chatOnly } from "./asking";
 
 /** Three times the length at which a tokenizer that truncates was seen to cut (2048). */
 const NEEDLE_WORDS = 6_200;
@@ -13,76 +15,147 @@ const NEEDLE_WORDS = 6_200;
 const PEAK_TOKENS = 28_000;
 const PEAK_WORDS = 28_400;
 
-/** Room beside the text: the question, the template, the answer. */
-const ROOM_TOKENS = 3_000;
+/**
+ * Length of the repeated part. Hits come in whole blocks, and a hybrid model's block was seen at up to 2144 tokens, so
+ * three blocks fit.
+ */
+const PREFIX_WORDS = 6_600;
 
-/** Shares of words that even a frugal tokenizer needs tokens for. */
+/** Room beside the text: the question, the template, the answer; for an agent's prompt its tools, too. */
+const ROOM_TOKENS = 3_000;
+const AGENT_ROOM_TOKENS = 4_000;
+
+/** Most tokens that a word takes, and fewest, even by a frugal tokenizer. */
+const MOST_TOKENS_PER_WORD = 1.3;
 const FEWEST_TOKENS_PER_WORD = 0.7;
 
-const tooShort = ({ maxModelLen }: ServerTarget, words: number) => {
-  const needed = Math.ceil(words * 1.3) + ROOM_TOKENS;
-  return maxModelLen >= needed
-    ? undefined
-    : `its window of ${maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`;
+/** Two blocks of 2144 in a prompt of 6,600 tokens and more are 0.6; half is clearly reuse, and near zero clearly none. */
+const LEAST_HIT_RATE = 0.5;
+
+/** Metrics follow a request by a moment. */
+const WAITS = { times: 20, milliseconds: 100 };
+
+const fitting = (words: number, room: number) => (target: ServerTarget) => {
+  const needed = Math.ceil(words * MOST_TOKENS_PER_WORD) + room;
+  return (
+    chatOnly(target) ??
+    (target.maxModelLen >= needed
+      ? undefined
+      : `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`)
+  );
 };
 
-const fix = ({ server }: ServerTarget) =>
+const tokenizerFix = ({ server }: ServerTarget) =>
   `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag mends it.`;
 
-const needle: ServerProbe = {
-  name: "needle",
-  about: "a code at each end of a long prompt is found: the tokenizer cuts nothing",
-  skip: (target) => chatOnly(target) ?? tooShort(target, NEEDLE_WORDS),
-  fix,
-  run: (target) => findCodes(target, NEEDLE_WORDS),
-};
-
-const longPrompt: ServerProbe = {
-  name: "long-prompt",
-  about: "a prompt of 28,000 tokens and more is served: the activation peak fits",
-  skip: (target) => chatOnly(target) ?? tooShort(target, PEAK_WORDS),
-  fix: ({ setting }) =>
-    `Memory at the peak: lower ${setting("maxNumBatchedTokens")}, or ${setting("gpuMemoryUtilization")} of this or its neighbour; see serving doctor. If it was only slow, a longer --timeout.`,
-  run: async (target) => {
-    const verdict = await findCodes(target, PEAK_WORDS, PEAK_TOKENS);
-    if (verdict.status !== "pass") return verdict;
-    const health = await target.api.get("/health");
-    return health.status === 200
-      ? verdict
-      : fail(
-          `answered, and then /health says ${health.status}`,
-          "The engine died at the peak: see serving doctor.",
-        );
+export const longPromptProbes: ProbesOf<"inference-server"> = [
+  {
+    name: "needle",
+    about: "a code at each end of a long prompt is found: the tokenizer cuts nothing",
+    skip: fitting(NEEDLE_WORDS, ROOM_TOKENS),
+    fix: tokenizerFix,
+    run: (target) => findCodes(target, NEEDLE_WORDS),
   },
-};
+  {
+    name: "long-prompt",
+    about: "a prompt of 28,000 tokens and more is served: the activation peak fits",
+    skip: fitting(PEAK_WORDS, ROOM_TOKENS),
+    fix: ({ setting }) =>
+      `Memory at the peak: lower ${setting("maxNumBatchedTokens")}, or ${setting("gpuMemoryUtilization")} of this server or its neighbour; see serving doctor. If it was only slow, a longer --timeout.`,
+    run: async (target) => {
+      const verdict = await findCodes(target, PEAK_WORDS, PEAK_TOKENS);
+      if (verdict.status !== "pass") return verdict;
+      const { status } = await target.api.get("/health");
+      if (status === 200) return verdict;
+      return fail(
+        `answered, and then /health says ${status}`,
+        "The engine died at the peak: see serving doctor.",
+      );
+    },
+  },
+  {
+    name: "prefix-reuse",
+    about: "an agent's second call reuses the first one's prefix (/metrics)",
+    skip: fitting(PREFIX_WORDS, AGENT_ROOM_TOKENS),
+    fix: ({ setting }) => `${setting("prefixCaching")}: true`,
+    run: reusePrefix,
+  },
+];
 
 async function findCodes(target: ServerTarget, words: number, leastTokens = 0): Promise<Verdict> {
   const [first, last] = [freshCode(), freshCode()];
-  const content = [
+  const turns = [
     `The first code is ${first}.`,
     longText(words),
     `The last code is ${last}.`,
     "Repeat the first code and the last code, nothing else.",
   ].join("\n");
   const started = performance.now();
-  const body = await chatBody(target, [{ role: "user", content }]);
-  const answer = chatAnswer(await target.api.json(CHAT, body));
+  const { text, tokens: { prompt = 0 } = {} } = await answerOf(target, CHAT, { turns });
   const seconds = (performance.now() - started) / 1000;
-  const { promptTokens } = answer;
-  if (promptTokens < Math.max(words * FEWEST_TOKENS_PER_WORD, leastTokens)) {
+  if (prompt < Math.max(words * FEWEST_TOKENS_PER_WORD, leastTokens)) {
+    const why = prompt <= 2048 ? ", as a tokenizer with truncation at 2048 does" : "";
     return fail(
-      `a prompt of ${words} words arrived as ${promptTokens} tokens: it was cut${promptTokens <= 2048 ? ", as a tokenizer with truncation at 2048 does" : ""}`,
-      fix(target),
+      `a prompt of ${words} words arrived as ${prompt} tokens: it was cut${why}`,
+      tokenizerFix(target),
     );
   }
-  const lost = [first, last].filter((code) => !answer.content.includes(code));
-  if (lost.length === 0) return pass(`both codes found in ${promptTokens} tokens, ${seconds.toFixed(1)} s`);
+  const lost = [first, last].filter((code) => !text.includes(code));
+  if (lost.length === 0) return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);
   const where =
     lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
   return fail(
-    `the code ${where} of ${promptTokens} tokens was not found; it said \`${quote(answer.content)}\``,
-    fix(target),
+    `the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``,
+    tokenizerFix(target),
   );
 }
 
-export const longPromptProbes: readonly ServerProbe[] = [needle, longPrompt];
+/** An agent's next call repeats nearly all of the one before. The server's own counters say how much of it is reused. */
+async function reusePrefix(target: ServerTarget): Promise<Verdict> {
+  const { setting, server } = target;
+  const turns = [
+    { role: "system", content: `You are a coding agent.\n${longText(PREFIX_WORDS)}` },
+    { role: "user", content: "Say ready." },
+    { role: "assistant", content: "Ready." },
+    { role: "user", content: "Say done." },
+  ];
+  const call = (length: number) =>
+    answerOf(target, CHAT, {
+      turns: turns.slice(0, length),
+      tools: [READ_FILE, RUN_COMMAND, LIST_FOLDER],
+      maxTokens: 64,
+      more: { tool_choice: "none" },
+    });
+  await call(2);
+  const before = await counters(target);
+  await call(4);
+  const after = await settled(target, before.queries);
+  const queries = after.queries - before.queries;
+  const hits = after.hits - before.hits;
+  const rate = queries > 0 ? hits / queries : 0;
+  const seen = `${Math.round(rate * 100)} % of the second call's prompt came from the cache (${hits} of ${queries} tokens)`;
+  if (rate >= LEAST_HIT_RATE) return pass(seen);
+  return fail(
+    seen,
+    server.container.command.includes("--no-enable-prefix-caching")
+      ? `${setting("prefixCaching")}: true`
+      : `${setting("prefixCaching")} is on: see in the log whether the KV cache is too small to keep the prompt, or whether other requests ran meanwhile; newer server builds also reuse more of hybrid models.`,
+  );
+}
+
+async function counters({ api }: ServerTarget) {
+  const metrics = await readMetrics(api);
+  return {
+    queries: metrics.sum("vllm:prefix_cache_queries_total") ?? 0,
+    hits: metrics.sum("vllm:prefix_cache_hits_total") ?? 0,
+  };
+}
+
+async function settled(target: ServerTarget, queriesBefore: number) {
+  for (let wait = 0; wait < WAITS.times; wait++) {
+    const now = await counters(target);
+    if (now.queries > queriesBefore) return now;
+    await sleep(WAITS.milliseconds);
+  }
+  return counters(target);
+}

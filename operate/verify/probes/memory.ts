@@ -3,83 +3,68 @@ import type { InferenceServerPlan } from "../../../components/inference-server/p
 import { readEngineLog } from "../../../components/kv";
 import { totalFault } from "../../../components/memory/machineTotal";
 import type { StartedServer } from "../../../components/memory/measurement/record";
-import {
-  type MemoryVerdict,
-  memoryVerdict,
-  type Planned,
-} from "../../../components/memory/measurement/verdict";
+import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
-import { type ContainerState, containersOf } from "../../containers/readContainers";
-import { parseJson } from "../json";
-import { fail, type Probe, pass, type Verdict } from "../probe";
-import type { MachineTarget } from "../targets";
+import type { ContainerState } from "../../containers/readContainers";
+import { fail, pass, skip, type Verdict, worst } from "../probe";
+import type { MachineTarget, ProbesOf } from "../target";
+import { inspect } from "./containers";
 
-/** Less than this in GiB and the next allocation of any process makes a unified-memory machine swap and hang. */
+/** With less than this in GiB, the next allocation of any process makes a unified-memory machine swap and hang. */
 const LEAST_AVAILABLE_GIB = 2;
 
-/** The aggregate rule, measured: it counts only after every server has served a request, so this runs last. */
-export const memoryProbe: Probe<MachineTarget> = {
-  name: "memory",
-  about: "MemAvailable, what each process holds, and each server's KV cache against the plan",
-  fix: ({ machine }) => `Lower gpuMemoryUtilization of a server of machines.${machine.name}.`,
-  run: async (target) => {
-    const { inferenceServers } = target.machine;
-    const parts = [await ofMachine(target)];
-    for (const server of inferenceServers) parts.push(await ofServer(target, server));
-    const status = (["fail", "pass", "skip"] as const).find((each) =>
-      parts.some((part) => part.status === each),
-    );
-    return {
-      status: status ?? "skip",
-      detail: parts.map((part) => part.detail).join("; "),
-      fix: parts
-        .map((part) => part.fix)
-        .filter(Boolean)
-        .join("\n"),
-    };
+/** The aggregate rule, measured. It counts only after every server has served a request, so this runs last. */
+export const memoryProbes: ProbesOf<"machine"> = [
+  {
+    name: "memory",
+    about: "MemAvailable, what each process holds, and each server's KV cache against the plan",
+    fix: ({ machine }) => `Lower gpuMemoryUtilization of a server of machines.${machine.name}.`,
+    run: async (target) => {
+      const parts = [await ofMachine(target)];
+      for (const server of target.machine.inferenceServers) parts.push(await ofServer(target, server));
+      const [detail, fix] = [parts.map((part) => part.detail), parts.map((part) => part.fix)];
+      return { ...worst(parts), detail: detail.join("; "), fix: fix.filter(Boolean).join("\n") };
+    },
   },
-};
+];
 
 /** MemAvailable and the resident memory of each process: the GPU's own memory columns say nothing on such a machine. */
-async function ofMachine({ machine, host }: MachineTarget): Promise<Verdict> {
+async function ofMachine(target: MachineTarget): Promise<Verdict> {
+  const { machine, host } = target;
   const meminfo = parseMeminfo(await host.meminfo());
-  if (meminfo === undefined)
-    return { status: "skip", detail: "this system has no /proc/meminfo that can be read", fix: "" };
+  if (meminfo === undefined) return skip("this system has no readable /proc/meminfo");
   const { availableGiB, totalGiB } = meminfo;
-  const held = await residents(machine, host);
+  const held = await residents(target);
   const seen = `${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB available${held.length === 0 ? "" : `; resident: ${held.join(", ")}`}`;
   const wrongTotal = totalFault(machine.ledger.totalGiB, totalGiB) ?? "";
   if (availableGiB >= LEAST_AVAILABLE_GIB) return pass(seen, wrongTotal);
   return fail(
     seen,
-    `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A where it is started.`,
+    `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A in its own start command.`,
   );
 }
 
-/** What a server's own log says of its memory, against the plan; what to record of it, and what to try next. */
+/** A server's own log about its memory, against the plan; what to record, and what to try next. */
 async function ofServer(target: MachineTarget, server: InferenceServerPlan): Promise<Verdict> {
   const { machine, host } = target;
   const { name } = server.container;
-  const inspected = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
-  const [state] = containersOf(parseJson(inspected));
-  if (state === undefined) return { status: "skip", detail: `${name} is not there`, fix: "" };
+  const state = await inspect(host, name).catch(() => undefined);
+  if (state === undefined) return skip(`${name} is not there`);
   const log = readEngineLog(await host.memoryLines(name));
   const started = startedServer(target, server, state);
-  const verdict = memoryVerdict(
-    plannedFor(target, server, started, log.maxModelLen),
-    log,
-    started,
-    dayOf(state),
-  );
-  return {
-    status: verdict.status,
-    detail: `${name}: ${verdict.detail}`,
-    fix: [
-      ...recordText(verdict, `machines.${machine.name}.inferenceServers.${server.key}`),
-      ...(await caution(target, verdict)),
-      ...nextText(verdict, name),
-    ].join("\n"),
-  };
+  const planned = plannedFor(target, server, started, log.maxModelLen);
+  const { status, detail, record, next } = memoryVerdict(planned, log, started, dayOf(state));
+  const recording = [
+    `Record in the stack file, below machines.${machine.name}.inferenceServers.${server.key}:`,
+    ...record.map((line) => `  ${line}`),
+    ...(await caution(target)),
+  ];
+  const trying = [
+    `Worth trying for ${name}:`,
+    ...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`),
+  ];
+  const fix = [...(record.length > 0 ? recording : []), ...(next.length > 0 ? trying : [])];
+  return { status, detail: `${name}: ${detail}`, fix: fix.join("\n") };
 }
 
 function startedServer(
@@ -97,7 +82,7 @@ function startedServer(
   };
 }
 
-/** The plan to hold a start against: none for a server that was started with other settings than the stack file's. */
+/** The plan to compare a start with; none for a server that runs with other settings than the stack file's. */
 function plannedFor(
   { machine }: MachineTarget,
   { container }: InferenceServerPlan,
@@ -129,29 +114,14 @@ function dayOf({ startedAt }: ContainerState): string {
   return day === undefined || day.startsWith("0001") ? new Date().toISOString().slice(0, 10) : day;
 }
 
-function recordText({ record }: MemoryVerdict, place: string): string[] {
-  if (record.length === 0) return [];
-  return [`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`)];
-}
-
 /** What a record that is taken now would not prove. */
-async function caution({ machine, host }: MachineTarget, { record }: MemoryVerdict): Promise<string[]> {
-  const { hostInstance } = machine;
-  if (record.length === 0 || hostInstance === "none") return [];
-  if ((await host.listener(hostInstance.port)) !== undefined) return [];
-  return ["Instance A is not running: that both fit is proven only once it is, too."];
+async function caution({ machine: { hostInstance }, host }: MachineTarget): Promise<string[]> {
+  if (hostInstance === "none" || (await host.listener(hostInstance.port)) !== undefined) return [];
+  return ["Instance A is not running: only with it running is it proven that both fit."];
 }
 
-function nextText({ next }: MemoryVerdict, name: string): string[] {
-  if (next.length === 0) return [];
-  return [
-    `Worth trying for ${name}:`,
-    ...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`),
-  ];
-}
-
-/** Resident memory of each process of our servers and of instance A, largest first in each. */
-async function residents(machine: MachineTarget["machine"], host: MachineTarget["host"]): Promise<string[]> {
+/** Resident memory of our containers and of instance A. */
+async function residents({ machine, host }: MachineTarget): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of machine.containers) {
     const table = await host.docker(["top", name, "-eo", "pid,rss,comm"]).catch(() => "");

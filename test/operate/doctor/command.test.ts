@@ -104,14 +104,14 @@ describe("serving doctor, from afar", () => {
       {
         name: "models",
         status: "pass",
-        detail: "tool_calls is empty, the call stands as XML in `content`",
+        detail: "tool_calls is empty, the call is written as XML in `content`",
         fix: "",
       },
       {
         name: "chat-tools",
         status: "fail",
         detail:
-          "tool_calls is empty, the call stands as XML in `content`: `<tool_call>\n<function=read_file>`",
+          "tool_calls is empty, the call is written as XML in `content`: `<tool_call>\n<function=read_file>`",
         fix: "tools.parser: qwen3_xml",
       },
     ];

@@ -61,12 +61,12 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
   },
   "drops-system": {
     probes: ["bridge-system"],
-    detail: "the model did not know what stood there",
+    detail: "the text did not reach the model",
     fix: "bridge.image",
   },
   "tools-as-text": {
     probes: ["bridge-tools", "bridge-tools-stream"],
-    detail: "the call stands as text",
+    detail: "the call is written as XML in the text",
     fix: "inferenceServers.b.tools.parser",
   },
   "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
@@ -82,7 +82,7 @@ const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix
   },
   "without-text": {
     probes: ["bridge-messages"],
-    detail: "no text (stop_reason end_turn)",
+    detail: "no text (stop_reason end_turn, blocks: none)",
     fix: "(probe chat)",
   },
   "echoes-key": {

@@ -48,7 +48,7 @@ describe("serving verify", () => {
   it("exits with 1 for a fault, says what to set, and asks only what was asked for", async () => {
     const { code, out } = await verify("--base-url", failing.url, "--only", "chat, chat-tools");
     expect(code).toBe(1);
-    expect(out).toMatch(/FAIL chat-tools +tool_calls is empty, the call stands as XML in `content`/);
+    expect(out).toMatch(/FAIL chat-tools +tool_calls is empty, the call is written as XML in `content`/);
     expect(out).toContain("1 passed, 1 failed, 0 skipped");
     expect(out).toMatch(
       /What to do next\n {2}- chat-tools: machines\.dgx\.inferenceServers\.b\.tools\.parser: qwen3_xml/,

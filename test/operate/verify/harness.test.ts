@@ -118,12 +118,12 @@ const SEEN: Partial<Record<FaultName, { probes: readonly string[]; detail: strin
   lying: {
     probes: [`${FILES}: harness-judge`, `${B}: harness-chat`],
     detail: "answered 200 with an error: Internal server error",
-    fix: "`machines.dgx.harness.judge` names who judges",
+    fix: "`machines.dgx.harness.judge` names the judge",
   },
   "ignores-json": {
     probes: [`${FILES}: harness-judge`],
     detail: 'was asked for JSON and said `Sure! Here it is: {"ok": true}`',
-    fix: "`machines.dgx.harness.judge` names who judges",
+    fix: "`machines.dgx.harness.judge` names the judge",
   },
 };
 
@@ -333,11 +333,9 @@ describe("what can't be asked", () => {
     expect(resultOf(results, "harness-judge")).toMatchObject({
       status: "skip",
       detail:
-        "`claude-code` is a program that is not asked here; no model is named, so the harness takes a default of its own",
+        "`claude-code` is a program, which is not asked here; no model is named, so the harness takes its own default",
     });
-    expect(resultOf(results, "harness-embedding").detail).toBe(
-      "its backend `chroma` is none that can be asked here",
-    );
+    expect(resultOf(results, "harness-embedding").detail).toBe("its backend `chroma` can't be asked here");
   });
 
   it("is skipped: what a program of the operator's own has no server for", async () => {

@@ -69,7 +69,7 @@ describe("instance A", () => {
 
   it("of another user: answers, and its start can't be read", async () => {
     expect((await probe({ listener: async () => ({}) })).detail).toBe(
-      "serves model, org/model; its process belongs to another user, and it does not say when it was started",
+      "serves model, org/model; its process belongs to another user, and it does not say when it started",
     );
   });
 
@@ -81,7 +81,7 @@ describe("instance A", () => {
       "same process as before (started 2026-05-28T20:26:40.000Z)",
     ],
     ["restarted", [1_780_000_000, 1_780_000_300], "fail", "it is another process than before the probes"],
-    ["lying", [1e300, 1e300], "pass", "it does not say when it was started"],
+    ["lying", [1e300, 1e300], "pass", "it does not say when it started"],
   ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
     const times = [...starts];
     const other = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
@@ -198,7 +198,7 @@ describe("memory", () => {
     const [result] = await run(planned(8001), { only: ["memory"] }, host);
     expect(result).toMatchObject({
       status: "skip",
-      detail: expect.stringContaining("this system has no /proc/meminfo that can be read"),
+      detail: expect.stringContaining("this system has no readable /proc/meminfo"),
     });
   });
 });
@@ -294,7 +294,7 @@ describe("a server's KV cache", () => {
   });
 
   it("without instance A proves nothing of the pair, and says so", async () => {
-    const words = "Instance A is not running: that both fit is proven only once it is, too.";
+    const words = "Instance A is not running: only with it running is it proven that both fit.";
     const log = LOGS["one line, from 0.28"];
     expect((await probe(log)).fix).not.toContain(words);
     expect((await probe(log, {}, { listener: async () => undefined })).fix).toContain(words);
@@ -484,9 +484,9 @@ describe("the simple server", () => {
       { ...WELL, "/api/version": { version: "0.13.5" } },
       {},
       {},
-      "Ollama 0.13.5 has no messages-style surface",
+      "Ollama 0.13.5 has no messages-style API",
     ],
-    ["ollama-version", { ...WELL, "/api/version": { hello: 1 } }, {}, {}, "it says no version"],
+    ["ollama-version", { ...WELL, "/api/version": { hello: 1 } }, {}, {}, "it gives no version"],
     ["ollama-models", { ...WELL, "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
     [
       "ollama-listen",

@@ -48,12 +48,12 @@ const SEEN: Record<
   },
   "xml-in-reasoning": {
     probes: CHAT_TOOLS,
-    detail: "as XML in `reasoning`",
+    detail: "written as XML in `reasoning`",
     fix: "inferenceServers.b.model.thinking: false",
   },
   "arguments-no-json": {
     probes: CHAT_TOOLS,
-    detail: "are no JSON object",
+    detail: "are not a JSON object",
     fix: "inferenceServers.b.tools.parser",
   },
   "xml-in-stream": {
@@ -74,17 +74,17 @@ const SEEN: Record<
   "stream-without-usage": { probes: ["chat-stream"], detail: "without the usage", fix: "version" },
   "thinks-always": {
     probes: ["thinking-off"],
-    detail: "although it was told not to",
+    detail: "it thinks with thinking off",
     fix: "inferenceServers.b.chatTemplate",
   },
   "think-tags-in-content": {
     probes: ["thinking-on"],
-    detail: "the thoughts stand in `content`",
+    detail: "the thoughts are in `content`",
     fix: "inferenceServers.b.reasoningParser: auto",
   },
   "no-text-after-tool-result": {
     probes: ["chat-tool-result"],
-    detail: "the answer is empty",
+    detail: "no text (finish_reason stop)",
     fix: "inferenceServers.b.model",
   },
   lying: {
@@ -135,7 +135,7 @@ const SEEN: Record<
   },
   "responses-call-as-text": {
     probes: ["responses-tools"],
-    detail: "the call stands as text",
+    detail: "no function_call item, the call is written as XML in the text",
     fix: "inferenceServers.b.tools.parser",
   },
   "responses-without-text": {
@@ -146,7 +146,7 @@ const SEEN: Record<
   "end-turn-pseudo-xml": {
     probes: ["native-messages-path"],
     detail:
-      "FAIL (0 of 5 runs with a tool_use block); stop_reason end_turn, blocks text: `I'll read that file.",
+      "FAIL (0 of 5 runs with a tool_use block); stop_reason end_turn, blocks: text; it said `I'll read that file.",
     fix: "machines.dgx.clients.claudeCode.via: bridge",
   },
   "refuses-system-turn": {
@@ -161,12 +161,12 @@ const SEEN: Record<
   },
   "messages-tools-as-text": {
     probes: ["messages-tools"],
-    detail: "the call stands as text",
+    detail: "no tool_use block, the call is written as XML in the text",
     fix: "inferenceServers.b.tools.parser",
   },
   "messages-without-text": {
     probes: ["messages"],
-    detail: "no text (stop_reason max_tokens, blocks: thinking)",
+    detail: "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
     fix: "inferenceServers.b.model.thinking: false",
   },
   "messages-stream-cut": {
@@ -228,7 +228,7 @@ describe("every probe of an inference server", () => {
       PROBES.map((name) => [
         name,
         ONLY_BASE.includes(name) ? "skip" : "pass",
-        ONLY_BASE.includes(name) ? "its model is a chat model, which is asked by chat completions" : "",
+        ONLY_BASE.includes(name) ? "its model is a chat model, asked by chat completions" : "",
       ]),
     );
   });

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
-import { memoryLines } from "../../../operate/verify/memoryLines";
+import { memoryLines } from "../../../operate/verify/host";
 
 const folder = mkdtempSync(join(tmpdir(), "memory-lines-"));
 afterEach(() => vi.unstubAllEnvs());

@@ -46,7 +46,7 @@ describe("the native messages-path test against the stack file", () => {
       "end-turn-pseudo-xml",
       "bridge",
       "pass",
-      "The bridge must be kept, and the stack file keeps it.",
+      "Keep the bridge, as the stack file does.",
       "",
     ],
   ] as const)("%s", async (_, fault, via, status, detail, fix) => {
@@ -58,7 +58,7 @@ describe("the native messages-path test against the stack file", () => {
 
   it("judges a server that was named by its URL by itself", async () => {
     const found = await verdict("end-turn-pseudo-xml", "bridge", true);
-    expect([found.status, found.fix]).toEqual(["fail", `Keep ${SETTING}: bridge, as the stack file has it.`]);
+    expect([found.status, found.fix]).toEqual(["fail", `Keep ${SETTING}: bridge, as in the stack file.`]);
   });
 });
 
@@ -139,7 +139,7 @@ describe("the native messages-path test", () => {
       [{ type: "thinking", thinking: "Hm" }],
       "max_tokens",
       "fail",
-      "undecided (0 of 5 runs with a tool_use block); stop_reason max_tokens, blocks thinking",
+      "undecided (0 of 5 runs with a tool_use block); stop_reason max_tokens, blocks: thinking",
     ],
     [
       "a server's own failure decides nothing",

@@ -43,7 +43,7 @@ describe("a base model", () => {
 
   it("that generates nothing fails", async () => {
     const [result] = await seen(["completions"], base, "completes-nothing");
-    expect(result).toMatchObject({ status: "fail", detail: "it continued the text with nothing" });
+    expect(result).toMatchObject({ status: "fail", detail: "it added nothing to the text" });
   });
 });
 
@@ -165,7 +165,7 @@ describe("what is in sight", () => {
     expect(resultOf(results, "chat").status).toBe("pass");
     expect(resultOf(results, "instance-a")).toMatchObject({
       status: "skip",
-      detail: "--base-url names one server; name this probe with --only to run it too",
+      detail: "with --base-url, only that server is probed; name this probe with --only to run it too",
     });
   });
 

@@ -1,0 +1,57 @@
+import type { Api } from "../api";
+import { type JsonObject, objectsIn, textOr } from "../json";
+import { BadAnswer } from "../probe";
+import { answerTokens } from "../prompts";
+import type { Answer, Question, Surface } from "../surfaces/surface";
+import type { ServerTarget } from "../target";
+
+/** Why a probe that needs a chat template is left out. */
+export const chatOnly = ({ server }: ServerTarget) =>
+  server.model.kind === "chat" ? undefined : "its model is a base model (`model.kind: base`)";
+
+/** Why a probe of thinking is left out. */
+export const thinkingOnly = (target: ServerTarget) =>
+  chatOnly(target) ?? (target.server.model.thinking ? undefined : "its model has no thinking mode");
+
+/** Entries of /v1/models, the canonical one first. */
+export async function servedModels(api: Api): Promise<JsonObject[]> {
+  const listed = objectsIn((await api.json("/v1/models")).data);
+  if (listed.length === 0) throw new BadAnswer("/v1/models lists no model");
+  return listed;
+}
+
+/** The declared name, or the first that is served: one wrong name must not fail forty probes. */
+export async function modelName({ api, server }: ServerTarget): Promise<string> {
+  const ids = (await servedModels(api)).map((each) => textOr(each.id));
+  return ids.includes(server.servedModelName) ? server.servedModelName : (ids[0] ?? server.servedModelName);
+}
+
+/** A request for a short answer. A thinking model is told not to think, unless the question says otherwise. */
+export async function questionOf(target: ServerTarget, question: Partial<Question> = {}): Promise<Question> {
+  return {
+    model: question.model ?? (await modelName(target)),
+    maxTokens: answerTokens(target.maxModelLen, false),
+    thinking: target.server.model.thinking ? false : undefined,
+    ...question,
+  };
+}
+
+/** How an agent asks: it leaves the thinking to the model, and room for it. */
+export const asAgent = ({ maxModelLen, server }: ServerTarget): Partial<Question> => ({
+  maxTokens: answerTokens(maxModelLen, server.model.thinking),
+  thinking: undefined,
+});
+
+/** The answer of a server to a question on one of its APIs. */
+export async function answerOf(
+  target: ServerTarget,
+  surface: Surface,
+  question?: Partial<Question>,
+  streamed = false,
+): Promise<Answer> {
+  const { ask, path, read, readStream } = surface;
+  const body = ask(await questionOf(target, question));
+  return streamed
+    ? readStream(await target.api.stream(path, { ...body, ...surface.streamed }))
+    : read(await target.api.json(path, body));
+}

@@ -1,0 +1,166 @@
+import { gte, valid } from "@renovatebot/pep440";
+import { answeredText, refusalText } from "../api";
+import { objectOr, objectsIn, textOr } from "../json";
+import { fail, pass } from "../probe";
+import { quote, quotedList } from "../quote";
+import { CHAT } from "../surfaces/chat";
+import type { ProbesOf } from "../target";
+import { chatOnly, modelName, questionOf, servedModels } from "./asking";
+
+/** First vLLM for the newer model: the specification, "Versioning" 2. */
+const FLOOR = "0.26.0";
+
+/** No release of anything has a longer version; a pattern is not let loose on megabytes. */
+const LONGEST_VERSION = 64;
+
+/** Whether a server's word for its version is one. */
+export function isVersion(text: string): boolean {
+  return text.length <= LONGEST_VERSION && valid(text) !== null;
+}
+
+/** A version without its local part (`+cu130`), which names a build and not a release. */
+function release(text: string): string {
+  return text.split("+", 1)[0] ?? text;
+}
+
+/** Whether a text holds this very number, thousands commas allowed: 8192 is not in 81920. */
+function names(text: string, limit: number): boolean {
+  return new RegExp(`(?<!\\d)(?:${limit}|${limit.toLocaleString("en-US")})(?!\\d)`).test(text);
+}
+
+/** What a server is: alive, of its version, with its names. */
+export const serverProbes: ProbesOf<"inference-server"> = [
+  {
+    name: "health",
+    about: "GET /health answers 200",
+    fix: ({ name }) =>
+      `See whether it is still starting (serving wait) or has died (serving doctor; docker logs ${name}).`,
+    run: async ({ api, name }) => {
+      const answer = await api.get("/health");
+      if (answer.status === 200) return pass("alive");
+      return fail(
+        answeredText("/health", answer),
+        // vLLM answers 503 when its engine has died.
+        answer.status === 503
+          ? `The engine has died: see docker logs ${name}, then serving doctor.`
+          : "Another program listens on this port, or a proxy is in front of it: see `ss -lntp`.",
+      );
+    },
+  },
+  {
+    name: "version",
+    about: "GET /version is the version that the stack file records",
+    fix: ({ setting }) => `Record what runs: \`serving pin IMAGE:TAG\` prints ${setting("versions")}.`,
+    run: async ({ api, server, setting }) => {
+      const running = textOr((await api.json("/version")).version);
+      const recorded = server.imageRecord.versions.vllm;
+      if (!isVersion(running)) {
+        return fail(
+          `it gives no version: \`${quote(running)}\``,
+          `The image of ${setting("image")} is not a release.`,
+        );
+      }
+      if (!gte(running, FLOOR)) {
+        return fail(
+          `vLLM ${running} runs, below the floor of ${FLOOR}`,
+          `Set ${setting("image")} to a release of ${FLOOR} or later, pinned by digest.`,
+        );
+      }
+      const record = `${setting("versions.vllm")}: ${running}`;
+      if (recorded === undefined) return pass(`vLLM ${running}; none is recorded`, record);
+      if (release(running) === release(recorded)) return pass(`vLLM ${running}, as recorded`);
+      return fail(
+        `vLLM ${running} runs, the stack file records ${recorded}`,
+        `If the image was changed on purpose: ${record}. Else npm run up.`,
+      );
+    },
+  },
+  {
+    name: "models",
+    about: "GET /v1/models: the first id is the declared name without a slash, every alias is there",
+    fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
+    run: async ({ api, server: { servedModelName }, aliases, setting }) => {
+      const ids = (await servedModels(api)).map((each) => textOr(each.id));
+      const [first = ""] = ids;
+      const restart = "The running server was started with other names: npm run up.";
+      if (first.includes("/")) {
+        return fail(
+          `the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`,
+          `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`,
+        );
+      }
+      if (first !== servedModelName) {
+        return fail(
+          `the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``,
+          `${setting("servedModelName")}: ${quote(first)}, if you meant that. ${restart}`,
+        );
+      }
+      const missing = aliases.filter((alias) => !ids.includes(alias));
+      if (missing.length === 0) return pass(quotedList(ids));
+      return fail(
+        `the aliases \`${missing.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``,
+        `${setting("aliases")} names them. ${restart}`,
+      );
+    },
+  },
+  {
+    name: "max-model-len",
+    about: "GET /v1/models: max_model_len is the declared window",
+    fix: ({ setting }) => `The window is ${setting("maxModelLen")}.`,
+    run: async ({ api, maxModelLen: declared, setting }) => {
+      const wrong = (await servedModels(api)).find((each) => each.max_model_len !== declared);
+      if (wrong === undefined) return pass(`${declared} tokens`);
+      const found = String(wrong.max_model_len);
+      return fail(
+        `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`,
+        `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (npm run up).`,
+      );
+    },
+  },
+  {
+    name: "completions",
+    about: "POST /v1/completions continues a text (base models)",
+    skip: ({ server }) =>
+      server.model.kind === "base" ? undefined : "its model is a chat model, asked by chat completions",
+    fix: ({ setting }) => `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
+    run: async (target) => {
+      const body = await target.api.json("/v1/completions", {
+        model: await modelName(target),
+        prompt: "One, two, three,",
+        max_tokens: 16,
+        temperature: 0,
+      });
+      const text = textOr(objectsIn(body.choices)[0]?.text);
+      if (text.trim() === "")
+        return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
+      return pass(`\`${quote(text)}\` (${String(objectOr(body.usage).completion_tokens)} tokens)`);
+    },
+  },
+];
+
+/** Agents trim their prompts by a refusal that names the window; a silent cut would lose what they said. */
+export const windowProbes: ProbesOf<"inference-server"> = [
+  {
+    name: "window",
+    about: "prompt + max_tokens over max_model_len is refused with 400, naming the maximum",
+    skip: chatOnly,
+    fix: ({ setting }) => `The window is ${setting("maxModelLen")}; a proxy may answer in vLLM's place.`,
+    run: async (target) => {
+      const [first] = await servedModels(target.api);
+      const limit = typeof first?.max_model_len === "number" ? first.max_model_len : target.maxModelLen;
+      // The prompt is at least one token, so this exceeds the window with any tokenizer.
+      const answer = await target.api.post(
+        CHAT.path,
+        CHAT.ask(await questionOf(target, { maxTokens: limit })),
+      );
+      const said = refusalText(answer);
+      if (answer.status === 400 && names(answer.text, limit)) return pass(`400: ${said}`);
+      return fail(
+        answer.status === 400
+          ? `refused, without naming the maximum of ${limit} tokens: ${said}`
+          : `a request of ${limit} tokens and more in a window of ${limit} was answered with ${answer.status}`,
+        `Agents trim by that message. Ask the server directly, without a proxy, and check ${target.setting("maxModelLen")}.`,
+      );
+    },
+  },
+];

@@ -1,0 +1,319 @@
+import { refusalText } from "../api";
+import { jsonIn, objectOr, textOr } from "../json";
+import { fail, pass, type Verdict } from "../probe";
+import { answerTokens, GREETING } from "../prompts";
+import { quote } from "../quote";
+import { CHAT } from "../surfaces/chat";
+import { MESSAGES, userTurn } from "../surfaces/messages";
+import { agentTurns, RESPONSES } from "../surfaces/responses";
+import type { Answer, Surface } from "../surfaces/surface";
+import type { ProbesOf, ServerTarget } from "../target";
+import {
+  callFault,
+  holdsCallAsText,
+  LIST_FOLDER,
+  type OfferedTool,
+  READ_FILE,
+  RUN_COMMAND,
+  TOOL_REQUEST,
+} from "../tools";
+import { answerOf, asAgent, chatOnly, questionOf, servedModels, thinkingOnly } from "./asking";
+
+type ServerProbes = ProbesOf<"inference-server">;
+type ServerProbe = ServerProbes[number];
+/** What a fix names; the parser to try next is known only for a server of ours. */
+type Settings = Pick<ServerTarget, "setting"> & Partial<Pick<ServerTarget, "server">>;
+
+/** What the four probes of an API differ in. */
+interface Row {
+  readonly name: string;
+  readonly surface: Surface;
+  readonly tools: readonly OfferedTool[];
+  /** Whether clients of this API let a model think before it calls a tool. */
+  readonly thinks: boolean;
+  readonly fix: (target: ServerTarget) => string;
+}
+
+const chatFix = ({ setting }: Settings) =>
+  `See ${setting("model")}: a model without a chat template is \`kind: base\`; another template is ${setting("chatTemplate")}.`;
+const responsesFix = () =>
+  "A Responses-style agent can't use this server: it needs a vLLM that answers /v1/responses (inferenceServers.*.image).";
+const messagesFix = ({ setting }: Settings) =>
+  `The messages API needs a vLLM of 0.26 or later (${setting("image")}); until it works keep clients.claudeCode.via: bridge.`;
+const parserFix = ({ setting }: Settings) =>
+  `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
+
+export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
+const SEVERAL = [RUN_COMMAND, LIST_FOLDER, READ_FILE];
+
+const CHAT_ROW: Row = { name: "chat", surface: CHAT, tools: [READ_FILE], thinks: false, fix: chatFix };
+const RESPONSES_ROW: Row = {
+  name: "responses",
+  surface: RESPONSES,
+  tools: [READ_FILE],
+  thinks: true,
+  fix: responsesFix,
+};
+const MESSAGES_ROW: Row = {
+  name: "messages",
+  surface: MESSAGES,
+  tools: AGENT_TOOLS,
+  thinks: true,
+  fix: messagesFix,
+};
+
+/** An answer in text and a tool call, each whole and streamed. */
+function probesOf({ name, surface, tools, thinks, fix }: Row) {
+  const text = (streamed: boolean): ServerProbe => ({
+    name: streamed ? `${name}-stream` : name,
+    about: `POST ${surface.path} ${streamed ? "streams text to its end" : "answers with text"}`,
+    skip: chatOnly,
+    fix,
+    run: async (target) => {
+      const answer = await answerOf(target, surface, {}, streamed);
+      return streamed && answer.tokens?.completion === 0
+        ? fail(
+            "the stream ended without the usage that was asked for",
+            "Clients meter by it: see the server's version.",
+          )
+        : judgeText(answer, target);
+    },
+  });
+  const call = (streamed: boolean): ServerProbe => ({
+    name: `${name}-tools${streamed ? "-stream" : ""}`,
+    about: `POST ${surface.path} with a tool: the call is structured${streamed ? ", streamed too" : ""}`,
+    skip: chatOnly,
+    fix: surface === CHAT ? parserFix : fix,
+    run: async (target) => {
+      const question = { turns: TOOL_REQUEST, tools, ...(thinks ? asAgent(target) : {}) };
+      return judgeCall(surface, tools, await answerOf(target, surface, question, streamed), target);
+    },
+  });
+  return [text(false), text(true), call(false), call(true)] as const;
+}
+
+const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT_ROW);
+const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES_ROW);
+
+/** Judges an answer in text. */
+export function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
+  if (text.trim() !== "") return pass(`\`${quote(text)}\``);
+  return reasoning === ""
+    ? fail(`no text (${quote(shape)})`)
+    : fail(
+        `no text, only reasoning (${quote(shape)})`,
+        `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`,
+      );
+}
+
+/** Judges a tool call: a coding client can use a server only if its calls are structured. */
+export function judgeCall(
+  { words, callStop }: Surface,
+  tools: readonly OfferedTool[],
+  { text, reasoning, calls, stop, shape }: Answer,
+  { setting, server }: Settings,
+): Verdict {
+  const nextParser = server?.container.command.includes("qwen3_xml")
+    ? "qwen3_coder"
+    : "qwen3_xml (for another family its own)";
+  const otherParser = `${setting("tools.parser")}: ${nextParser}`;
+  const [first] = calls;
+  if (first === undefined) {
+    if (holdsCallAsText(reasoning)) {
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
+        `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`,
+      );
+    }
+    if (holdsCallAsText(text))
+      return fail(
+        `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
+        otherParser,
+      );
+    return fail(`${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``, parserFix({ setting }));
+  }
+  const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
+  if (fault !== undefined) return fail(fault, otherParser);
+  if (holdsCallAsText(text))
+    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
+  if (callStop !== undefined && stop !== callStop)
+    return fail(`the call is structured, and not announced (${quote(shape)})`, parserFix({ setting }));
+  return pass(`${first.name}(${quote(first.arguments)})`);
+}
+
+const THINK_TAGS = /<\/?think(ing)?>/;
+
+const thinkingFix = ({ setting }: Settings) =>
+  `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`;
+
+/** An answer of a model whose thinking is switched on or off. */
+const thoughtOf = (target: ServerTarget, thinking: boolean) =>
+  answerOf(target, CHAT, {
+    turns: "Which is larger, 9.9 or 9.11? Answer with the number.",
+    maxTokens: answerTokens(target.maxModelLen, true),
+    thinking,
+  });
+
+export const chatProbes: ServerProbes = [
+  chat,
+  chatStream,
+  {
+    name: "chat-tool-result",
+    about: "POST /v1/chat/completions goes on after a tool's result",
+    skip: chatOnly,
+    fix: chatFix,
+    run: async (target) => {
+      const call = { name: READ_FILE.name, arguments: '{"path":"/etc/hostname"}' };
+      const turns = [
+        { role: "user", content: "What is in /etc/hostname?" },
+        {
+          role: "assistant",
+          content: null,
+          tool_calls: [{ id: "call_1", type: "function", function: call }],
+        },
+        { role: "tool", tool_call_id: "call_1", content: "spark-1" },
+      ];
+      return judgeText(await answerOf(target, CHAT, { turns, tools: [READ_FILE] }), target);
+    },
+  },
+  chatTools,
+  chatToolsStream,
+  {
+    name: "chat-several-tools",
+    about: "several tools: the one that was asked for is called",
+    skip: chatOnly,
+    fix: parserFix,
+    run: async (target) => {
+      const answer = await answerOf(target, CHAT, { turns: TOOL_REQUEST, tools: SEVERAL });
+      const verdict = judgeCall(CHAT, SEVERAL, answer, target);
+      if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name))
+        return verdict;
+      return fail(
+        `asked for \`${READ_FILE.name}\` it called \`${answer.calls[0]?.name}\``,
+        `The call is structured, but the model chose another tool: try ${target.setting("tools.parser")} of its family, or another model.`,
+      );
+    },
+  },
+  {
+    name: "chat-tools-thinking",
+    about: "a tool call while the model thinks",
+    skip: thinkingOnly,
+    fix: parserFix,
+    run: async (target) => {
+      const tools = [READ_FILE];
+      const question = { turns: TOOL_REQUEST, tools, ...asAgent(target), thinking: true };
+      return judgeCall(CHAT, tools, await answerOf(target, CHAT, question), target);
+    },
+  },
+  {
+    name: "thinking-on",
+    about: "with thinking on, the thoughts are in `reasoning` and the answer in `content`",
+    skip: thinkingOnly,
+    fix: thinkingFix,
+    run: async (target) => {
+      const { text, reasoning } = await thoughtOf(target, true);
+      if (THINK_TAGS.test(text)) {
+        return fail(
+          `the thoughts are in \`content\`: \`${quote(text)}\``,
+          `${target.setting("reasoningParser")}: auto, so that the family's parser is passed.`,
+        );
+      }
+      if (reasoning === "") return fail("`reasoning` is empty with thinking on");
+      if (text.trim() === "") return fail("there are thoughts, and no answer after them");
+      return pass(`${reasoning.length} characters of reasoning, then \`${quote(text)}\``);
+    },
+  },
+  {
+    name: "thinking-off",
+    about: "with `enable_thinking: false`, there are no thoughts",
+    skip: thinkingOnly,
+    fix: ({ setting }) => `The model's template decides: see ${setting("chatTemplate")}.`,
+    run: async (target) => {
+      const { text, reasoning } = await thoughtOf(target, false);
+      if (reasoning.trim() !== "" || THINK_TAGS.test(text)) {
+        return fail(
+          `it thinks with thinking off: \`${quote(reasoning || text)}\``,
+          `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`,
+        );
+      }
+      return text.trim() === "" ? fail("the answer is empty") : pass(`\`${quote(text)}\``);
+    },
+  },
+];
+
+export const responsesProbes: ServerProbes = [
+  responses,
+  responsesStream,
+  {
+    name: "responses-developer",
+    about: "POST /v1/responses takes a turn of role developer",
+    skip: chatOnly,
+    fix: ({ setting }) => `The model's template refuses the role: see ${setting("chatTemplate")}.`,
+    run: async (target) => {
+      const turns = agentTurns("Answer in one word.", GREETING);
+      return judgeText(await answerOf(target, RESPONSES, { turns, more: { store: false } }), target);
+    },
+  },
+  responsesTools,
+  responsesToolsStream,
+];
+
+const COUNT = `${MESSAGES.path}/count_tokens`;
+
+/** A tier that nobody pinned: its 404 looks like a network failure in a client. */
+const UNKNOWN_TIER = "claude-unpinned-tier";
+
+export const messagesProbes: ServerProbes = [
+  ...probesOf(MESSAGES_ROW),
+  {
+    name: "count-tokens",
+    about: `POST ${COUNT} counts, and counts more for more`,
+    skip: chatOnly,
+    fix: messagesFix,
+    run: async (target) => {
+      const { model } = await questionOf(target);
+      const count = async (text: string) =>
+        Number((await target.api.json(COUNT, { model, messages: [userTurn(text)] })).input_tokens);
+      const short = await count("one two");
+      const long = await count("one two three four five six seven eight");
+      if (short > 0 && long > short) return pass(`${short} tokens, then ${long}`);
+      return fail(`it counted ${short} tokens in two words and ${long} in eight`);
+    },
+  },
+  {
+    name: "alias",
+    about: "an alias is answered, under the canonical name",
+    skip: (target) => chatOnly(target) ?? (target.aliases.length > 0 ? undefined : "no alias is declared"),
+    fix: ({ setting }) => `The names are ${setting("servedModelName")} and ${setting("aliases")}.`,
+    run: async (target) => {
+      const [asked = ""] = target.aliases;
+      const canonical = textOr((await servedModels(target.api))[0]?.id);
+      const body = MESSAGES.ask(await questionOf(target, { model: asked }));
+      const answer = await target.api.json(MESSAGES.path, body);
+      MESSAGES.read(answer);
+      const name = textOr(answer.model);
+      if (name === canonical && name !== "")
+        return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
+      return fail(
+        `asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``,
+        `The first name is the canonical one: ${target.setting("servedModelName")}. A proxy between client and server may rewrite names.`,
+      );
+    },
+  },
+  {
+    name: "unknown-tier",
+    about: "a model that is not served is refused with 404",
+    skip: chatOnly,
+    fix: () => "Clients must learn of a wrong name: a proxy may answer in vLLM's place.",
+    run: async (target) => {
+      const body = MESSAGES.ask(await questionOf(target, { model: UNKNOWN_TIER }));
+      const answer = await target.api.post(MESSAGES.path, body);
+      const message = textOr(objectOr(objectOr(jsonIn(answer.text)).error).message);
+      if (answer.status === 404 && message.includes(UNKNOWN_TIER)) return pass(`404: ${quote(message)}`);
+      return fail(
+        `asked for \`${UNKNOWN_TIER}\` it answered ${answer.status}: ${refusalText(answer)}`,
+        "vLLM answers 404 and names the model; pin all model variables of the client (clients.claudeCode).",
+      );
+    },
+  },
+];

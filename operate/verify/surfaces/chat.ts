@@ -1,0 +1,82 @@
+import type { ServerEvent } from "../events";
+import { isJsonObject, type JsonObject, objectOr, objectsIn, textOr } from "../json";
+import { BadAnswer } from "../probe";
+import { GREETING } from "../prompts";
+import type { OfferedTool } from "../tools";
+import { type Answer, type Surface, thinkingSwitch } from "./surface";
+
+/** Chat completions. */
+export const CHAT: Surface = {
+  path: "/v1/chat/completions",
+  ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
+    model,
+    messages: typeof turns === "string" ? [{ role: "user", content: turns }] : turns,
+    max_tokens: maxTokens,
+    temperature: 0,
+    ...thinkingSwitch(thinking),
+    ...(tools.length === 0 ? {} : { tools: tools.map(toolOf), tool_choice: "auto" }),
+    ...more,
+  }),
+  read,
+  readStream: (events) => read(whole(events)),
+  streamed: { stream_options: { include_usage: true } },
+  words: { noCall: "tool_calls is empty", text: "`content`", reasoning: "`reasoning`" },
+};
+
+const toolOf = ({ name, description, parameters }: OfferedTool) => ({
+  type: "function",
+  function: { name, description, parameters },
+});
+
+function read(body: JsonObject): Answer {
+  const choice = objectsIn(body.choices)[0];
+  if (!isJsonObject(choice?.message)) throw new BadAnswer("the answer has no choices[0].message");
+  const { message, finish_reason } = choice;
+  const usage = objectOr(body.usage);
+  const count = (value: unknown) => (typeof value === "number" ? value : 0);
+  const stop = textOr(finish_reason);
+  return {
+    text: textOr(message.content),
+    reasoning: reasoningOf(message),
+    calls: objectsIn(message.tool_calls).map(callOf),
+    stop,
+    shape: `finish_reason ${stop}`,
+    tokens: { prompt: count(usage.prompt_tokens), completion: count(usage.completion_tokens) },
+  };
+}
+
+/** The answer that the chunks of a stream make. */
+function whole(events: readonly ServerEvent[]): JsonObject {
+  // By the index that the server gives, which may be any number.
+  const calls = new Map<number, { name: string; arguments: string }>();
+  let [content, reasoning, finish_reason, usage]: [string, string, string, JsonObject] = ["", "", "", {}];
+  for (const { data = {} } of events) {
+    if (isJsonObject(data.usage)) usage = data.usage;
+    const choice = objectOr(objectsIn(data.choices)[0]);
+    finish_reason ||= textOr(choice.finish_reason);
+    const delta = objectOr(choice.delta);
+    content += textOr(delta.content);
+    reasoning += reasoningOf(delta);
+    for (const part of objectsIn(delta.tool_calls)) {
+      const index = typeof part.index === "number" ? part.index : 0;
+      const call = calls.get(index) ?? { name: "", arguments: "" };
+      const more = callOf(part);
+      calls.set(index, { name: call.name + more.name, arguments: call.arguments + more.arguments });
+    }
+  }
+  if (events.at(-1)?.raw !== "[DONE]")
+    throw new BadAnswer("the stream broke off: it did not end with [DONE]");
+  if (finish_reason === "") throw new BadAnswer("the stream named no finish_reason");
+  const tool_calls = [...calls.values()].map((call) => ({ function: call }));
+  return { choices: [{ message: { content, reasoning, tool_calls }, finish_reason }], usage };
+}
+
+function callOf(call: JsonObject) {
+  const { name, arguments: given } = objectOr(call.function);
+  return { name: textOr(name), arguments: textOr(given) };
+}
+
+/** Text in the field for reasoning, by its present name and by its older one. */
+function reasoningOf(part: JsonObject): string {
+  return textOr(part.reasoning) || textOr(part.reasoning_content);
+}

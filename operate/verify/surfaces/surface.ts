@@ -1,0 +1,56 @@
+import type { ServerEvent } from "../events";
+import type { JsonObject } from "../json";
+import type { OfferedTool } from "../tools";
+
+/** A request, whatever the API. */
+export interface Question {
+  readonly model: string;
+  /** Most tokens of the answer. */
+  readonly maxTokens: number;
+  /** A user's text, or turns in the API's own form; a greeting if left out. */
+  readonly turns?: string | readonly JsonObject[];
+  readonly tools?: readonly OfferedTool[];
+  /** Switches the model's thinking; left out, nothing is said about it. */
+  readonly thinking?: boolean | undefined;
+  /** Further fields of the body. */
+  readonly more?: JsonObject;
+}
+
+/** An answer, whatever the API; whole, or put together from its stream. */
+export interface Answer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly { readonly name: string; readonly arguments: string }[];
+  /** Why it ended, in the API's own word. */
+  readonly stop: string;
+  /** How it ended and what it consists of, for a person: `stop_reason max_tokens, blocks: thinking`. */
+  readonly shape: string;
+  /** Tokens that the server counted, 0 if it says nothing of them; only where probes need them. */
+  readonly tokens?: { readonly prompt: number; readonly completion: number };
+}
+
+/** An API of an inference server: how a client asks, and how to read what comes back. */
+export interface Surface {
+  readonly path: string;
+  readonly ask: (question: Question) => JsonObject;
+  /** Throws `BadAnswer` if the body is not an answer. */
+  readonly read: (body: JsonObject) => Answer;
+  /** Throws `BadAnswer` if the stream breaks off before its end. */
+  readonly readStream: (events: readonly ServerEvent[]) => Answer;
+  /** Further fields of a streamed request. */
+  readonly streamed?: JsonObject;
+  /** `stop` of an answer that calls a tool, if clients rely on it. */
+  readonly callStop?: string;
+  /** Where an answer holds what, for a person. */
+  readonly words: { readonly noCall: string; readonly text: string; readonly reasoning: string };
+}
+
+/** The field of requests that switches a thinking model, by its chat template. */
+export function thinkingSwitch(thinking: boolean | undefined): JsonObject {
+  return thinking === undefined ? {} : { chat_template_kwargs: { enable_thinking: thinking } };
+}
+
+/** `items: message, function_call`; `items: none`. */
+export function partsText(name: string, types: readonly string[]): string {
+  return `${name}: ${types.join(", ") || "none"}`;
+}

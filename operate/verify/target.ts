@@ -1,0 +1,119 @@
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { MachinePlan } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
+import type { HostSimpleServerPlan } from "../../components/simple-server/plannedSimpleServer";
+import type { AnalyticsConfiguration } from "../../harness/analytics/configuration";
+import type { ProfileCheck } from "../../harness/providers/check";
+import type { AskedProvider } from "../../harness/providers/probe";
+import type { Api } from "./api";
+import type { Host } from "./host";
+import type { ProcessStart } from "./metrics";
+import type { Probe } from "./probe";
+
+/** What every target has. */
+export interface Common {
+  /** As results name it: a container's name, or words such as `instance A`. */
+  readonly name: string;
+  readonly machine: MachinePlan;
+  readonly host: Host;
+  /** Why it can't be asked from here. */
+  readonly unreachable?: string | undefined;
+  /** NAMES of the variables with keys that its requests carry, beyond those of the machine's secret files. */
+  readonly keyVariables?: readonly string[];
+}
+
+/** An inference server of ours. */
+export interface ServerTarget extends Common {
+  readonly kind: "inference-server";
+  readonly api: Api;
+  readonly server: InferenceServerPlan;
+  /** Its declared names behind the canonical one. */
+  readonly aliases: readonly string[];
+  /** Declared window in tokens. */
+  readonly maxModelLen: number;
+  /** A setting of this server, by its full name in the stack file. */
+  readonly setting: (key: string) => string;
+  /** The way of the messages-style client in the stack file; `undefined` without such a client. */
+  readonly messagesVia: "bridge" | "native" | undefined;
+  /** `true` if `--base-url` named it: the rest of the plan may be elsewhere. */
+  readonly alone: boolean;
+}
+
+/** The protocol bridge. */
+export interface BridgeTarget extends Common {
+  readonly kind: "bridge";
+  readonly api: Api;
+  /** Name to ask for. */
+  readonly model: string;
+  /** Every name that it is declared to list. */
+  readonly names: readonly string[];
+  /** Variable that holds its key; `undefined` if the key is a placeholder. */
+  readonly keyVariable: string | undefined;
+  /** Names that the messages-style client pins its tiers to. */
+  readonly tiers: readonly string[];
+  readonly server: ServerTarget | undefined;
+}
+
+export interface ChatUiTarget extends Common {
+  readonly kind: "chat-ui";
+  readonly api: Api;
+  readonly container: PlannedContainer;
+}
+
+/** Ollama on the host. */
+export interface OllamaTarget extends Common {
+  readonly kind: "simple-server";
+  readonly api: Api;
+  readonly plan: HostSimpleServerPlan;
+}
+
+/** A file of the harness on the machine, or why it can't be read. */
+export type AsWritten<Content> = { readonly content: Content } | { readonly unreadable: string };
+
+/** The harness's two files. */
+export interface HarnessTarget extends Common {
+  readonly kind: "harness";
+  readonly timeoutSeconds: number;
+  readonly profile: AsWritten<{
+    readonly verdict: ProfileCheck;
+    readonly providers: readonly AskedProvider[];
+  }>;
+  /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
+  readonly analytics: AsWritten<AnalyticsConfiguration>;
+  /** NAME of the variable with the judge's key. */
+  readonly judgeKeyVariable: string;
+}
+
+/** One provider of the harness's profile on the machine. */
+export interface ProviderTarget extends Common {
+  readonly kind: "harness-provider";
+  readonly timeoutSeconds: number;
+  readonly asked: AskedProvider;
+}
+
+/** Instance A, which is never changed. */
+export interface InstanceATarget extends Common {
+  readonly kind: "instance-a";
+  readonly api: Api;
+  readonly port: number;
+  /** Its process before the first probe; `undefined` if nothing tells. */
+  readonly before: ProcessStart | undefined;
+}
+
+/** The machine itself: its files, containers and memory. */
+export interface MachineTarget extends Common {
+  readonly kind: "machine";
+}
+
+export type Target =
+  | ServerTarget
+  | BridgeTarget
+  | ChatUiTarget
+  | OllamaTarget
+  | HarnessTarget
+  | ProviderTarget
+  | InstanceATarget
+  | MachineTarget;
+
+/** The probes of one kind of target. */
+export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<Extract<Target, { kind: Kind }>>[];
