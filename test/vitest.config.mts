@@ -11,8 +11,8 @@ export default defineConfig({
     // Two cores are the smallest machine that runs this; forks keep Pulumi's global runtime state apart.
     pool: "forks",
     maxWorkers: 2,
-    // What is waited for comes in its own time on a busy machine; the default is a second.
-    expect: { poll: { timeout: 10_000 } },
+    // What is awaited comes in its own time on a busy machine: one generous bound for all of it.
+    expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/layers/temporaryDirectory.ts"],
     projects: [
       {
@@ -21,7 +21,8 @@ export default defineConfig({
           name: "pure",
           include: ["test/**/*.test.ts"],
           exclude: [...REAL_PARTS, ...INSTALLED_PROGRAMS],
-          testTimeout: 20_000,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
       {
@@ -30,8 +31,8 @@ export default defineConfig({
           name: "real",
           include: REAL_PARTS,
           globalSetup: ["test/layers/setup.ts"],
-          testTimeout: 180_000,
-          hookTimeout: 180_000,
+          testTimeout: 900_000,
+          hookTimeout: 900_000,
         },
       },
     ],

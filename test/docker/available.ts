@@ -11,8 +11,3 @@ export function describeDockerWithGpus(name: string, tests: () => void): void {
   const layer = inject("dockerLayer");
   describeLayer("docker", layer.missing ?? layer.gpusMissing, name, tests);
 }
-
-/** Tests that end a Docker daemon and start it again: one of their own. */
-export function describeOwnDaemon(name: string, tests: () => void): void {
-  describeLayer("docker", inject("ownDaemon").missing, name, tests);
-}

@@ -66,7 +66,7 @@ export async function startDockerLayer(): Promise<Started> {
 
 async function daemonMissing(): Promise<string | undefined> {
   const { code, stderr } = await run("docker", ["version", "--format", "{{.Server.Version}}"], {
-    limitSeconds: 15,
+    limitSeconds: 60,
   });
   return code === 0 ? undefined : `no Docker daemon answers (${stderr.trim().split("\n")[0]})`;
 }

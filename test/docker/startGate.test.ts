@@ -69,7 +69,7 @@ describeDocker("a container behind the start gate", () => {
     const { stdout, stderr } = await run("docker", ["logs", container ?? ""]);
     return stdout + stderr;
   };
-  const says = (words: string) => expect.poll(said, { timeout: 20_000, interval: 100 }).toContain(words);
+  const says = (words: string) => expect.poll(said, { interval: 100 }).toContain(words);
   const serves = () => says("Application startup complete.");
   const sleeps = () => {
     const file = join(folder, "count/sleeps");
@@ -161,9 +161,7 @@ describeDocker("a container behind the start gate", () => {
     writeFileSync(join(folder, "vllm"), "#!/bin/sh\necho crash; exit 1\n", { mode: 0o755 });
     available(50);
     await start("", ["--restart", "unless-stopped", "--volume", `${folder}/vllm:/usr/local/bin/vllm:ro`]);
-    await expect
-      .poll(() => inspect("{{.RestartCount}}").then(Number), { timeout: 20_000 })
-      .toBeGreaterThan(2);
+    await expect.poll(() => inspect("{{.RestartCount}}").then(Number)).toBeGreaterThan(2);
     expect(await said()).not.toContain("start gate");
     available(20);
     await says("start gate: waiting for 45.00 GiB");
@@ -176,7 +174,7 @@ describeDocker("a container behind the start gate", () => {
   it("says what it waits for in one line a minute of its own count", async () => {
     available(20);
     await start();
-    await expect.poll(sleeps, { timeout: 20_000 }).toBeGreaterThan(3 * SLEEPS_A_MINUTE);
+    await expect.poll(sleeps).toBeGreaterThan(3 * SLEEPS_A_MINUTE);
     const before = sleeps();
     const lines = (await said()).trim().split("\n").length;
     // Of the sleeps one is under way.
@@ -198,9 +196,7 @@ describeDocker("a container behind the start gate", () => {
     available(20);
     await start("", [], true);
     await says("start gate: waiting");
-    const before = Date.now();
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
-    expect(Date.now() - before).toBeLessThan(5_000);
     expect(await inspect("{{.State.ExitCode}}")).toBe("143");
   });
 });

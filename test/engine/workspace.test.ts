@@ -36,11 +36,7 @@ describeEngineWithGpus("a program under the real engine", () => {
     expect(await inspect(".HostConfig.IpcMode")).toBe("host");
     expect((await workspace.outputs()).containerId).toBe(await inspect(".Id"));
     expect(readFileSync(join(workspace.home, "note"), "utf8")).toBe(String(port));
-    await expect
-      .poll(() => statusOf(`http://127.0.0.1:${port}/health`), {
-        timeout: 15_000,
-      })
-      .toBe(200);
+    await expect.poll(() => statusOf(`http://127.0.0.1:${port}/health`)).toBe(200);
   });
 
   it("has nothing to change afterwards, the machine read again", async () => {

@@ -39,9 +39,9 @@ export function endProcessesWith(marker: string): void {
   }
 }
 
-/** Waits until something holds, for at most 20 seconds. */
+/** Waits until something holds, for a minute at most. */
 export async function eventually(holds: () => boolean, what: string): Promise<void> {
-  const deadline = Date.now() + 20_000;
+  const deadline = Date.now() + 60_000;
   while (!holds()) {
     if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await new Promise((resolve) => setTimeout(resolve, 25));

@@ -107,7 +107,7 @@ async function listen(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/health`;
 }
 
-const started = (of: Gate) => expect.poll(of.said, { timeout: 8_000 }).toContain("vllm serve org/m");
+const started = (of: Gate) => expect.poll(of.said).toContain("vllm serve org/m");
 const DEAD = "http://127.0.0.1:9/health";
 const A = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
 
@@ -163,7 +163,7 @@ describe("the start gate", () => {
       `${COUNT}; [ $(wc -l < "$OUT.sleeps") -le ${minutes * SLEEPS_A_MINUTE} ] || exec /bin/sleep 60`,
     );
     const it = start(undefined, true);
-    await expect.poll(() => sleeps().length, { timeout: 8_000 }).toBe(minutes * SLEEPS_A_MINUTE + 1);
+    await expect.poll(() => sleeps().length).toBe(minutes * SLEEPS_A_MINUTE + 1);
     const line = "start gate: waiting for 45.00 GiB (0.45 of the memory), 30.00 GiB are available\n";
     // The first at once.
     expect(it.said()).toBe(line.repeat(1 + minutes));
@@ -273,10 +273,8 @@ describe("the start gate", () => {
     available(30);
     const it = start(undefined, true);
     await expect.poll(it.said).toContain("start gate: waiting");
-    const before = Date.now();
     it.child.kill("SIGTERM");
     expect(await it.ended).toBe(143);
-    expect(Date.now() - before).toBeLessThan(2_000);
   });
 
   it("leaves the server its own signals", async () => {

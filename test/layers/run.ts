@@ -16,7 +16,7 @@ export interface Finished {
   readonly stderr: string;
 }
 
-const DEFAULT_LIMIT_SECONDS = 120;
+const DEFAULT_LIMIT_SECONDS = 600;
 /** The code that coreutils' `timeout` gives. */
 const LIMIT_RAN_OUT = 124;
 /** What a shell says of a program that isn't there. */

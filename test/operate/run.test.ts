@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { eachLine, run, start } from "../../operate/run";
 
 const BOUNDS = { seconds: 20, largest: 1000 };
@@ -37,7 +37,7 @@ describe("a program that is run to its end", () => {
 
   test("leaves nothing behind that it started", async () => {
     const { out } = await run(["sh", "-c", `${LEAVES_A_CHILD} >/dev/null; echo $!`], BOUNDS);
-    await vi.waitFor(() => expect(isAlive(Number(out))).toBe(false), 10_000);
+    await expect.poll(() => isAlive(Number(out))).toBe(false);
   });
 });
 
@@ -45,7 +45,7 @@ test("a program that is stopped takes with it what it started", async () => {
   const { stdout, stop } = start(["sh", "-c", `${LEAVES_A_CHILD}; wait`]);
   const [said] = await once(stdout, "data");
   stop();
-  await vi.waitFor(() => expect(isAlive(Number(said))).toBe(false), 10_000);
+  await expect.poll(() => isAlive(Number(said))).toBe(false);
 });
 
 test("Ctrl-C ends the programs that run, and then this process by that signal", async () => {
@@ -57,7 +57,7 @@ test("Ctrl-C ends the programs that run, and then this process by that signal", 
   const [said] = await once(ours.stdout, "data");
   ours.kill("SIGINT");
   expect(await once(ours, "exit")).toEqual([null, "SIGINT"]);
-  await vi.waitFor(() => expect(isAlive(Number(said))).toBe(false), 10_000);
+  await expect.poll(() => isAlive(Number(said))).toBe(false);
 });
 
 test("both outputs come line by line in the order in which they were written", async () => {

@@ -1,4 +1,5 @@
 import type { TestProject } from "vitest/node";
+import { ownDaemonMissing, removeOwnDaemons } from "./docker/ownDaemon";
 import { alreadyThere, fromGo, fromNpm, fromPyPI, type Program } from "./programs";
 
 /** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
@@ -33,11 +34,17 @@ const PROGRAMS = {
 declare module "vitest" {
   interface ProvidedContext {
     programs: Record<keyof typeof PROGRAMS, Program>;
+    /** A Docker daemon that a test may end and start again. */
+    ownDaemon: { readonly missing?: string };
   }
 }
 
 /** Installs what is not there yet, one after the other; what can't be installed is skipped with the reason. */
 export default async function setup(project: TestProject): Promise<void> {
+  // Before the run's directory is removed.
+  process.prependOnceListener("exit", removeOwnDaemons);
+  const daemon = await ownDaemonMissing();
+  project.provide("ownDaemon", daemon === undefined ? {} : { missing: daemon });
   project.provide("programs", {
     vllm: await PROGRAMS.vllm(),
     litellm: await PROGRAMS.litellm(),

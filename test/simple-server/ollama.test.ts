@@ -49,13 +49,11 @@ async function serve(settings: Record<string, unknown>, env: NodeJS.ProcessEnv =
   }
   const { baseUrl } = machine.simpleServer;
   await expect
-    .poll(
-      () =>
-        fetch(baseUrl).then(
-          (response) => response.text(),
-          () => "",
-        ),
-      { timeout: 15_000 },
+    .poll(() =>
+      fetch(baseUrl).then(
+        (response) => response.text(),
+        () => "",
+      ),
     )
     .toBe("Ollama is running");
   return { machine, baseUrl, port, log: () => log };
@@ -74,7 +72,7 @@ const otherAddress = Object.values(networkInterfaces())
   .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
 
 describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: ${missing})` : ""}`, () => {
-  it("keeps to loopback, to our directory and to our limits", { timeout: 30_000 }, async () => {
+  it("keeps to loopback, to our directory and to our limits", async () => {
     const modelsDirectory = join(scratch, "our models");
     const { machine, port, log } = await serve({ modelsDirectory, contextLength: 8192, keepAlive: "90s" });
     expect(existsSync(modelsDirectory)).toBe(true);
@@ -99,7 +97,7 @@ describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: 
   it.each([
     [false, "asks no other host"],
     [true, "asks ollama.com where the stack file allows it"],
-  ])("with `cloud: %s` it %s", { timeout: 30_000 }, async (cloud) => {
+  ])("with `cloud: %s` it %s", async (cloud) => {
     // Every request to another host goes to this proxy, which only counts.
     let asked = 0;
     const proxy = createServer((socket) => {
@@ -119,16 +117,12 @@ describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: 
     expect(asked > 0).toBe(cloud);
   });
 
-  it.skipIf(otherAddress === undefined)(
-    "answers on the network where the stack file says so",
-    { timeout: 30_000 },
-    async () => {
-      const { port } = await serve({ listen: "0.0.0.0", modelsDirectory: join(scratch, "lan") });
-      expect(await (await fetch(`http://${otherAddress}:${port}`)).text()).toBe("Ollama is running");
-    },
-  );
+  it.skipIf(otherAddress === undefined)("answers on the network where the stack file says so", async () => {
+    const { port } = await serve({ listen: "0.0.0.0", modelsDirectory: join(scratch, "lan") });
+    expect(await (await fetch(`http://${otherAddress}:${port}`)).text()).toBe("Ollama is running");
+  });
 
-  it("is asked for no model that it has, and says why it can't have one", { timeout: 60_000 }, async () => {
+  it("is asked for no model that it has, and says why it can't have one", async () => {
     const modelsDirectory = join(scratch, "models");
     const { baseUrl } = await serve({ modelsDirectory });
     expect(await createSmallestModel(baseUrl, "tiny")).toContain("success");

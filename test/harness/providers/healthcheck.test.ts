@@ -27,10 +27,8 @@ describe("a provider's healthcheck", () => {
 
   it("ends a command that hangs, and what it started", async () => {
     const file = join(mkdtempSync(join(tmpdir(), "health-")), "pid");
-    const started = Date.now();
-    const result = await run(`(trap '' TERM; sleep 60 & echo $! > ${file}; wait) & wait`, 1);
+    const result = await run(`(trap '' TERM; sleep 3600 & echo $! > ${file}; wait) & wait`, 1);
     expect(result).toMatchObject({ status: "fail", detail: "the command did not end within 1 s" });
-    expect(Date.now() - started).toBeLessThan(10_000);
     expect(await gone(Number(readFileSync(file, "utf8")))).toBe(true);
   });
 

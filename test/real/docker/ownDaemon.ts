@@ -4,7 +4,7 @@ import { get } from "node:http";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { mustRun, run } from "../layers/run";
+import { mustRun, run } from "../../layers/run";
 import { CONTAINERD_STATE, removeRemains } from "./remains";
 
 /** A Docker daemon that a test may stop, kill and start again: the machine's own one is not touched. */
@@ -119,9 +119,9 @@ interface Service {
   end(signal: "SIGTERM" | "SIGKILL"): Promise<void>;
 }
 
-const ANSWERS_WITHIN_SECONDS = 15;
-/** Longer than the ten seconds that a daemon gives a container. */
-const ENDS_WITHIN_SECONDS = 15;
+const ANSWERS_WITHIN_SECONDS = 120;
+/** Longer than the ten seconds that a daemon gives a container, on a busy machine too. */
+const ENDS_WITHIN_SECONDS = 60;
 
 function launch(folder: string, program: string, args: readonly string[]): Service {
   const log = join(folder, `${program}.log`);

@@ -1,13 +1,12 @@
 import { chmodSync, existsSync, mkdirSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
-import { gatedEntrypoint } from "../../components/inference-server/startGate";
-import { mustRun } from "../layers/run";
-import { describeOwnDaemon } from "./available";
+import { afterAll, afterEach, beforeAll, describe, expect, inject, it } from "vitest";
+import { gatedEntrypoint } from "../../../components/inference-server/startGate";
+import { copyTools } from "../../docker/rootfs";
+import { mustRun } from "../../layers/run";
 import { type OwnDaemon, startOwnDaemon } from "./ownDaemon";
 import { remainsOf } from "./remains";
-import { copyTools } from "./rootfs";
 
 const IMAGE = "start-gate:test";
 const TOTAL_KIB = 100 * 1024 ** 2;
@@ -26,6 +25,11 @@ const PROGRAMS = {
   // The gate's sleeps of five seconds take a twentieth of one; it counts sleeps, not seconds.
   sleep: "exec /bin/sleep 0.05",
 };
+
+const { missing } = inject("ownDaemon");
+const title = (text: string) => (missing === undefined ? text : `${text} (skipped: ${missing})`);
+const describeOwnDaemon = (text: string, tests: () => void) =>
+  describe.skipIf(missing !== undefined)(title(text), tests);
 
 /** Docker's restart policy starts a container again with the daemon, whatever has happened to memory meanwhile. */
 describeOwnDaemon("a container behind the start gate, and a restart of the Docker daemon", () => {
