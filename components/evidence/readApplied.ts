@@ -10,13 +10,7 @@ import type { StackSettings } from "../settings/stackSettings";
 /** What counts of an applied plan. Other versions of this project may have written more, or less. */
 const applied = z.object({
   machine: z.object({
-    inferenceServers: z.array(
-      z.object({
-        key: z.string(),
-        model: z.object({ id: z.string() }),
-        container: z.object({ command: z.array(z.string()) }),
-      }),
-    ),
+    serve: z.array(z.object({ key: z.string(), model: z.string(), maxModelLen: z.int().positive() })),
   }),
 });
 
@@ -32,11 +26,9 @@ export function readAppliedWindows(
     Object.entries(settings.machines).flatMap(([name, machine]) => {
       if (!isHere(machine)) return [];
       const servers = appliedServers(appliedPlanPath(name, onMachine(machine.stateDirectory, { home })));
-      const windows = servers.flatMap(({ key, model, container: { command } }) => {
-        const window = Number(command[command.indexOf("--max-model-len") + 1]);
-        const same = machine.inferenceServers[key]?.model.id === model.id;
-        return same && Number.isInteger(window) && window > 0 ? [[key, window] as const] : [];
-      });
+      const windows = servers
+        .filter(({ key, model }) => machine.inferenceServers[key]?.model.id === model)
+        .map(({ key, maxModelLen }) => [key, maxModelLen] as const);
       return windows.length === 0 ? [] : [[name, Object.fromEntries(windows)]];
     }),
   );
@@ -46,7 +38,7 @@ function appliedServers(file: string) {
   if (!existsSync(file)) return [];
   try {
     const parsed = applied.safeParse(readJsonFile(file).value);
-    return parsed.success ? parsed.data.machine.inferenceServers : [];
+    return parsed.success ? parsed.data.machine.serve : [];
   } catch (error) {
     if (error instanceof UnreadableInput) return [];
     throw error;

@@ -1,5 +1,5 @@
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { reasoningParser, toolParser } from "./parsers";
+import type { Serve } from "./serve";
 
 /** Address inside the container; what is reachable from outside is decided by the published port. */
 const LISTEN_INSIDE = "0.0.0.0";
@@ -8,14 +8,12 @@ const LISTEN_INSIDE = "0.0.0.0";
  * The arguments after `vllm serve`, in a fixed order. The model comes first: behind `--served-model-name`, which takes
  * several values, it would be swallowed.
  */
-export function launchArguments(server: InferenceServerSettings): string[] {
+export function launchArguments(server: InferenceServerSettings, serve: Serve): string[] {
   const { model, tools } = server;
-  const toolCallParser = toolParser(model.family, tools.parser);
   return [
     model.id,
     "--served-model-name",
-    server.servedModelName,
-    ...aliasesOf(server),
+    ...serve.names,
     "--host",
     LISTEN_INSIDE,
     "--port",
@@ -37,8 +35,8 @@ export function launchArguments(server: InferenceServerSettings): string[] {
     ...onOrOff("enable-chunked-prefill", server.chunkedPrefill),
     ...onOrOff("enable-prefix-caching", server.prefixCaching),
     ...flag("--enable-auto-tool-choice", model.kind === "chat" && tools.autoChoice),
-    ...value("--tool-call-parser", model.kind === "chat" ? toolCallParser : undefined),
-    ...value("--reasoning-parser", reasoningParser(model.family, model.thinking, server.reasoningParser)),
+    ...value("--tool-call-parser", serve.toolParser ?? undefined),
+    ...value("--reasoning-parser", serve.reasoningParser ?? undefined),
     ...value("--moe-backend", server.moeBackend),
     ...value("--attention-backend", server.attentionBackend),
     ...value("--gdn-prefill-backend", server.gdnPrefillBackend),
@@ -48,16 +46,6 @@ export function launchArguments(server: InferenceServerSettings): string[] {
     ...value("--allowed-origins", server.allowedOrigins && JSON.stringify(server.allowedOrigins)),
     ...server.extraArgs,
   ];
-}
-
-/** All names that the server answers to, the canonical one first. */
-export function servedNames(server: InferenceServerSettings): string[] {
-  return [server.servedModelName, ...aliasesOf(server)];
-}
-
-function aliasesOf(server: InferenceServerSettings): string[] {
-  if (server.aliases !== undefined) return server.aliases;
-  return server.model.id === server.servedModelName ? [] : [server.model.id];
 }
 
 function speculativeConfig({ speculative }: InferenceServerSettings): string | undefined {

@@ -6,6 +6,7 @@ import type { Reach } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
+import { type Serve, served } from "./serve";
 import { gatedEntrypoint, gateMount } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
@@ -14,6 +15,7 @@ export interface InferenceServerPlan {
   readonly key: string;
   readonly model: { readonly id: string; readonly kind: "chat" | "base"; readonly thinking: boolean };
   readonly servedModelName: string;
+  readonly serve: Serve;
   /** Where its API is. */
   readonly reach: Reach;
   readonly container: PlannedContainer;
@@ -60,13 +62,14 @@ export function plannedServer(
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
   const name = containerName(server);
+  const serve = served(key, name, server);
   const reach: Reach = { name, address: server.listen ?? machine.listen, port: server.port, path: "/v1" };
   const container: PlannedContainer = {
     role: "inference-server",
     resource: `${machineName}-${key}`,
     name,
     image: server.image,
-    command: launchArguments(server),
+    command: launchArguments(server, serve),
     entrypoint: gatedEntrypoint(),
     env: environment(server),
     secretEnv: token === undefined ? [] : [token.variable],
@@ -103,6 +106,7 @@ export function plannedServer(
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
     servedModelName: server.servedModelName,
+    serve,
     reach,
     container,
     imageRecord: imageFacts(server),

@@ -76,6 +76,7 @@ function machinePlan(
     network: machine.network,
     hostInstance: hostInstanceFacts(machine),
     inferenceServers: servers,
+    serve: servers.map(({ serve }) => serve),
     bridge: around.bridge,
     chatUi: around.chatUi,
     clients: around.clients,

@@ -3,6 +3,7 @@ import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
 import type { ClientPlan } from "../clients/plannedClients";
 import type { HarnessPlan } from "../harness-files/plannedHarness";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { Serve } from "../inference-server/serve";
 import type { Ledger } from "../memory/ledger";
 import type { AdmissionOnPaper } from "../memory/meminfoUse";
 import type { ServerKv } from "../memory/serverKv";
@@ -26,6 +27,8 @@ export interface MachinePlan {
   readonly network: string;
   readonly hostInstance: HostInstanceFacts | "none";
   readonly inferenceServers: readonly InferenceServerPlan[];
+  /** What each of them serves. */
+  readonly serve: readonly Serve[];
   readonly bridge: BridgePlan | null;
   readonly chatUi: ChatUiPlan | null;
   readonly clients: readonly ClientPlan[];

@@ -1,6 +1,5 @@
-import { servedNames } from "../inference-server/launchArguments";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
-import { type Listening, originFromContainer } from "../planned/reach";
+import { type Listening, originFromContainer, originOf } from "../planned/reach";
 import type { Upstream } from "../planned/upstream";
 import { INSTANCE_A, SIMPLE_SERVER } from "../settings/fields";
 import type { MachineSettings } from "../settings/machine";
@@ -14,7 +13,7 @@ export function upstreams(
 ): Upstream[] {
   const { instanceA } = machine;
   return [
-    ...servers.flatMap((server) => ours(machine, server)),
+    ...servers.map(ours),
     ...(instanceA === "none"
       ? []
       : [
@@ -44,21 +43,17 @@ export function upstreams(
   ];
 }
 
-function ours(machine: MachineSettings, { key, container }: InferenceServerPlan): Upstream[] {
-  const settings = machine.inferenceServers[key];
-  if (settings === undefined) return [];
-  return [
-    {
-      key,
-      kind: "inference-server",
-      names: servedNames(settings),
-      maxModelLen: settings.maxModelLen,
-      fromContainer: `http://${container.name}:${settings.port}`,
-      address: settings.listen ?? machine.listen,
-      port: settings.port,
-      container: container.name,
-    },
-  ];
+function ours({ key, container, reach, serve }: InferenceServerPlan): Upstream {
+  return {
+    key,
+    kind: "inference-server",
+    names: serve.names,
+    maxModelLen: serve.maxModelLen,
+    fromContainer: originOf(reach, container.name),
+    address: reach.address,
+    port: reach.port,
+    container: container.name,
+  };
 }
 
 function listening({ listen, port }: { readonly listen: string; readonly port: number }): Listening {

@@ -102,11 +102,10 @@ function memoryFindings(
   if (fault !== undefined) findings.push(warned(fault));
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
-  const shareOf = (argv: readonly string[]) => (readUtilization(argv) ?? 0) * totalGiB;
   const running = docker.reachable ? docker.containers : [];
-  const held = running.reduce((sum, container) => sum + shareOf(container.argv), 0);
+  const held = running.reduce((sum, container) => sum + (readUtilization(container.argv) ?? 0) * totalGiB, 0);
   const wanted = machine.inferenceServers.reduce(
-    (sum, server) => sum + shareOf([...(server.container.entrypoint ?? []), ...server.container.command]),
+    (sum, { serve }) => sum + serve.gpuMemoryUtilization * totalGiB,
     0,
   );
   if (memory.availableGiB + held < wanted) {

@@ -1,4 +1,3 @@
-import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import type { MachinePlan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import { isHere, type Listening } from "../../components/planned/reach";
@@ -48,8 +47,7 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
 
 function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): ServerTarget[] {
   const all = machine.inferenceServers.map((server): ServerTarget => {
-    const { options: flags } = readServerArguments(server.container.command);
-    const words = (name: string) => (flags.get(name) ?? []).filter((word) => typeof word === "string");
+    const { names, maxModelLen } = server.serve;
     return {
       kind: "inference-server",
       name: server.container.name,
@@ -57,8 +55,8 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
       host,
       ...place(machine, portOf(server.container), options, SERVER_HEADERS),
       server,
-      aliases: words("served-model-name").filter((name) => name !== server.servedModelName),
-      maxModelLen: Number(words("max-model-len")[0]),
+      aliases: names.filter((name) => name !== server.servedModelName),
+      maxModelLen,
       setting: (key) => `machines.${machine.name}.inferenceServers.${server.key}.${key}`,
       messagesVia: messagesClient(machine)?.via,
       alone: false,

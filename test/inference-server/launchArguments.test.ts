@@ -1,12 +1,17 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { launchArguments, servedNames } from "../../components/inference-server/launchArguments";
-import { inferenceServer } from "../../components/settings/inferenceServer";
+import { launchArguments } from "../../components/inference-server/launchArguments";
+import { served } from "../../components/inference-server/serve";
+import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
 
 const parse = (overlay: Record<string, unknown> = {}) => inferenceServer.parse(serverInput(overlay));
-const argv = (overlay: Record<string, unknown> = {}) => launchArguments(parse(overlay));
+const serveOf = (server: InferenceServerSettings) => served("b", "container", server);
+const argv = (overlay: Record<string, unknown> = {}) => {
+  const server = parse(overlay);
+  return launchArguments(server, serveOf(server));
+};
 
 /** The values behind a flag, up to the next flag; `undefined` when the flag is absent. */
 function valuesOf(words: readonly string[], flag: string): string[] | undefined {
@@ -20,7 +25,7 @@ function valuesOf(words: readonly string[], flag: string): string[] | undefined 
 describe("arguments of vllm serve", () => {
   it("are the specification's for the default instance B", () => {
     const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    expect(server && launchArguments(server)).toEqual([
+    expect(server && launchArguments(server, serveOf(server))).toEqual([
       "nvidia/Qwen3.6-35B-A3B-NVFP4",
       "--served-model-name",
       "qwen3.6-35b-a3b",
@@ -110,9 +115,33 @@ describe("arguments of vllm serve", () => {
           expect(words[0]).toBe("org/model");
           expect(new Set(flags).size).toBe(flags.length);
           expect(words.every((word) => word.length > 0)).toBe(true);
-          expect(valuesOf(words, "--served-model-name")).toEqual(servedNames(parse(overlay)));
+          expect(valuesOf(words, "--served-model-name")).toEqual(serveOf(parse(overlay)).names);
         },
       ),
     );
+  });
+
+  it.each([
+    [{}, {}],
+    [{ aliases: ["x", "y"], prefixCaching: false }, {}],
+    [{ model: { id: "org/model" }, tools: { parser: "qwen3_xml" } }, { reasoningParser: null }],
+    [{ model: { id: "org/model", kind: "base" } }, { toolParser: null, reasoningParser: null }],
+  ])("say what `serve` says: %j", (overlay, expected) => {
+    const server = parse(overlay);
+    const serve = serveOf(server);
+    const words = argv(overlay);
+    expect(serve).toMatchObject(expected);
+    expect(words[0]).toBe(serve.model);
+    expect({
+      names: valuesOf(words, "--served-model-name"),
+      port: Number(valuesOf(words, "--port")?.[0]),
+      maxModelLen: Number(valuesOf(words, "--max-model-len")?.[0]),
+      maxNumSeqs: Number(valuesOf(words, "--max-num-seqs")?.[0]),
+      gpuMemoryUtilization: Number(valuesOf(words, "--gpu-memory-utilization")?.[0]),
+      kvCacheDtype: valuesOf(words, "--kv-cache-dtype")?.[0],
+      prefixCaching: words.includes("--enable-prefix-caching"),
+      toolParser: valuesOf(words, "--tool-call-parser")?.[0] ?? null,
+      reasoningParser: valuesOf(words, "--reasoning-parser")?.[0] ?? null,
+    }).toEqual({ ...serve, key: undefined, container: undefined, model: undefined });
   });
 });

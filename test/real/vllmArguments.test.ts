@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { describe, expect, inject, it } from "vitest";
 import { launchArguments } from "../../components/inference-server/launchArguments";
+import { served } from "../../components/inference-server/serve";
 import { inferenceServer } from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
@@ -39,7 +40,9 @@ async function parsed(argv: readonly string[]): Promise<Record<string, unknown>>
 describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () => {
   it("takes the default instance B as it is meant", async () => {
     const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    expect(await parsed(server === undefined ? [] : launchArguments(server))).toEqual({
+    expect(
+      await parsed(server === undefined ? [] : launchArguments(server, served("b", "container", server))),
+    ).toEqual({
       model_tag: "nvidia/Qwen3.6-35B-A3B-NVFP4",
       served_model_name: ["qwen3.6-35b-a3b", "nvidia/Qwen3.6-35B-A3B-NVFP4"],
       port: 8001,
@@ -75,7 +78,7 @@ describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () =
         extraArgs: ["--seed", "7"],
       }),
     );
-    expect(await parsed(launchArguments(server))).toMatchObject({
+    expect(await parsed(launchArguments(server, served("b", "container", server)))).toMatchObject({
       enable_chunked_prefill: false,
       enable_prefix_caching: false,
       tool_call_parser: "qwen3_xml",

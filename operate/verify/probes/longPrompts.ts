@@ -137,7 +137,7 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
   if (rate >= LEAST_HIT_RATE) return pass(seen);
   return fail(
     seen,
-    server.container.command.includes("--no-enable-prefix-caching")
+    !server.serve.prefixCaching
       ? `${setting("prefixCaching")}: true`
       : `${setting("prefixCaching")} is on: see in the log whether the KV cache is too small to keep the prompt, or whether other requests ran meanwhile; newer server builds also reuse more of hybrid models.`,
   );

@@ -1,10 +1,10 @@
-import { utilizationOf } from "../../../components/inference-server/argv/argvUtilization";
 import type { InferenceServerPlan } from "../../../components/inference-server/plannedServer";
 import { readEngineLog } from "../../../components/kv";
 import { totalFault } from "../../../components/memory/machineTotal";
 import type { StartedServer } from "../../../components/memory/measurement/record";
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
+import { tenThousandths } from "../../../components/planned/utilization";
 import type { ContainerState } from "../../containers/readContainers";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
@@ -69,12 +69,12 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
 
 function startedServer(
   { machine }: MachineTarget,
-  { container }: InferenceServerPlan,
+  { container, serve }: InferenceServerPlan,
   state: ContainerState,
 ): StartedServer {
   const { totalGiB, largestUtilizationThatFits } = machine.ledger;
   return {
-    gpuMemoryUtilization: state.gpuMemoryUtilization ?? shareOf(container) ?? 0,
+    gpuMemoryUtilization: state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization,
     totalGiB,
     maxNumSeqs: machine.kv[container.name]?.maxNumSeqs ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
@@ -85,15 +85,15 @@ function startedServer(
 /** The plan to compare a start with; none for a server that runs with other settings than the stack file's. */
 function plannedFor(
   { machine }: MachineTarget,
-  { container }: InferenceServerPlan,
+  { container, serve }: InferenceServerPlan,
   started: StartedServer,
   startedWindow: number | undefined,
 ): Planned {
   const kv = machine.kv[container.name] ?? null;
   if (kv === null) return { none: "the plan has no figure to compare" };
-  const share = shareOf(container);
+  const share = serve.gpuMemoryUtilization;
   const differs = [
-    ...(share === started.gpuMemoryUtilization
+    ...(tenThousandths(share) === tenThousandths(started.gpuMemoryUtilization)
       ? []
       : [`utilization ${started.gpuMemoryUtilization} and the stack file ${share}`]),
     ...(startedWindow === undefined || startedWindow === kv.maxModelLen
@@ -102,10 +102,6 @@ function plannedFor(
   ];
   if (differs.length === 0) return kv;
   return { none: `not comparable: it runs with ${differs.join(", with ")} (\`npm run up\` applies it)` };
-}
-
-function shareOf({ entrypoint, command }: InferenceServerPlan["container"]): number | undefined {
-  return utilizationOf([...(entrypoint ?? []), ...command]);
 }
 
 /** The day of the start, which is when vLLM measured. */

@@ -113,9 +113,8 @@ export function judgeCall(
   { text, reasoning, calls, stop, shape }: Answer,
   { setting, server }: Settings,
 ): Verdict {
-  const nextParser = server?.container.command.includes("qwen3_xml")
-    ? "qwen3_coder"
-    : "qwen3_xml (for another family its own)";
+  const nextParser =
+    server?.serve.toolParser === "qwen3_xml" ? "qwen3_coder" : "qwen3_xml (for another family its own)";
   const otherParser = `${setting("tools.parser")}: ${nextParser}`;
   const [first] = calls;
   if (first === undefined) {

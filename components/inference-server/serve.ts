@@ -1,0 +1,42 @@
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { reasoningParser, toolParser } from "./parsers";
+
+/** What a server serves and with what, as its argv says it: whoever needs one of these reads it here. */
+export interface Serve {
+  /** Key in the stack file. */
+  readonly key: string;
+  /** Name of its container. */
+  readonly container: string;
+  readonly model: string;
+  /** Names that it answers to, the canonical one first. */
+  readonly names: readonly string[];
+  readonly port: number;
+  /** Window in tokens. */
+  readonly maxModelLen: number;
+  readonly maxNumSeqs: number;
+  readonly gpuMemoryUtilization: number;
+  readonly kvCacheDtype: string;
+  readonly prefixCaching: boolean;
+  /** `null` where none is passed. */
+  readonly toolParser: string | null;
+  readonly reasoningParser: string | null;
+}
+
+/** What one server of the stack file serves. */
+export function served(key: string, container: string, server: InferenceServerSettings): Serve {
+  const { model, servedModelName: name, tools } = server;
+  return {
+    key,
+    container,
+    model: model.id,
+    names: [name, ...(server.aliases ?? (model.id === name ? [] : [model.id]))],
+    port: server.port,
+    maxModelLen: server.maxModelLen,
+    maxNumSeqs: server.maxNumSeqs,
+    gpuMemoryUtilization: server.gpuMemoryUtilization,
+    kvCacheDtype: server.kvCacheDtype,
+    prefixCaching: server.prefixCaching,
+    toolParser: (model.kind === "chat" ? toolParser(model.family, tools.parser) : undefined) ?? null,
+    reasoningParser: reasoningParser(model.family, model.thinking, server.reasoningParser) ?? null,
+  };
+}
