@@ -12,17 +12,17 @@ export const EXIT = {
   wrongUse: 2,
 } as const;
 
-/** A mistake in how a command was called; its message is all that the user sees. */
+/** A command was called wrongly. The user sees only the message. */
 export class WrongUse extends Error {
   override readonly name = "WrongUse";
 }
 
-/** Something outside of us that a command needs could not be had; its message says what to do. */
+/** Something outside this program that a command needs is missing. The message says what to do. */
 export class Failed extends Error {
   override readonly name = "Failed";
 }
 
-/** Turns the file system's refusal to write into a mistake of the user's, which it is; anything else is thrown on. */
+/** Turns the file system's refusal to write into wrong use; throws anything else on. */
 export function explainWriting(file: string, error: unknown): never {
   if (error instanceof Error && "syscall" in error) {
     throw new WrongUse(`${file} can't be written: ${error.message}`);
@@ -30,7 +30,7 @@ export function explainWriting(file: string, error: unknown): never {
   throw error;
 }
 
-/** The exit code for what went wrong, after saying it. A user's mistake gets no stack trace. */
+/** Says what went wrong and returns the exit code. A user's mistake gets no stack trace. */
 export function explainFailure(error: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
   if (error instanceof WrongUse || error instanceof UnreadableInput) {

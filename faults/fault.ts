@@ -21,7 +21,7 @@ export interface Place {
   readonly column: number;
 }
 
-/** Joins the parts of a path with dots; list indexes stand as plain numbers. */
+/** Joins the parts of a path with dots; list indexes are plain numbers. */
 export function dotted(path: readonly PropertyKey[]): string {
   return path.map(String).join(".");
 }

@@ -6,7 +6,7 @@ import type { SourceDocument } from "./yamlDocument";
 /** Deepest nesting that is read: no configuration comes near it, and far deeper values exhaust other code's stack. */
 const DEEPEST_NESTING = 100;
 
-/** A JSON document that can say where its values stand, and which keys it gives twice. */
+/** A JSON document that knows the places of its values, and which keys it gives twice. */
 export interface JsonDocument extends SourceDocument {
   /** Keys given more than once in one object, with the place of the later one. */
   readonly duplicates: readonly { path: readonly string[]; place: Place }[];

@@ -19,7 +19,7 @@ const SMALL_WORDS = /^(?=.{1,24}$)[a-z]+(?:[ ._-][a-z]+)*$/;
 /** Words that people write into a place where they would not show what belongs there. */
 const SECRET_WORDS = /secret|passw|token|key/;
 
-/** What stands for a number or flag in quotes; nobody's key is so short. */
+/** A number or flag in quotes; no key is so short. */
 const PLAIN_VALUE = /^(?:true|false|yes|no|on|off|none|-?\d{1,5}(?:\.\d{1,3})?)$/i;
 
 /** `true` for text that a message may quote: small words or a short number, never what may be a key or password. */

@@ -118,7 +118,7 @@ export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return value;
 }
 
-/** What the schema says of a key, as far as its first full stop: a fault's message is no place for all of it. */
+/** The schema's description of a key up to its first full stop: a fault's message has no room for all of it. */
 function describe(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
   const [found] = schemasAt(schema, path);
   const text = found === undefined ? undefined : z.globalRegistry.get(found)?.description;

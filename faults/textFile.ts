@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { UnreadableInput } from "./fault";
 
-/** Largest file that is read as configuration, in bytes: hand-written files are a few KiB, so 1 MiB is no limit to anyone. */
+/** Largest file that is read as configuration, in bytes: hand-written files are a few KiB. */
 export const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /**
  * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a pipe and /dev/zero included).
- * Throws `UnreadableInput` when it can't be read, is larger, or is no UTF-8 text.
+ * Throws `UnreadableInput` when it can't be read, is larger, or isn't UTF-8 text.
  */
 export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): string {
   const bytes = readBytes(file, limit);

@@ -22,11 +22,11 @@ import {
 
 export { readFailure };
 
-/** A YAML or JSON file as plain data, which can still say where each of its values stands. */
+/** A YAML or JSON file as plain data that still knows the place of each value. */
 export interface SourceDocument {
   readonly file: string;
   readonly value: unknown;
-  /** Where a path stands; of a path that is not there, its nearest ancestor. `key` points at the key itself. */
+  /** The place of a path or, if it is missing, of its nearest ancestor. `key` points at the key itself. */
   locate(path: readonly PropertyKey[], part?: "key" | "value"): Place;
 }
 
@@ -73,14 +73,14 @@ export function parseYaml(file: string, text: string): SourceDocument {
   }
   const circle = text.includes("*") ? aliasOfItsOwnParent(document) : undefined;
   if (circle !== undefined) {
-    const reason = `no usable YAML: the alias \`${circle.source}\` stands inside what it stands for`;
+    const reason = `no usable YAML: the alias \`${circle.source}\` is inside the node it refers to`;
     throw new UnreadableInput(file, reason, place(circle.range?.[0] ?? 0));
   }
   const duplicate = firstDuplicate(document.contents);
   if (duplicate !== undefined) {
     throw new UnreadableInput(
       file,
-      `no valid YAML: the key \`${duplicate.key}\` stands twice in one map`,
+      `no valid YAML: the key \`${duplicate.key}\` is given twice in one map`,
       place(duplicate.offset),
     );
   }

@@ -33,7 +33,7 @@ function* nodesBelow(root: Node | null): Generator<unknown> {
   }
 }
 
-/** The first key that stands twice in one map. */
+/** The first key that is given twice in one map. */
 export function firstDuplicate(root: Node | null): { key: string; offset: number } | undefined {
   for (const node of nodesBelow(root)) {
     if (!isMap(node)) continue;
@@ -48,7 +48,7 @@ export function firstDuplicate(root: Node | null): { key: string; offset: number
   return undefined;
 }
 
-/** The first alias that stands inside the node it stands for: no data that ends comes of it. */
+/** The first alias inside the node it refers to: its data would never end. */
 export function aliasOfItsOwnParent(document: Document.Parsed): Alias | undefined {
   let found: Alias | undefined;
   visit(document, {
@@ -62,7 +62,7 @@ export function aliasOfItsOwnParent(document: Document.Parsed): Alias | undefine
   return found;
 }
 
-/** Where the first alias stands: what a text that explodes is made of. */
+/** The place of the first alias: aliases are what makes a text explode. */
 export function firstAliasOffset(root: Node | null): number {
   const offsets = [...nodesBelow(root)].flatMap((node) => (isAlias(node) ? [node.range?.[0] ?? 0] : []));
   return offsets.reduce((a, b) => Math.min(a, b), offsets[0] ?? 0);

@@ -21,11 +21,11 @@ export function namesASecret(name: string): boolean {
   return SECRET_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
 }
 
-/** `scheme://user:password@` or `user:password@`; behind the colon of a host stands its port. */
+/** `scheme://user:password@` or `user:password@`; after a host's colon comes its port. */
 const USER_AND_PASSWORD =
   /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#@\s:[]*:(?!\d+(?:[/?#]|$))[\s\S]*@|[\w.-]+:[^\s/\\@]+@)/i;
 
-/** An http URL knows no user without a password: what stands before its `@` is a token. */
+/** An http URL has no user without a password: the part before its `@` is a token. */
 const HTTP_USER = /^https?:\/\/[^/?#\s]*@/i;
 
 /** `name=value` in a query (`?password=x`) or in a connection string (`host=h password='x'`, `Uid=u;Pwd=x`). */
@@ -37,7 +37,7 @@ export function holdsCredentials(text: string): boolean {
   return [...text.matchAll(ASSIGNMENT)].some(([, name = ""]) => namesASecret(name));
 }
 
-/** Where a token stands in a command: behind curl's option, a bearer scheme, or the header of a key. */
+/** Where a command can hold a token: after curl's option, a bearer scheme, or a key's header. */
 const TOKEN_PLACE = /(?:--oauth2-bearer[ =]+|\bbearer +|\bx-api-key: *)(?!["'\\]*[$<{])["'\\]*[A-Za-z0-9]/i;
 
 /** `true` when a shell command holds a token itself, not a `$VARIABLE`. */

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
 
-/** The harness that reads our files, as the specification's neutral stand-ins name it. */
+/** The harness that reads our files, under the specification's neutral names. */
 export interface Harness {
   /** What the harness's environment variables begin with, the underscore included. */
   readonly prefix: string;
@@ -9,7 +9,7 @@ export interface Harness {
   readonly home: string;
 }
 
-/** The stand-ins of the specification; a real harness has its own prefix and home. */
+/** The specification's names; a real harness has its own prefix and home. */
 export const DEFAULT_HARNESS: Harness = { prefix: "HX_", home: "~/.hx" };
 
 /** Names of the files in the harness's home. */

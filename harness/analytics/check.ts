@@ -6,7 +6,7 @@ import { findKey, mentionsCredentials, secretRemedy } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
 
-/** All that is wrong with a session-analytics file. Keys that the schema does not know are warnings. */
+/** Every fault of a session-analytics file. Unknown keys are warnings. */
 export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
   const read = analyticsSchema.safeParse(document.value);
   const ofSchema = read.success
@@ -29,7 +29,7 @@ function softened(prefix: string, fault: Fault): Fault {
   const key = fault.path.split(".").at(-1) ?? "";
   if (!namesASecret(key)) return { ...fault, severity: "warning" };
   const message =
-    `A secret never stands in this file, so \`${key}\` is refused, here and elsewhere. The judge's key comes from ` +
+    `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from ` +
     `the variable ${prefix}SA_JUDGE_API_KEY.`;
   return { ...fault, code: "secret_in_file", message };
 }
@@ -43,7 +43,7 @@ function secretFaults(document: JsonDocument, prefix: string): Fault[] {
     faults.push({
       path: name,
       code: "secret_in_file",
-      message: `This value (not shown) may not stand in a file. ${secretRemedy(key, prefix)}`,
+      message: `This value (not shown) may not be in a file. ${secretRemedy(key, prefix)}`,
       severity: "error",
       ...document.locate(key.path),
     });

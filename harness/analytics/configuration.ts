@@ -27,7 +27,7 @@ export interface AnalyticsConfiguration {
   readonly wrongArguments: boolean;
 }
 
-/** Lays the layers upon each other and gathers all that is wrong in any of them. A wrong value is not set. */
+/** Merges the layers and collects the faults of all of them. A wrong value is not set. */
 export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfiguration {
   const { prefix, document } = sources;
   if (document !== undefined && (typeof document.value !== "object" || document.value === null))
@@ -114,7 +114,7 @@ function readSettings(
   return { values, faults };
 }
 
-/** Why there is no such key, with the nearest one. */
+/** Why a key is unknown, with the nearest one. */
 export function unknownKey(name: string): Fault {
   const names = analyticsKeys().map(({ pattern }) => pattern.join("."));
   const inside = names.filter((known) => known.startsWith(`${name}.`));

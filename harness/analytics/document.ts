@@ -55,7 +55,7 @@ export function analyticsTemplate(prefix: string): string {
       "Session analytics of the harness. A key that is not here has its default.",
       "Every key with its default and variable: docs/reference/session-analytics.md",
       "Effective values and where each comes from: serving config show analytics",
-      `Secrets never stand here. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`,
+      `Secrets never go here. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`,
     ],
     redaction_mode,
     sources,

@@ -7,9 +7,9 @@ import { analyticsSchema } from "./schema";
 /** What a key holds, which says how text becomes its value. */
 export type Kind = "text" | "integer" | "number" | "number-or-empty" | "list" | "records";
 
-/** One key of the session-analytics config; in maps with free ids it stands for all of them. */
+/** One key of the session-analytics config; in maps with free ids it means all of them. */
 export interface AnalyticsKey {
-  /** The parts of its path; a free id stands as `<name>`. */
+  /** The parts of its path; a free id is written `<name>`. */
   readonly pattern: readonly string[];
   readonly kind: Kind;
   /** Variable without the harness's prefix; `undefined` where the key is set in the file only. */
@@ -61,7 +61,7 @@ export function findKey(name: string): ConcreteKey | undefined {
 interface Lookup {
   /** Keys without a free id, by name. */
   readonly plain: ReadonlyMap<string, AnalyticsKey>;
-  /** Keys with one: what stands before and behind it. */
+  /** Keys with one: the text before and behind it. */
   readonly open: readonly { before: string; after: string; key: AnalyticsKey }[];
 }
 
@@ -105,7 +105,7 @@ export function toolOfVariable(variable: string): string {
   return variable.slice(SOURCE_VARIABLE.length).toLowerCase().replaceAll("_", "-");
 }
 
-/** Whether a part of a pattern stands for a free id. */
+/** Whether a part of a pattern is a free id. */
 export function isFree(part: string): boolean {
   return part.startsWith("<");
 }
@@ -127,7 +127,7 @@ function kindOf(schema: JsonSchema): Kind {
   return "text";
 }
 
-/** What is shown in the place of a secret that is set. */
+/** Shown instead of a secret that is set. */
 export const HIDDEN = "<set>";
 
 /** A value as it may be shown: a secret, or an address with a password in it, only as set. */
@@ -146,6 +146,6 @@ export function mentionsCredentials(value: unknown): boolean {
 /** What to do with a secret instead of writing it down. */
 export function secretRemedy(key: ConcreteKey, prefix: string): string {
   return key.variable === undefined
-    ? "A password never stands here: keep it out of the value."
+    ? "A password never goes here: keep it out of the value."
     : `A secret is set in the environment only, by the variable ${prefix}${key.variable}.`;
 }

@@ -16,7 +16,7 @@ export interface EffectiveValue {
 }
 
 /**
- * What holds when layers lie upon each other: each key by itself, from the highest layer that sets it, be it to empty
+ * Merges layers: each key by itself comes from the highest layer that sets it, even to empty
  * text, to zero or to what the default is anyway. Lists are replaced, never joined.
  */
 export function effectiveValues(

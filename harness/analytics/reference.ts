@@ -21,7 +21,7 @@ export function analyticsReference(): ReferenceDocument {
         "default. An empty variable counts as not set.",
       "`serving config show analytics` shows every effective value and its layer, `serving config set analytics KEY " +
         "VALUE` writes one, `serving config check analytics FILE` finds faults. A key without a variable is set in the " +
-        "file only. A key that is not listed here is a warning. Secrets never stand in the file.",
+        "file only. A key that is not listed here is a warning. The file never holds secrets.",
       `Variables begin with \`${prefix}\`, the harness's prefix (\`--prefix\`, or \`SERVING_HARNESS_PREFIX\`); its folder ` +
         "is `--home`, or `SERVING_HARNESS_HOME`. A list in a variable has commas between its items, or is a JSON array. " +
         "The text for a number must be a number from its first to its last character.",
@@ -59,7 +59,7 @@ function layersExample(): ReferenceSection {
     settings: [{ key: "similarity.top_k", value: "9" }],
   });
   const rows = [
-    ["judge.workers", "the file says 2, which is the default, too"],
+    ["judge.workers", "the file says 2, which is also the default"],
     ["embedding.workers", `the file says 8, \`.env\` 4; in the environment the variable is empty`],
     ["judge.default.backend", `\`${prefix}SA_JUDGE_BACKEND=openai\` in the environment`],
     [
@@ -67,7 +67,7 @@ function layersExample(): ReferenceSection {
       "the file's model belongs to another backend: the variable selects the whole block",
     ],
     ["similarity.top_k", "`--set similarity.top_k=9`"],
-    ["similarity.threshold", "nobody says anything"],
+    ["similarity.threshold", "no layer sets it"],
   ] as const;
   return {
     heading: "Example: which layer wins",

@@ -1,6 +1,6 @@
 import { type ConcreteKey, complaints, type Kind } from "./keys";
 
-/** A value that text stands for, or why it stands for none, in a sentence that does not repeat the text. */
+/** The value of a text, or why it has none, in a sentence that doesn't repeat the text. */
 export type FromText = { readonly value: unknown } | { readonly wrong: string };
 
 /** Text that is a number from its first to its last character. */
@@ -47,7 +47,7 @@ function jsonList(text: string): FromText {
     const value: unknown = JSON.parse(text);
     if (Array.isArray(value)) return { value };
   } catch {
-    // The same complaint as for JSON that is no list.
+    // The same complaint as for JSON that isn't a list.
   }
   return {
     wrong: "Expected a list: a JSON array, or texts with commas between them where the key holds texts.",

@@ -23,7 +23,7 @@ export type ReadinessProbe = (limitMs: number) => Promise<Readiness | undefined>
 /** Pause between two readiness probes, in milliseconds. */
 const PROBE_PAUSE_MS = 200;
 
-/** Why the app must not be launched: something answers already, so that nobody could say who answers later. */
+/** Why the app must not be launched: something answers already, so a later answer proves nothing. */
 export async function whyNotLaunch(
   setting: ReadinessSetting,
   probe: ReadinessProbe,

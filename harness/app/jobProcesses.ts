@@ -14,7 +14,7 @@ export interface JobMark {
 
 const VARIABLE = "LOCAL_SERVING_JOB";
 
-/** The mark of an id, which nobody else has. */
+/** The mark of an id that no other command has. */
 export function jobMark(id: string = randomUUID()): JobMark {
   return { variable: VARIABLE, id };
 }

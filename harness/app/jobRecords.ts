@@ -27,7 +27,7 @@ const recordSchema = z.object({
     .optional(),
 });
 
-/** A command that runs, or whose end nobody has noted yet: enough to find its processes and to know them for its own. */
+/** A command that runs, or whose end isn't noted yet: enough to find its processes and to recognize them. */
 export type JobRecord = z.infer<typeof recordSchema>;
 
 const ENDING = ".json";
@@ -35,7 +35,7 @@ const ENDING = ".json";
 /** Ending of a record while it is written. */
 const HALF = `${ENDING}.new`;
 
-/** After this time nobody is still writing a record, in milliseconds; it takes far less than one. */
+/** After this time no run is still writing a record, in milliseconds. Writing takes far less than one. */
 const WRITING_MS = 1000;
 
 /**

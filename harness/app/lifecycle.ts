@@ -38,7 +38,7 @@ export interface AppSetting extends ReadinessSetting {
   readonly ledger: Ledger;
 }
 
-/** Whoever uses the app while it is ready; `signal` tells it to stop, because of an interrupt or because the app died. */
+/** Uses the app while it is ready; `signal` ends the use after an interrupt or when the app dies. */
 export type AppUser<Result> = (address: string, signal: AbortSignal) => Promise<Result>;
 
 /**

@@ -13,18 +13,18 @@ export interface Job {
   readonly graceMs: number;
   /** Whether what the command leaves running is stopped when it ends; an app may hand over to its children. */
   readonly endWithLeader: boolean;
-  /** What its processes carry in their environment; it stands in `env` too. */
+  /** What its processes carry in their environment; `env` holds it too. */
   readonly mark: JobMark;
 }
 
-/** What the supervisor is told, one JSON document a line. */
+/** Orders to the supervisor, one JSON document a line. */
 export type Order =
   | { readonly order: "run"; readonly job: Job }
   | { readonly order: "stop" }
   /** A git worktree that is removed at the end, come what may, together with the directory around it. */
   | ({ readonly order: "remove-worktree" } & Worktree);
 
-/** What the supervisor tells, one JSON document a line. */
+/** Reports of the supervisor, one JSON document a line. */
 export type Report =
   | { readonly report: "started"; readonly id: number; readonly pgid: number }
   | { readonly report: "not-started"; readonly id: number; readonly message: string }

@@ -113,7 +113,7 @@ export class Supervisor {
       end = resolve;
       started.catch(reject);
     });
-    // Whoever waits for one of them only must not be ended by the other's rejection.
+    // A caller that waits for only one of them must survive the other's rejection.
     started.catch(() => {});
     gone.catch(() => {});
     const { pid } = this.process;
@@ -182,7 +182,7 @@ export class Supervisor {
     }
   }
 
-  /** The supervisor is gone. Was it killed in the midst of a command, this program has to end the group itself. */
+  /** The supervisor is gone. If it was killed during a command, this program ends the group itself. */
   private lost(): void {
     if (this.ended) return;
     this.ended = true;

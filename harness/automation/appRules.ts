@@ -103,7 +103,7 @@ export function httpUrl(text: string): HttpUrl {
   try {
     url = new URL(text);
   } catch {
-    return { fault: "is no valid URL: check its host and port" };
+    return { fault: "isn't a valid URL: check its host and port" };
   }
   if (url.username !== "" || url.password !== "") {
     return { fault: "must hold no user name or password: secrets do not belong in a config" };
@@ -111,7 +111,7 @@ export function httpUrl(text: string): HttpUrl {
   return { origin: `${url.protocol}//${url.hostname}:${url.port || DEFAULT_PORTS[url.protocol]}` };
 }
 
-/** The origin of a URL, or `undefined` when it is no absolute http(s) URL. */
+/** The origin of a URL, or `undefined` when it isn't an absolute http(s) URL. */
 export function originOf(text: string): string | undefined {
   const url = httpUrl(text);
   return "origin" in url ? url.origin : undefined;

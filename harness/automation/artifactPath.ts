@@ -3,7 +3,7 @@ import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
 import type { Fault } from "../../faults/fault";
 import type { ConfigView, FaultMaker } from "./ruleContext";
 
-/** What is wrong with an artifact's path as text, or `undefined`: it must be a relative path to a file inside its root. */
+/** What is wrong with an artifact's path as text: it must be a relative path to a file inside its root. */
 export function artifactPathFault(path: string): string | undefined {
   if (path.includes("\0")) return "must not hold a NUL character";
   if (isAbsolute(path)) return "must be relative to the project, not absolute";
@@ -50,14 +50,14 @@ function linkFault(root: string, file: string): string | undefined {
   }
   if (!isInside(root, real)) return "leads out of the project through a symlink";
   if (!statSync(real).isDirectory())
-    return `runs through \`${relative(root, ancestor)}\`, which is no directory`;
+    return `runs through \`${relative(root, ancestor)}\`, which isn't a directory`;
   const entry = entryAt(file);
   if (entry?.isSymbolicLink()) return "is a symlink itself; it must be a regular file";
   if (entry?.isDirectory()) return "is a directory; it must be a file";
   return undefined;
 }
 
-/** What lies at a path, `undefined` where nothing does, also since a file stands where a directory would have to. */
+/** What is at a path; `undefined` for nothing, also when a file is in the place of a directory. */
 function entryAt(path: string): Stats | undefined {
   try {
     return lstatSync(path, { throwIfNoEntry: false });

@@ -31,7 +31,7 @@ export interface AutomationFiles {
   readonly project?: string;
 }
 
-/** The verdict on an automation config; `resolved` is there exactly when it is valid. */
+/** What a check of an automation config found; `resolved` is there exactly when it is valid. */
 export interface AutomationCheck {
   readonly valid: boolean;
   readonly issues: readonly Fault[];
@@ -41,7 +41,7 @@ export interface AutomationCheck {
 /**
  * Checks an automation config and resolves it: every fault at once, in the order of their places.
  * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is read from `environment`.
- * Throws `UnreadableInput` when a file can't be read, or is no YAML, JSON or TOML.
+ * Throws `UnreadableInput` when a file can't be read, or isn't YAML, JSON or TOML.
  */
 export function checkAutomation(
   files: AutomationFiles,

@@ -9,7 +9,7 @@ export interface ProviderSummary {
   readonly name: string;
   /**
    * Whether it can judge a running app: `declared` with a command that takes the request, `without-request` when the
-   * command has no `{review_request}`, `none` for a provider that only reviews, `misread` when the command stands there
+   * command has no `{review_request}`, `none` for a provider that only reviews, `misread` when the command is there
    * in TOML's reading but not, or otherwise, in that of the harness.
    */
   readonly conformance: "declared" | "without-request" | "none" | "misread";

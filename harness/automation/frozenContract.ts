@@ -44,7 +44,7 @@ export class AlreadyFrozen extends Error {
   override readonly name = "AlreadyFrozen";
 }
 
-/** What is said to whoever wants to freeze over a frozen contract. */
+/** The refusal to freeze over a frozen contract. */
 export function alreadyFrozen(file: string): string {
   return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
 }
@@ -73,13 +73,13 @@ export function readFrozen(file: string): FrozenContract {
     value = JSON.parse(readTextFile(file, LARGEST_CONTRACT_BYTES));
   } catch (error) {
     if (error instanceof UnreadableInput) throw error;
-    throw new UnreadableInput(file, "is no frozen contract: it is not JSON");
+    throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
   }
   const read = fileSchema.safeParse(value);
   if (!read.success) {
     throw new UnreadableInput(
       file,
-      "is no frozen contract; write one with `serving config freeze automation`",
+      "isn't a frozen contract; write one with `serving config freeze automation`",
     );
   }
   const { sha256, ...body } = read.data;
@@ -103,7 +103,7 @@ function digestRead(file: string, body: unknown): string {
     return digestOf(body);
   } catch (error) {
     if (error instanceof RangeError)
-      throw new UnreadableInput(file, "is no frozen contract: it nests too deeply");
+      throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
     throw error;
   }
 }

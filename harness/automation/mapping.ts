@@ -8,13 +8,13 @@ export type DerivingKind = "runtime_conformance" | "visual";
 
 const DERIVING_KINDS: readonly DerivingKind[] = ["runtime_conformance", "visual"];
 
-/** Scalars that may head a mapping written as a map; they are no requirements. */
+/** Scalars that may head a mapping written as a map; they aren't requirements. */
 const HEADER_KEYS: readonly string[] = ["status", "feature_id", "schema_version", "version"];
 
 /** Letters by which a kind may differ from one that derives something before it is taken for another kind. */
 const TYPO = 2;
 
-/** One requirement as the mapping has it. */
+/** One requirement of the mapping. */
 export interface Requirement {
   readonly id: string;
   /** Every kind that verifies it; most have one. */

@@ -7,7 +7,7 @@ import { readTextFile } from "../../faults/textFile";
 import { readYamlOrJson } from "./reading";
 import { type Preset, presetSchema } from "./verificationSchema";
 
-/** Files that a preset's name may stand for inside the presets directory, in this order. */
+/** Files that a preset's name may mean inside the presets directory, in this order. */
 const FILES_OF = (name: string): string[] => [
   `${name}.json`,
   `${name}.yaml`,
@@ -16,7 +16,7 @@ const FILES_OF = (name: string): string[] => [
   name,
 ];
 
-/** A preset that was read, with the digest of the file's bytes; or why there is none. */
+/** A preset with the digest of its file's bytes, or why it can't be read. */
 export type PresetReading =
   | { readonly values: Preset; readonly file: string; readonly sha256: string }
   | { readonly reason: string };
@@ -31,13 +31,13 @@ export function readPreset(name: string, directory: string | undefined): PresetR
     .map((candidate) => join(directory, candidate))
     .find((candidate) => existsSync(candidate) && isReadable(candidate));
   if (file === undefined)
-    return { reason: `${directory} holds no preset of that name (${name}.json or .yaml)` };
+    return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
   try {
     const document = readYamlOrJson(file);
     const read = presetSchema.safeParse(document.value);
     if (read.success) return { values: read.data, file, sha256: sha256(readTextFile(file)) };
     const faults = schemaFaults(presetSchema, document.value, read.error.issues, document);
-    return { reason: `${file} is no preset: ${faults.map(faultText).join("; ")}` };
+    return { reason: `${file} isn't a preset: ${faults.map(faultText).join("; ")}` };
   } catch (error) {
     if (error instanceof UnreadableInput) return { reason: error.message };
     throw error;

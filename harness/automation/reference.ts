@@ -30,7 +30,7 @@ function start(): ReferenceSection {
   return {
     heading: "A file to start from",
     text: [
-      "`serving config init automation` writes it. It is valid as it stands, and so is all of it uncommented.",
+      "`serving config init automation` writes it. It is valid as it is, and so is all of it uncommented.",
       `\`\`\`yaml\n${AUTOMATION_TEMPLATE.trimEnd()}\n\`\`\``,
     ],
   };
@@ -82,7 +82,7 @@ function gates(): ReferenceSection {
     text: [
       [
         "- `serving gate coverage`, parser `istanbul`: the output of istanbul's `json-summary` reporter, of which `total.lines.pct` and `total.branches.pct` count. Parser `lcov`: a tracefile, whose `LF`, `LH`, `BRF` and `BRH` are summed. A metric that has a floor and is missing fails the gate; it is not 0 and not 100.",
-        '- `serving gate visual`: a JSON object such as `{"passed": true, "mode": "full", "skipped": [], "criteria": [{"verdict": "pass"}]}`. `passed` is required. It did not run in full when `mode` is missing or not `full`, `degraded` is true, `status` is `skipped` or `degraded`, something stands in `skipped`, or a criterion\'s verdict is `skip`. `passed` beside a criterion with the verdict `fail` or `unreached` is a fault of the result. The specification leaves this form open; it is that of the public harness.',
+        '- `serving gate visual`: a JSON object such as `{"passed": true, "mode": "full", "skipped": [], "criteria": [{"verdict": "pass"}]}`. `passed` is required. It did not run in full when `mode` is missing or not `full`, `degraded` is true, `status` is `skipped` or `degraded`, `skipped` is not empty, or a criterion\'s verdict is `skip`. `passed` beside a criterion with the verdict `fail` or `unreached` is a fault of the result. The specification leaves this form open; it is that of the public harness.',
         "- The visual command finds the browser's address in `HX_VISUAL_URL` and the app's in `HX_APP_URL`.",
       ].join("\n"),
     ],

@@ -14,7 +14,7 @@ const REFUSED_KEYS: readonly RefusedKey[] = [
   {
     path: ["test"],
     reason:
-      "an unattended contract must not carry settings that do nothing, and nothing reads this one. Remove it; what tests must reach stands in `verification.coverage`.",
+      "an unattended contract must not carry settings that do nothing, and nothing reads this one. Remove it; `verification.coverage` says what tests must reach.",
   },
   {
     path: ["verification", "conformance", "required"],
@@ -77,7 +77,7 @@ const RECOVERY_POLICY = [
 /** Letters by which a mistyped key may differ from a known one and still be taken for it. */
 const TYPO = 2;
 
-/** Where routing's keys stand and which are known there. */
+/** Routing's levels and the keys known there. */
 const ROUTING_LEVELS = [
   {
     path: ["routing"],

@@ -10,7 +10,7 @@ export interface ReviewOverride {
   readonly variable: string;
   /** Rounds that it sets; absent when it is unset, empty or faulty. */
   readonly rounds?: number;
-  /** Why its text is no number of rounds. */
+  /** Why its text isn't a number of rounds. */
   readonly wrong?: string;
 }
 

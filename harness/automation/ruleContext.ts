@@ -8,7 +8,7 @@ import type { SourceDocument } from "../../faults/yamlDocument";
  * is broken, so that all faults come at once. A value of the wrong type reads as absent; the schema has said so.
  */
 export interface ConfigView {
-  /** Whether anything at all stands at a path. */
+  /** Whether there is anything at a path. */
   has(path: readonly string[]): boolean;
   isMap(path: readonly string[]): boolean;
   text(path: readonly string[]): string | undefined;
@@ -40,7 +40,7 @@ export function configView(config: unknown): ConfigView {
   };
 }
 
-/** Makes faults of one document: each with the place of the path that it is about. */
+/** Makes faults of one document, each with the place of its path. */
 export interface FaultMaker {
   /** An error at a path; `part` says whether the key itself or its value is at fault. */
   error(path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault;
@@ -48,7 +48,7 @@ export interface FaultMaker {
   warning(path: readonly PropertyKey[], code: string, message: string): Fault;
 }
 
-/** A maker of faults that stand in `document`; `file` is named when it is not the file that is being checked. */
+/** Makes faults with places in `document`; `file` is named when it isn't the file being checked. */
 export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string): FaultMaker {
   const make = (
     path: readonly PropertyKey[],

@@ -101,7 +101,7 @@ const routingSchema = z
 const terminate = (when: string) =>
   z
     .enum(["terminate"])
-    .describe(`What the run does ${when}: it ends, there is no other choice.`)
+    .describe(`What the run does ${when}: it ends. There is no other choice.`)
     .meta(OUR_WORDS)
     .optional();
 
@@ -173,7 +173,7 @@ export const automationSchema = z
     verification: verificationSchema.optional(),
     review: reviewSchema.prefault({}),
     caps: capsSchema.optional(),
-    notify: freeBlock("How people are told when the run ends or waits for them.", {
+    notify: freeBlock("How people hear that the run has ended or waits for them.", {
       command: "./scripts/notify.sh",
     }).optional(),
     merge: freeBlock("Whether and how finished work is merged.", { enabled: false }).optional(),

@@ -1,5 +1,5 @@
 /**
- * A commented automation config to start from. It is valid as it stands: everything that needs a decision is commented
+ * A commented automation config to start from. It is valid as it is: everything that needs a decision is commented
  * out, and each comment says what a key does.
  */
 export const AUTOMATION_TEMPLATE = `# Automation config of one auto-build run. Check it with:

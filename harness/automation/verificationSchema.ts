@@ -106,7 +106,7 @@ export const appSchema = z
       .string()
       .min(1)
       .describe(
-        "Absolute http(s) URL at which evaluators reach the app; without it they get `ready.url`. The harness probes it, too, so that readiness is that of the app it started. Required when readiness is a command.",
+        "Absolute http(s) URL at which evaluators reach the app; without it they get `ready.url`. The harness probes it as well, so that readiness is that of the app it started. Required when readiness is a command.",
       )
       .meta({ examples: ["http://127.0.0.1:3000"] })
       .optional(),
@@ -124,7 +124,7 @@ export const conformanceSchema = z
       .min(1)
       .describe("A provider of the providers profile that declares `conformance_command`.")
       .meta({ examples: ["local-evaluator"] }),
-    timeout_sec: wholeSeconds("Longest run of the evaluator; there is no default.").meta({ examples: [600] }),
+    timeout_sec: wholeSeconds("Longest run of the evaluator. It has no default.").meta({ examples: [600] }),
   })
   .describe(
     "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",

@@ -14,7 +14,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
-/** Mode of a configuration file that did not exist: nobody but its owner needs to read what a harness runs. */
+/** Mode of a configuration file that did not exist: only its owner needs to read what a harness runs. */
 const NEW_FILE_MODE = 0o600;
 
 /** Replaces a file's text in one step, so that a reader sees the old text or the new. Mode and symlink are kept. */

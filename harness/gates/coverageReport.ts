@@ -1,4 +1,4 @@
-/** Coverage as an artifact has it, in percent; `null` where the artifact has no such metric, which is not 0. */
+/** Coverage of an artifact in percent; `null` for a metric that it lacks, which is not 0. */
 export interface Coverage {
   readonly line_pct: number | null;
   readonly branch_pct: number | null;
@@ -44,7 +44,7 @@ function istanbulMetric(total: object, name: string): number | null {
   if (metric === undefined || metric === null) return null;
   const pct = field(metric, "pct");
   const [all, covered] = [field(metric, "total"), field(metric, "covered")];
-  // Nothing to cover is no coverage: istanbul says 100 or "Unknown" then.
+  // Nothing to cover means no coverage: istanbul reports 100 or "Unknown" then.
   if (all === 0 || pct === "Unknown") return null;
   if (typeof pct !== "number" || !(pct >= 0 && pct <= 100)) {
     throw new UnreadableCoverage(`has no percentage from 0 to 100 in \`total.${name}.pct\``);
@@ -80,7 +80,8 @@ function readLcov(text: string): Coverage {
   let current: SourceFile | undefined;
   for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.replace(/\r$/, "");
-    const broken = (why: string) => new UnreadableCoverage(`is no lcov tracefile: line ${index + 1} ${why}`);
+    const broken = (why: string) =>
+      new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
     const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
     if (key === "SF") {
       if (current !== undefined) throw broken("begins a record inside another one");
@@ -111,7 +112,7 @@ function readLcov(text: string): Coverage {
   if (current !== undefined) throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
   const all = [...files.values()];
   const line_pct = share(all.map((file) => tally(file, file.lines, "LF", "LH")));
-  if (line_pct === null) throw new UnreadableCoverage("holds no lines at all");
+  if (line_pct === null) throw new UnreadableCoverage("has no lines at all");
   return { line_pct, branch_pct: share(all.map((file) => tally(file, file.branches, "BRF", "BRH"))) };
 }
 

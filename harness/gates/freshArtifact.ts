@@ -40,7 +40,7 @@ function readFresh(root: string, path: string, start: number): { text: string } 
   if ("fault" in place) return { fault: `after the command, artifact ${path} ${place.fault}` };
   const found = lstatSync(place.file, { throwIfNoEntry: false });
   if (found === undefined) return { fault: `the command wrote no artifact at ${path}` };
-  if (!found.isFile()) return { fault: `what the command left at ${path} is no regular file` };
+  if (!found.isFile()) return { fault: `what the command left at ${path} isn't a regular file` };
   try {
     // A file could be exchanged for a link or a pipe since the look above.
     const descriptor = openSync(place.file, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);

@@ -29,7 +29,7 @@ export interface MeasureSetting {
   readonly supervisor?: Supervisor;
 }
 
-/** Runs the coverage command and reads its artifact: measured coverage, or why there is none that counts. */
+/** Runs the coverage command and reads its artifact: measured coverage, or why it doesn't count. */
 export async function measureCoverage(
   setting: MeasureSetting,
 ): Promise<Coverage | { readonly fault: string }> {

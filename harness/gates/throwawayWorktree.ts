@@ -79,7 +79,7 @@ export async function inThrowawayWorktree<Result>(
   }
 }
 
-/** git without the repository's hooks: one that runs at checkout is no part of what is to be checked. */
+/** git without the repository's hooks: a hook that runs at checkout isn't part of the check. */
 const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
 
 function commitOf(repository: string, ref: string, env: Readonly<Record<string, string>>): string {

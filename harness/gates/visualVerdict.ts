@@ -26,7 +26,7 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
     return ["the result is not JSON"];
   }
   if (typeof result !== "object" || result === null || Array.isArray(result)) {
-    return ["the result is no JSON object"];
+    return ["the result isn't a JSON object"];
   }
   const read = readResult(result as Record<string, unknown>);
   if ("fault" in read) return [read.fault];

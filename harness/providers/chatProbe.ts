@@ -54,7 +54,7 @@ export async function chatProbe(
     return result(
       "fail",
       `the variable ${provider.api_key_env} is not set`,
-      "Export it where shells that are not interactive see it, too; a server that ignores keys takes any text.",
+      "Export it where non-interactive shells see it; a server that ignores keys takes any text.",
       "no-key",
     );
   const refused: (readonly ThinkingSwitch[])[] = [];

@@ -86,7 +86,7 @@ function softened(fault: Fault): Fault {
     ...fault,
     code: "secret_in_file",
     message:
-      `A key's value never stands in the profile, so \`${key}\` is refused. Name the environment variable that ` +
+      `The profile never holds a key's value, so \`${key}\` is refused. Name the environment variable that ` +
       "holds it: `api_key_env`.",
   };
 }

@@ -57,7 +57,7 @@ function withPlainLineEnds(text: string): string {
   return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
 }
 
-/** A header that the harness gives another name: all that stands under it is lost. */
+/** A header that the harness reads as another name: everything under it is lost. */
 function headerFault(header: PlacedStatement): Fault | undefined {
   const line = `${" ".repeat(header.column - 1)}${header.written}${header.rest}`;
   const naiveName = line.startsWith("[") ? line.replace(/[[\] ]/g, "") : undefined;
@@ -181,12 +181,12 @@ function differs(value: unknown, text: string, whole: boolean): boolean {
 /** What the schema has against the value as the harness reads it, when it has nothing against TOML's reading. */
 function refusalOf(path: readonly string[], value: unknown, text: string): string | undefined {
   const [table, , key] = path;
-  if (typeof value !== "string") return "Read that way, it is no value of this key.";
+  if (typeof value !== "string") return "Read that way, it isn't a value of this key.";
   if (table !== "providers" || key === undefined) return undefined;
   const schema = providerSchema.shape[key as keyof typeof providerSchema.shape];
   if (!schema.safeParse(value).success || schema.safeParse(text).success) return undefined;
-  if (key === "conformance_command") return "Read that way, it holds no {review_request}.";
-  return "Read that way, it is no value of this key.";
+  if (key === "conformance_command") return "Read that way, it lacks {review_request}.";
+  return "Read that way, it isn't a value of this key.";
 }
 
 function fault(

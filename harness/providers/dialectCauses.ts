@@ -37,7 +37,7 @@ export function causeOfBlindness(
     };
   return {
     code: "dialect_key",
-    says: "The harness does not see this key: only spaces may stand between it and `=`, and none around its dots",
+    says: "The harness does not see this key: only spaces may come between it and `=`, and none around its dots",
     remedy,
   };
 }
@@ -84,7 +84,7 @@ export function causeOfDifference(statement: PlacedStatement, naive: string): Ca
         }
       : {
           code: "dialect_list",
-          says: "The harness parts a list at its commas and cuts brackets away, wherever they stand",
+          says: "The harness splits a list at every comma and removes every bracket",
           remedy: "Keep commas, brackets and quotes out of the items.",
         };
   return {

@@ -1,4 +1,4 @@
-/** A value as the harness's reader sees it: text, whatever TOML would make of it. */
+/** A value as the harness's reader sees it: always text. */
 export interface NaiveValue {
   readonly text: string;
   /** 1-based. */

@@ -12,13 +12,13 @@ export interface ProfileDocument extends SourceDocument {
   readonly naive: NaiveProfile;
 }
 
-/** A statement with the path of its value from the document's root, and the header that it stands under. */
+/** A statement with the path of its value from the document's root, and the header that it is under. */
 export interface PlacedStatement extends TomlStatement {
   readonly fullPath: readonly string[];
   readonly header: TomlStatement | undefined;
 }
 
-/** Reads a profile. Throws `UnreadableInput` when the file can't be read or is no TOML. */
+/** Reads a profile. Throws `UnreadableInput` when the file can't be read or isn't TOML. */
 export function readProfile(file: string): ProfileDocument {
   return parseProfile(file, readTextFile(file));
 }

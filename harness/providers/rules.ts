@@ -9,11 +9,11 @@ import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema"
 /** A provider as far as its values are right: a fault in one key must not hide those in others. */
 export interface PartialProvider {
   readonly values: Partial<Provider>;
-  /** Keys that stand in the table, right or wrong. */
+  /** Keys of the table, right or wrong. */
   readonly given: ReadonlySet<string>;
 }
 
-/** What is wrong with single providers although each value has the right type. */
+/** Faults of single providers whose values have the right types. */
 export function providerFaults(
   providers: ReadonlyMap<string, PartialProvider>,
   document: ProfileDocument,
@@ -112,7 +112,7 @@ function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
     report(
       present,
       "one_price",
-      `One price alone has no effect: the provider is metered only with \`${missing}\`, too.`,
+      `One price alone has no effect: the provider is metered only with \`${missing}\` as well.`,
     ),
   ];
 }
@@ -189,7 +189,9 @@ export function defaultFaults(
     const names = [...new Set(chain)];
     faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name)));
     if (names.length < chain.length)
-      faults.push(warning(document, path, "repeated_provider", "A provider stands twice; it is tried once."));
+      faults.push(
+        warning(document, path, "repeated_provider", "A provider is listed twice; it is tried once."),
+      );
   }
   return faults;
 }

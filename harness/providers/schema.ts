@@ -22,7 +22,7 @@ const HOST = "(?:[^\\s/?#@:[\\]]+|\\[[0-9a-fA-F:.]+\\])";
 
 const HOST_AND_PORT = new RegExp(`^${HOST}:${PORT}$`);
 
-/** Whoever stands before an `@` is a fault of its own, with words of its own. */
+/** A user before an `@` is a fault with a message of its own. */
 const PLAIN_URL = new RegExp(`^https?://(?:[^\\s/?#@]*@)?${HOST}(?::${PORT})?(?:/[^\\s?#]*)?$`);
 
 const seconds = () => z.int().min(1);
@@ -91,8 +91,8 @@ export const providerSchema = z
       })
       .optional()
       .describe(
-        "Name of the environment variable that holds the API key, never the key. Export it where shells that " +
-          "are not interactive see it, too.",
+        "Name of the environment variable that holds the API key, never the key. Export it where " +
+          "non-interactive shells see it.",
       )
       .meta({ examples: ["LOCAL_KEY"] }),
     host: z
@@ -160,7 +160,7 @@ export const providersProfileSchema = z
           )
           .prefault({})
           .describe(
-            'Who reviews whom when `--peer-review` names nobody: `peer_for.<subject> = "<provider>"`. Every ' +
+            'Who reviews whom without `--peer-review`: `peer_for.<subject> = "<provider>"`. Every ' +
               "value must be a declared provider.",
           )
           .meta({ placeholder: "subject" }),

@@ -38,7 +38,7 @@ export function providersTemplate(): string {
   const pairings = root.properties?.defaults?.properties ?? {};
   return [
     ...comment(
-      "Providers profile of the harness. Its reader is no TOML parser: it reads line by line and keeps everything " +
+      "Providers profile of the harness. Its reader isn't a TOML parser: it reads line by line and keeps everything " +
         "behind `=`. So put no comment behind a value or header, indent nothing, use double quotes and no backslash " +
         "in them, and keep every value on one line. `serving config check providers FILE` finds what it would misread.",
     ),

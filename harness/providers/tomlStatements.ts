@@ -7,7 +7,7 @@ export interface TomlStatement {
   readonly written: string;
   /** The value as it is written, without a comment behind it; empty for headers. */
   readonly value: string;
-  /** What stands behind the value or header on its last line: spaces, a comment, a carriage return. */
+  /** The rest of the last line behind the value or header: spaces, a comment, a carriage return. */
   readonly rest: string;
   /** 1-based place of the key or header. */
   readonly line: number;
@@ -18,7 +18,7 @@ export interface TomlStatement {
 
 /**
  * Walks through the statements of text that a TOML parser has accepted: smol-toml keeps no positions, and the places
- * are what a report of differences needs. On text that is no TOML it ends early, but it does end.
+ * are needed to report differences. On text that isn't TOML it ends early, but it does end.
  */
 export function* tomlStatements(text: string): Generator<TomlStatement> {
   let at = text.startsWith("\ufeff") ? 1 : 0;
@@ -120,7 +120,7 @@ function stringEnd(text: string, start: number): number {
     let at = start + 3;
     while (at < text.length && !text.startsWith(multi, at)) at += quote === '"' && text[at] === "\\" ? 2 : 1;
     at += 3;
-    // Up to two quotes may stand before the closing ones.
+    // Up to two quotes may come before the closing ones.
     while (text[at] === quote) at += 1;
     return at;
   }

@@ -12,7 +12,7 @@ export interface ReferenceDocument {
   readonly intro: readonly string[];
   /** The schema whose keys the page lists. */
   readonly schema?: z.ZodType;
-  /** Puts the schema where it stands in the whole file, when the file holds more than what the schema describes. */
+  /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
   readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
   /** `false` where a key that the schema does not know is only worth a warning. */
   readonly closed?: boolean;

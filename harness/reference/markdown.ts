@@ -3,7 +3,7 @@ import { descriptionOf, type SchemaKey, schemaKeys } from "../schema/schemaKeys"
 import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceSection } from "./document";
 import { code, typeText } from "./typeText";
 
-/** Stands behind a description that is ours, where the specification has none; the page's introduction says so. */
+/** Marks a description that is ours because the specification has none; the page's introduction says so. */
 export const OURS_MARK = "†";
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
@@ -46,7 +46,7 @@ function keySections(schema: NonNullable<ReferenceDocument["schema"]>, prefix: s
   });
 }
 
-/** Keys of records in a list stand with the block that holds the list. */
+/** Keys of records in a list are listed with the block that holds the list. */
 function isChild(block: readonly string[], key: readonly string[]): boolean {
   const plain = key.filter((part, place) => place === key.length - 1 || !part.endsWith("[]"));
   return plain.length === block.length + 1 && block.every((part, place) => part === plain[place]);
@@ -66,7 +66,7 @@ function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
   );
 }
 
-/** Keys are shown as they stand in their block, whose whole path is the heading. */
+/** Keys are shown relative to their block, whose whole path is the heading. */
 function keyTable(
   keys: readonly SchemaKey[],
   depth: number,
@@ -79,7 +79,7 @@ function keyTable(
     { head: "Variable", cell: ({ schema }) => (schema.variable ? code(`${prefix}${schema.variable}`) : "") },
     { head: "Meaning", cell: ({ schema }) => meaning(schema) },
   ];
-  // A column in which nothing stands says nothing.
+  // An empty column says nothing.
   const filled = columns.filter(({ cell }) => keys.some((key) => cell(key) !== ""));
   return {
     head: filled.map(({ head }) => head),

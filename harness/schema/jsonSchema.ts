@@ -107,7 +107,7 @@ export interface KeyNotes {
   refused?: string;
   /** The specification lists the key without a meaning: the description is ours. */
   ours?: boolean;
-  /** What stands for a free key of a map in the reference: `provider` is shown as `<provider>`. */
+  /** Placeholder for a map's free key in the reference: `provider` is shown as `<provider>`. */
   placeholder?: string;
 }
 

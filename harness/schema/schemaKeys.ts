@@ -3,7 +3,7 @@ import type { JsonSchema } from "./jsonSchema";
 
 /** One key that a schema knows. */
 export interface SchemaKey {
-  /** The parts of the key's path; a free key of a map stands as `<name>`. */
+  /** The parts of the key's path; a map's free key is written `<name>`. */
   readonly path: readonly string[];
   readonly schema: JsonSchema;
   readonly required: boolean;

@@ -121,7 +121,7 @@ describe("faults of a stack file", () => {
     expect(faultsOf("a: 1\n")[0]?.path).toBe("config");
     expect(() => load("a: [1")).toThrow(UnreadableInput);
     expect(() => load("a: 1\na: 2\n")).toThrow(
-      /Pulumi.test.yaml:2:1: no valid YAML: the key `a` stands twice in one map/,
+      /Pulumi.test.yaml:2:1: no valid YAML: the key `a` is given twice in one map/,
     );
     expect(() => loadStackFile(join(folder, "absent.yaml"))).toThrow("absent.yaml: no such file");
   });

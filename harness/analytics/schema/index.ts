@@ -17,7 +17,7 @@ export const analyticsSchema = z
     dsn: text()
       .describe(
         "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the " +
-          "variable and never stands in the file.",
+          "variable, never from the file.",
       )
       .meta({ variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] }),
     kuzu_path: text()

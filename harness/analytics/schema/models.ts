@@ -71,7 +71,7 @@ export const judgeSchema = z
       .describe("Base URL of the server that judges when the backend speaks chat completions.")
       .meta({ variable: "SA_JUDGE_BASE_URL", examples: ["http://127.0.0.1:8001/v1"] }),
     api_key: text()
-      .describe("Key for the judge's server. It comes from its variable and never stands in the file.")
+      .describe("Key for the judge's server. It comes from its variable, never from the file.")
       .meta({ variable: "SA_JUDGE_API_KEY", secret: true }),
   })
   .prefault({})

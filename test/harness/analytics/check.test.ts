@@ -37,7 +37,7 @@ describe("check of a session-analytics file", () => {
     ]);
     expect(JSON.stringify(faults)).not.toContain("SECRET");
     expect(faults.find(({ path }) => path === "judge.api_key")?.message).toBe(
-      "This value (not shown) may not stand in a file. A secret is set in the environment only, by the variable " +
+      "This value (not shown) may not be in a file. A secret is set in the environment only, by the variable " +
         "HX_SA_JUDGE_API_KEY.",
     );
   });

@@ -45,8 +45,8 @@ describe("where an artifact lies", () => {
     ["loop/new.json", "runs through a symlink that leads nowhere"],
     ["link", "is a symlink itself; it must be a regular file"],
     ["dangling", "is a symlink itself; it must be a regular file"],
-    ["file/new.json", "runs through `file`, which is no directory"],
-    ["file/deep/new.json", "runs through `file`, which is no directory"],
+    ["file/new.json", "runs through `file`, which isn't a directory"],
+    ["file/deep/new.json", "runs through `file`, which isn't a directory"],
     ["out/deep", "is a directory; it must be a file"],
     ["x".repeat(5000), "can't be looked at (ENAMETOOLONG)"],
   ])("%s is refused", (path, fault) => {

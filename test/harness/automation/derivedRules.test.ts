@@ -184,9 +184,9 @@ describe("presets are resolved, failing closed", () => {
   test.each([
     [
       { min_line_pct: 180, min_branch: 1 },
-      /^The preset can't be read: \S+service\.json is no preset: min_line_pct: Expected at most 100, got 180; min_branch: Unknown key `min_branch`\. Did you mean `min_branch_pct`\?\. Without it this block must supply min_line_pct and min_branch_pct\.$/,
+      /^The preset can't be read: \S+service\.json isn't a preset: min_line_pct: Expected at most 100, got 180; min_branch: Unknown key `min_branch`\. Did you mean `min_branch_pct`\?\. Without it this block must supply min_line_pct and min_branch_pct\.$/,
     ],
-    [[], /service\.json is no preset: Expected a map, got a list\. Without it/],
+    [[], /service\.json isn't a preset: Expected a map, got a list\. Without it/],
     ["{", /service\.json:1:2: no valid YAML: [^.]+\. Without it/],
   ])("a faulty preset %j is said in one sentence", (preset, message) => {
     const [fault] = checkConfig(block({}), { presets: { "service.json": preset } }).issues;

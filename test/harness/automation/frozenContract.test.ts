@@ -66,8 +66,8 @@ describe("a frozen contract", () => {
       "100,000 levels deep",
       `{"format":"automation-contract","version":1,"frozen_at":"","contract":{"verification":{},"review":{},"build":${'{"a":'.repeat(100_000)}1${"}".repeat(100_000)}},"baseline":null,"sha256":""}`,
     ],
-  ])("%s is no frozen contract", (_, text) => {
-    expect(() => readFrozen(join(directoryWith({ x: text }), "x"))).toThrow("is no frozen contract");
+  ])("%s isn't a frozen contract", (_, text) => {
+    expect(() => readFrozen(join(directoryWith({ x: text }), "x"))).toThrow("isn't a frozen contract");
   });
 });
 

@@ -72,7 +72,7 @@ describe("serving config check automation", () => {
   });
   test.each([
     ["no YAML", "a: [", "no valid YAML"],
-    ["duplicate keys", "caps: {}\ncaps: {}\n", "stands twice in one map"],
+    ["duplicate keys", "caps: {}\ncaps: {}\n", "is given twice in one map"],
     ["empty", "", "the file is empty"],
   ])("%s: exit 2, and json still is a document that says where", async (_, text, message) => {
     const { code, stdout, stderr } = await run(

@@ -42,7 +42,7 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
     ],
     ["a config without its block", () => ["--config", config({}).file], `verification.${gate}`],
     ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
-    ["a contract that is none", () => ["--contract", config("{}").file], "is no frozen contract"],
+    ["a contract that is none", () => ["--contract", config("{}").file], "isn't a frozen contract"],
   ])("%s: exit 2, said on stderr", async (_, args, message) => {
     const run = await runServing(["gate", gate, ...args(), "--format", "json"]);
     expect([run.code, run.out]).toEqual([2, ""]);

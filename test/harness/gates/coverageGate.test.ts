@@ -100,7 +100,7 @@ describe.concurrent("coverage gate", () => {
     [
       "a pipe",
       "mkdir coverage && mkfifo coverage/summary.json",
-      "what the command left at coverage/summary.json is no regular file",
+      "what the command left at coverage/summary.json isn't a regular file",
     ],
     [
       "a symlink",

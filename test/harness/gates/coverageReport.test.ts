@@ -89,7 +89,7 @@ describe("lcov", () => {
     expect(readCoverage("lcov", text)).toEqual(expected);
   });
   test.each([
-    ["a file without records", "TN:\n", "holds no lines at all"],
+    ["a file without records", "TN:\n", "has no lines at all"],
     [
       "a cut record, which would hide a bad file",
       `${record("SF:a", "LF:1", "LH:1")}SF:b\nLF:100\nLH:0\n`,

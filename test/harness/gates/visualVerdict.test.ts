@@ -59,7 +59,7 @@ test.each([
     ["the result has no `passed` of true or false"],
     ["the result has no `passed` of true or false"],
   ],
-  ["a list", [], ["the result is no JSON object"], ["the result is no JSON object"]],
+  ["a list", [], ["the result isn't a JSON object"], ["the result isn't a JSON object"]],
 ])("%s", (_, result, strict, lenient) => {
   expect(visualFailures(JSON.stringify(result), true)).toEqual(strict);
   expect(visualFailures(JSON.stringify(result), false)).toEqual(lenient);

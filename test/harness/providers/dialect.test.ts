@@ -138,7 +138,7 @@ describe("where the harness's reading parts from TOML's", () => {
       parseProfile("p.toml", `${P}conformance_command = "x \\u007Breview_request}"`),
     );
     expect(fault?.message).toBe(
-      "The harness keeps TOML's escapes literally, backslash and all. Read that way, it holds no {review_request}. " +
+      "The harness keeps TOML's escapes literally, backslash and all. Read that way, it lacks {review_request}. " +
         "Write the value without backslashes.",
     );
   });
