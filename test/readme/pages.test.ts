@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -30,6 +30,10 @@ function stackFile(block: string): string {
   Object.assign(whole.config[MACHINES].dgx, keys);
   return JSON.stringify(whole);
 }
+
+/** A path of this repository, without a part to be filled in. */
+const OWN_PATH =
+  /^(?:\.ci|\.github|commandLine|components|docs|examples|faults|harness|models|operate|policies|test)\/[\w./-]*$/;
 
 /** What stands in the way of running this command line: an unknown command or option. */
 async function unknownIn(line: string): Promise<string[]> {
@@ -88,8 +92,33 @@ describe("the pages that people read first", () => {
     expect(unknown.flat()).toEqual([]);
   });
 
+  it.each(PAGES)("%s names only files and folders that exist", (page) => {
+    const named = codeOf(page).flatMap((code) => code.match(OWN_PATH) ?? []);
+    expect(named.filter((path) => !existsSync(path))).toEqual([]);
+  });
+
   it.each(PAGES)("%s names only scripts that package.json has", (page) => {
     const named = codeOf(page).flatMap((code) => [...code.matchAll(/npm run (?:-s )?([a-z:]+)/g)]);
     expect(named.map(([, script = ""]) => script).filter((script) => !(script in scripts))).toEqual([]);
+  });
+});
+
+describe("docs/architecture.md", () => {
+  const [, mayUse = ""] =
+    /MAY_USE = (\{[\s\S]*?\n\});/.exec(readFileSync(".dependency-cruiser.cjs", "utf8")) ?? [];
+  const walls = [...mayUse.matchAll(/"?([\w/-]+)"?: \[([^\]]*)\]/g)].map(
+    ([, room = "", list = ""]) =>
+      [room, [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)] as const,
+  );
+  const rows = readFileSync("docs/architecture.md", "utf8").matchAll(/^\| `(\S+)\/` .*\| (.*?) *\|$/gm);
+  const shown = new Map([...rows].map(([, room = "", cell = ""]) => [room, cell]));
+
+  it.each(walls)("says what %s/ may use, as the walls have it", (room, names) => {
+    expect(shown.has(room)).toBe(true);
+    // A pattern of rooms is put in words.
+    if (names.some((name) => name === "components" || name.includes("("))) return;
+    const cell = shown.get(room)?.replaceAll(/[`/]/g, "");
+    const said = cell === "nothing of ours" ? [] : cell?.split(", ");
+    expect(said?.toSorted()).toEqual(names.map((name) => name.replace("components/", "")).toSorted());
   });
 });

@@ -10,7 +10,10 @@ export const PAGES: readonly string[] = [
   "examples/README.md",
   "models/README.md",
   "policies/README.md",
-  ...readdirSync("docs/guide").map((name) => join("docs/guide", name)),
+  "docs/architecture.md",
+  ...["docs/guide", "docs/decisions"].flatMap((folder) =>
+    readdirSync(folder).map((name) => join(folder, name)),
+  ),
 ];
 
 /** The fenced blocks of a page in one language, in their order. */
