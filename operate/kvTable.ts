@@ -1,10 +1,10 @@
-import { type Admission, gib, type KvPlan } from "../components/kv";
+import { type Admission, gib, type KvPlan, thousands } from "../components/kv";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
   const verdict = plan.fits
-    ? `Fits: ${plan.maxConcurrency.toFixed(2)} requests of ${count(plan.maxModelLen)} tokens at once in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`
-    : `Does not fit: not one request of ${count(plan.maxModelLen)} tokens in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`;
+    ? `Fits: ${plan.maxConcurrency.toFixed(2)} requests of ${thousands(plan.maxModelLen)} tokens at once in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`
+    : `Does not fit: not one request of ${thousands(plan.maxModelLen)} tokens in ${gib(plan.availableBytes)} (${plan.kvCacheDtype}, vLLM ${plan.vllmVersion}).`;
   return [
     verdict,
     ...plan.problems.map((problem) => `${problem.severity}: ${problem.message}`),
@@ -14,8 +14,8 @@ export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
     ...columns([
       ["request", "blocks", "memory", "at once"],
       ...plan.requests.map(({ tokens, blocks, bytes, concurrency }) => [
-        `${count(tokens)} tokens`,
-        count(blocks),
+        `${thousands(tokens)} tokens`,
+        thousands(blocks),
         memory(bytes),
         `${concurrency.toFixed(2)}x`,
       ]),
@@ -24,8 +24,8 @@ export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
     ...columns([
       ["agent (prompt + answer)", "blocks", "memory", "at once"],
       ...agents.map((agent) => [
-        `${count(agent.promptTokens)} + ${count(agent.maxTokens)}`,
-        count(agent.blocksPerAgent),
+        `${thousands(agent.promptTokens)} + ${thousands(agent.maxTokens)}`,
+        thousands(agent.blocksPerAgent),
         memory(agent.bytesPerAgent),
         plan.starts ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})` : "0 (the engine does not start)",
       ]),
@@ -52,11 +52,17 @@ function facts(plan: KvPlan): [string, string][] {
   return [
     ["layers", kinds.join(", ")],
     ["groups", groups],
-    ["block", `${count(plan.blockSize)} tokens, ${count(plan.bytesPerBlock)} bytes${padded(plan)}`],
-    ["pool", `${count(plan.numBlocks)} blocks, ${count(plan.tokens)} tokens as the engine's log counts`],
-    ["a token", `${count(plan.bytesPerToken)} bytes in the full-attention layers`],
+    ["block", `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded(plan)}`],
+    [
+      "pool",
+      `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`,
+    ],
+    ["a token", `${thousands(plan.bytesPerToken)} bytes in the full-attention layers`],
     ...(plan.constantBytesPerRequest > 0 ? [constant(plan)] : []),
-    ["longest window", plan.largestMaxModelLen === null ? "any" : `${count(plan.largestMaxModelLen)} tokens`],
+    [
+      "longest window",
+      plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`,
+    ],
     ["full windows", `${plan.fullWindowsAtOnce} at once`],
     ["prefix reuse", reuse(plan)],
   ];
@@ -72,17 +78,12 @@ function padded(plan: KvPlan): string {
 
 function reuse(plan: KvPlan): string {
   if (plan.prefixReuseTokens === null) return "none (prefix caching is off)";
-  return `in steps of ${count(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
+  return `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
 }
 
 /** Memory with two places always, so that a column of it reads well. */
 function memory(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
-}
-
-/** Thousands as the engine's log writes them. */
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 function labelled(rows: readonly [string, string][]): string[] {

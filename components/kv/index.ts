@@ -9,7 +9,7 @@ export {
   SSM_CACHE_DTYPES,
 } from "./engineSettings";
 export type { KvPlan } from "./figures";
-export { gib } from "./gib";
+export { gib, thousands } from "./gib";
 export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";

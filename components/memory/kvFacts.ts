@@ -1,3 +1,4 @@
+import { thousands } from "../kv";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 
@@ -12,24 +13,24 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
       "full windows",
-      `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${count(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${startsText(kv)}`,
+      `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${thousands(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${startsText(kv)}`,
     ],
     ["longest window", windowText(kv.largestMaxModelLen)],
-    ["a request", kv.requests.map(({ tokens, bytes }) => `${count(tokens)}: ${gib(bytes)}`).join(", ")],
+    ["a request", kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", ")],
     [
       "agents at once",
       agents
         .map(
           ({ promptTokens, maxTokens, atOnce, admitted }) =>
-            `${atOnce} of ${count(promptTokens)} + ${count(maxTokens)} tokens${admitted ? "" : " (over the window: status 400)"}`,
+            `${atOnce} of ${thousands(promptTokens)} + ${thousands(maxTokens)} tokens${admitted ? "" : " (over the window: status 400)"}`,
         )
         .join(", "),
     ],
-    ["cold prompt", prefill.map(({ tokens, seconds }) => `${count(tokens)}: ${seconds} s`).join(", ")],
-    ["block", `${count(kv.blockSize)} tokens, ${count(kv.bytesPerBlock)} bytes`],
+    ["cold prompt", prefill.map(({ tokens, seconds }) => `${thousands(tokens)}: ${seconds} s`).join(", ")],
+    ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     [
       "prefix reuse",
-      kv.prefixReuseTokens === null ? "off" : `in steps of ${count(kv.prefixReuseTokens)} tokens`,
+      kv.prefixReuseTokens === null ? "off" : `in steps of ${thousands(kv.prefixReuseTokens)} tokens`,
     ],
   ];
 }
@@ -37,7 +38,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
 /** The largest window that the least room can serve. */
 function windowText(tokens: number | null): string {
   if (tokens === null) return "any";
-  return tokens === 0 ? "none" : `${count(tokens)} tokens`;
+  return tokens === 0 ? "none" : `${thousands(tokens)} tokens`;
 }
 
 function weightsFact(gb: number): [label: string, text: string] {
@@ -52,11 +53,6 @@ function startsText({ fits, atBest }: ServerKv): string {
 
 function gib(bytes: number): string {
   return `${(bytes / 1024 ** 3).toFixed(2)} GiB`;
-}
-
-/** Thousands as the engine's log writes them. */
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */

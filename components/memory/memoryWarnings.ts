@@ -1,5 +1,6 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { instanceAFromContainer } from "../inference-server/startGate";
+import { thousands } from "../kv";
 import { upToHundredth } from "../planned/utilization";
 import type { Warning } from "../planned/warning";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -117,7 +118,7 @@ function roomWarnings(
 ): [code: string, message: string][] {
   const warnings: [string, string][] = [];
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
-  const window = maxModelLen.toLocaleString("en-US");
+  const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
   if (!atBest.fits) {
     warnings.push([

@@ -1,3 +1,4 @@
+import { thousands } from "../../../components/kv";
 import { readEngineLog } from "../../../components/kv/engineLog";
 import { readMetrics } from "../metrics";
 import { fail, pass } from "../probe";
@@ -27,7 +28,7 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
         );
       }
       const { tokens, concurrency, source } = measured;
-      const seen = `${tokens.toLocaleString("en-US")} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
+      const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
       if (concurrency < 1)
         return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
       const planned = target.machine.kv[target.server.container.name] ?? null;

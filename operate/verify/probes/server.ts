@@ -1,3 +1,4 @@
+import { thousands } from "../../../components/kv";
 import { gte, valid } from "@renovatebot/pep440";
 import { answeredText, refusalText } from "../api";
 import { objectOr, objectsIn, textOr } from "../json";
@@ -25,7 +26,7 @@ function release(text: string): string {
 
 /** Whether a text holds this very number, thousands commas allowed: 8192 is not in 81920. */
 function names(text: string, limit: number): boolean {
-  return new RegExp(`(?<!\\d)(?:${limit}|${limit.toLocaleString("en-US")})(?!\\d)`).test(text);
+  return new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
 }
 
 /** What a server is: alive, of its version, with its names. */
