@@ -1,4 +1,5 @@
-import { log, runtime } from "@pulumi/pulumi";
+import "./faults/interpretSchemas";
+import { getRootDirectory, log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { utilizationOf } from "./components/inference-server/argv/argvUtilization";
 import { declaredResources } from "./components/machine/declaredResources";
@@ -18,7 +19,7 @@ export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   // The machine's meminfo is no part of it: it differs from one minute to the next, and so would every preview.
-  const planned = plan(settings, readEvidence(settings, __dirname));
+  const planned = plan(settings, readEvidence(settings, getRootDirectory()));
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = await preflight(planned, utilizationOf, runtime.isDryRun());

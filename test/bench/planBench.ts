@@ -21,7 +21,7 @@ const evidence = {
 export async function planBench(): Promise<void> {
   report(
     "serving plan, cold",
-    await timed(COLD_RUNS, () => execFileSync("node", ["dist/serving.cjs", "plan", "--format", "json"])),
+    await timed(COLD_RUNS, () => execFileSync("node", ["bundle/serving.cjs", "plan", "--format", "json"])),
     "goal: under 500 ms",
   );
   report("node with nothing to do, cold", await timed(COLD_RUNS, () => execFileSync("node", ["-e", "0"])));

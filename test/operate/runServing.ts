@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
-import { serving } from "../../operate/serving";
+import { serving } from "../../operate/servingCommand";
 
 /** What a run of the command line left: its exit code and what it wrote. */
 export interface Run {

@@ -5,7 +5,7 @@ import type { Command } from "commander";
 import { afterAll, describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadStackFile } from "../../components/settings/load";
-import { serving } from "../../operate/serving";
+import { serving } from "../../operate/servingCommand";
 import { scripts } from "../../package.json";
 import { runServing } from "../operate/runServing";
 import { blocksOf, codeOf, notIn, PAGES } from "./pages";

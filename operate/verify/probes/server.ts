@@ -1,5 +1,5 @@
-import { thousands } from "../../../components/kv";
 import { gte, valid } from "@renovatebot/pep440";
+import { thousands } from "../../../components/kv";
 import { answeredText, refusalText } from "../api";
 import { objectOr, objectsIn, textOr } from "../json";
 import { fail, pass } from "../probe";

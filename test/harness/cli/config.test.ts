@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { serving } from "../../../operate/serving";
+import { serving } from "../../../operate/servingCommand";
 import { runServing } from "../../operate/runServing";
 
 const fixtures = join(__dirname, "..");

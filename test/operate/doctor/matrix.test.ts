@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { type DiagnosisReport, diagnose } from "../../../operate/doctor/diagnose";
 import { diagnoses } from "../../../operate/doctor/diagnoses";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
-import { serving } from "../../../operate/serving";
+import { serving } from "../../../operate/servingCommand";
 import { probeNames } from "../../../operate/verify/catalog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";

@@ -1,0 +1,64 @@
+// Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and its compiled code.
+const { spawnSync } = require("node:child_process");
+const { copyFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+const { basename, join } = require("node:path");
+const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
+
+/** What each program does while its compiled code is collected; functions that don't run then are compiled when they do. */
+const WARM_UP = { program: [], policies: [], serving: ["plan"], engine: ["--help"] };
+
+function build() {
+  rmSync(DIST, { recursive: true, force: true });
+  const { metafile } = require("esbuild").buildSync({
+    absWorkingDir: ROOT,
+    entryPoints: PROGRAMS,
+    bundle: true,
+    platform: "node",
+    target: "node20",
+    // The engine's process and ours have to share these.
+    external: ["@pulumi/*"],
+    supported: { "dynamic-import": false },
+    // What Node itself wraps a file in.
+    banner: { js: "(function (exports, require, module, __filename, __dirname) {" },
+    footer: { js: "})" },
+    minifySyntax: true,
+    minifyWhitespace: true,
+    outdir: DIST,
+    outExtension: { ".js": ".cjs" },
+    metafile: true,
+    logLevel: "warning",
+  });
+  const scripts = readdirSync(join(ROOT, "components"), { recursive: true })
+    .filter((file) => file.endsWith(".sh"))
+    .map((file) => `components/${file}`);
+  // Sources read them from their own folder.
+  for (const script of scripts) copyFileSync(join(ROOT, script), join(DIST, basename(script)));
+  for (const name of Object.keys(PROGRAMS)) {
+    spawnSync(process.execPath, [__filename, name], { cwd: ROOT, stdio: "ignore" });
+    const sources = Object.keys(metafile.outputs[`dist/${name}.cjs`].inputs);
+    const files = [
+      ...sources.filter((file) => !file.startsWith("node_modules/")),
+      ...scripts,
+      "bundle/build.cjs",
+      "package-lock.json",
+    ];
+    writeFileSync(
+      join(DIST, `${name}.json`),
+      JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }),
+    );
+  }
+}
+
+/** Runs a bundle and keeps what was compiled by then. */
+function warmUp(name) {
+  process.argv = [process.execPath, name, ...WARM_UP[name]];
+  const { script, start } = load(name);
+  process.on("exit", () => writeFileSync(join(DIST, `${name}.cache`), script.createCachedData()));
+  start();
+  // A pack goes on serving.
+  if (name === "policies") process.exit();
+}
+
+const [, , program] = process.argv;
+if (program === undefined) build();
+else warmUp(program);

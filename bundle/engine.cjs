@@ -1,0 +1,2 @@
+// `npm run preview`, `up` and `down`.
+require("./run.cjs").run("engine");

@@ -1,0 +1,69 @@
+// Runs one of our programs: from its bundle in dist/, or from source where the bundle was made from other sources.
+const { readFileSync, statSync } = require("node:fs");
+const { createRequire } = require("node:module");
+const { dirname } = require("node:path");
+const { Script } = require("node:vm");
+
+const ROOT = dirname(__dirname);
+const DIST = `${ROOT}/dist`;
+
+/** Our programs by name, and the source that each starts from. */
+const PROGRAMS = {
+  program: "index.ts",
+  policies: "policies/index.ts",
+  serving: "operate/serving.ts",
+  engine: "operate/engine/run.ts",
+};
+
+/** Runs a program and returns what it exports. */
+async function run(name) {
+  if (isFresh(name)) return load(name, readFileSync(`${DIST}/${name}.cache`)).start();
+  await import("tsx").catch(() => {
+    process.stderr.write("Packages are missing. Run `npm ci` first.\n");
+    process.exit(2);
+  });
+  process.stderr.write("Running from source: dist/ is missing or out of date. `npm run build` makes it.\n");
+  return require(`${ROOT}/${PROGRAMS[name]}`);
+}
+
+/** Whether the bundle was made from the sources as they are. Sizes and times are compared first, since that is quicker. */
+function isFresh(name) {
+  try {
+    const { files, stamp, hash } = JSON.parse(readFileSync(`${DIST}/${name}.json`, "utf8"));
+    return stampOf(files) === stamp || hashOf(files) === hash;
+  } catch {
+    return false; // There is no bundle, or one of its sources is gone.
+  }
+}
+
+/** Sizes and times of files. */
+function stampOf(files) {
+  return files
+    .map((file) => statSync(`${ROOT}/${file}`))
+    .map(({ size, mtimeMs }) => `${size} ${mtimeMs}`)
+    .join();
+}
+
+/** A hash over names and contents of files. */
+function hashOf(files) {
+  const hash = require("node:crypto").createHash("sha256");
+  for (const file of files) {
+    const content = readFileSync(`${ROOT}/${file}`);
+    hash.update(`${file} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/** A bundle, ready to start. `cachedData` saves compiling it; another version of Node ignores it. */
+function load(name, cachedData) {
+  const filename = `${DIST}/${name}.cjs`;
+  const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
+  const start = () => {
+    const module = { exports: {} };
+    script.runInThisContext()(module.exports, createRequire(filename), module, filename, DIST);
+    return module.exports;
+  };
+  return { script, start };
+}
+
+module.exports = { run, load, stampOf, hashOf, PROGRAMS, ROOT, DIST };

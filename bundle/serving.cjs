@@ -1,0 +1,3 @@
+#!/usr/bin/env node
+// `serving`, the operator's command line.
+require("./run.cjs").run("serving");

@@ -1,0 +1,90 @@
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { afterAll, beforeAll, expect, it } from "vitest";
+import { run } from "../layers/run";
+
+const PROJECT = resolve(__dirname, "../..");
+const LEFT_OUT = [".git", ".pulumi-state", "dist", "docs", "node_modules", "test"];
+const FROM_SOURCE = "Running from source: dist/ is missing or out of date. `npm run build` makes it.\n";
+const SOURCE = "operate/commands/plan.ts";
+/** A build and its warm-up, or a start from source, beside other tests. */
+const LIMIT_MS = 120_000;
+
+let copy = "";
+beforeAll(async () => {
+  copy = mkdtempSync(join(tmpdir(), "bundle-test-"));
+  for (const name of readdirSync(PROJECT)) {
+    if (!LEFT_OUT.includes(name)) cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
+  }
+  symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
+}, LIMIT_MS);
+afterAll(() => rmSync(copy, { recursive: true, force: true }));
+
+const serving = (...args: string[]) => run("node", ["bundle/serving.cjs", ...args], { cwd: copy });
+const build = () => run("node", ["bundle/build.cjs"], { cwd: copy });
+const edit = (file: string, change: (text: string) => string) =>
+  writeFileSync(join(copy, file), change(readFileSync(join(copy, file), "utf8")));
+
+it("runs from source and says so before the first build", { timeout: LIMIT_MS }, async () => {
+  const { code, stdout, stderr } = await serving("plan");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: FROM_SOURCE });
+  expect(stdout).toContain("Machine dgx");
+});
+
+it("builds every program with its compiled code", { timeout: LIMIT_MS }, async () => {
+  expect(await build()).toMatchObject({ code: 0, stdout: "", stderr: "" });
+  const made = readdirSync(join(copy, "dist"));
+  for (const name of ["program", "policies", "serving", "engine"])
+    expect(made).toEqual(expect.arrayContaining([`${name}.cjs`, `${name}.cache`, `${name}.json`]));
+});
+
+it("runs the bundle without a word while the sources are those of the build", async () => {
+  const { code, stdout, stderr } = await serving("plan");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(stdout).toContain("Machine dgx");
+});
+
+it("runs the bundle of a copied checkout, where only the times of files differ", async () => {
+  const source = readFileSync(join(copy, SOURCE));
+  writeFileSync(join(copy, SOURCE), source);
+  expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
+});
+
+it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
+  edit(SOURCE, (text) => text.replace("Show everything that", "Print everything that"));
+  const { code, stdout, stderr } = await serving("plan", "--help");
+  expect({ code, stderr }).toEqual({ code: 0, stderr: FROM_SOURCE });
+  expect(stdout).toContain("Print everything that");
+  edit(SOURCE, (text) => text.replace("Print everything that", "Show everything that"));
+  expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
+});
+
+it.each(["package-lock.json", "components/host/hostFile.sh"])(
+  "takes a change of %s for one of the sources",
+  { timeout: LIMIT_MS },
+  async (file) => {
+    edit(file, (text) => `${text}\n`);
+    expect(await serving("--version")).toMatchObject({ code: 0, stderr: FROM_SOURCE });
+    edit(file, (text) => text.slice(0, -1));
+  },
+);
+
+it("compiles the bundle anew where the compiled code is of another version of Node", async () => {
+  writeFileSync(join(copy, "dist/serving.cache"), "of another version");
+  expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
+});
+
+it.each([
+  ["serving", "plan"],
+  ["engine", "preview"],
+])("names npm ci where the packages are missing: %s %s", async (program, word) => {
+  rmSync(join(copy, "node_modules"), { force: true });
+  rmSync(join(copy, "dist"), { recursive: true, force: true });
+  const { code, stdout, stderr } = await run("node", [`bundle/${program}.cjs`, word], { cwd: copy });
+  expect({ code, stdout, stderr }).toEqual({
+    code: 2,
+    stdout: "",
+    stderr: "Packages are missing. Run `npm ci` first.\n",
+  });
+});
