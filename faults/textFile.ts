@@ -2,7 +2,7 @@ import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { UnreadableInput } from "./fault";
 
 /** Largest file that is read as configuration, in bytes: hand-written files are a few KiB. */
-export const LARGEST_FILE_BYTES = 1024 * 1024;
+const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /**
  * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a pipe and /dev/zero included).

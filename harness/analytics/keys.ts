@@ -128,7 +128,7 @@ function kindOf(schema: JsonSchema): Kind {
 }
 
 /** Shown instead of a secret that is set. */
-export const HIDDEN = "<set>";
+const HIDDEN = "<set>";
 
 /** A value as it may be shown: a secret, or an address with a password in it, only as set. */
 export function shown(name: string, value: unknown): unknown {

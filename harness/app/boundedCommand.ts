@@ -3,7 +3,7 @@ import type { JobRecords } from "./jobRecords";
 import { type CommandStreams, type JobEnd, Supervisor } from "./supervisor";
 
 /** Time between TERM and KILL for a command whose bound has passed, in milliseconds. */
-export const BOUND_GRACE_MS = 5000;
+const BOUND_GRACE_MS = 5000;
 
 /** A command with the bound of its contract. */
 export interface BoundedCommand {

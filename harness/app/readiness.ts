@@ -101,7 +101,7 @@ export interface HttpAnswer {
 }
 
 /** Asks a URL once, without following redirects. Never rejects: that nothing answers is an answer. */
-export function httpProbe(url: string, timeoutMs: number): Promise<HttpAnswer> {
+function httpProbe(url: string, timeoutMs: number): Promise<HttpAnswer> {
   return new Promise((resolve) => {
     let connected = false;
     const client = url.toLowerCase().startsWith("https:") ? https : http;

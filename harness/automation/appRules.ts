@@ -95,7 +95,7 @@ export type HttpUrl =
   | { readonly fault: string };
 
 /** Reads an absolute http(s) URL. A user name or password in it is refused: secrets do not belong in a config. */
-export function httpUrl(text: string): HttpUrl {
+function httpUrl(text: string): HttpUrl {
   if (!/^https?:\/\/[^/?#\s\\]/i.test(text) || hasUnprintable(text)) {
     return { fault: "must be an absolute http(s) URL such as http://127.0.0.1:3000" };
   }

@@ -4,7 +4,7 @@ import type { Fault } from "../../faults/fault";
 import type { ConfigView, FaultMaker } from "./ruleContext";
 
 /** What is wrong with an artifact's path as text: it must be a relative path to a file inside its root. */
-export function artifactPathFault(path: string): string | undefined {
+function artifactPathFault(path: string): string | undefined {
   if (path.includes("\0")) return "must not hold a NUL character";
   if (isAbsolute(path)) return "must be relative to the project, not absolute";
   const plain = normalize(path);

@@ -31,7 +31,7 @@ export const presetSchema = z
 /** Percentages and threshold of a preset file. */
 export type Preset = z.infer<typeof presetSchema>;
 
-export const coverageSchema = z
+const coverageSchema = z
   .strictObject({
     command: command("Shell command that runs the tests and writes `artifact`.").meta({
       ours: true,
@@ -79,7 +79,7 @@ export const coverageSchema = z
   })
   .describe("Floors under test coverage, and where to read it.");
 
-export const readySchema = z
+const readySchema = z
   .strictObject({
     url: z
       .string()
@@ -94,7 +94,7 @@ export const readySchema = z
   })
   .describe("Proof that the app is up: exactly one of `url` and `command`.");
 
-export const appSchema = z
+const appSchema = z
   .strictObject({
     command: command(
       "Shell command that starts the app in the foreground, in a process group of its own.",
@@ -117,7 +117,7 @@ export const appSchema = z
   })
   .describe("The application under test, started and stopped by the harness itself.");
 
-export const conformanceSchema = z
+const conformanceSchema = z
   .strictObject({
     evaluator: z
       .string()
@@ -130,7 +130,7 @@ export const conformanceSchema = z
     "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",
   );
 
-export const visualSchema = z
+const visualSchema = z
   .strictObject({
     command: command(
       "Shell command of the UI check. It runs in a throwaway checkout of HEAD, where ignored files such as installed packages are missing, so it must prepare what it needs.",

@@ -67,7 +67,7 @@ export async function freezeContract(
  * Measures the coverage of the base commit, in a throwaway checkout of it. A metric with a floor that the base does not
  * have is a fault: a regression could never be told.
  */
-export async function captureBaseline(
+async function captureBaseline(
   setting: MeasureSetting,
   ref: string,
 ): Promise<CapturedBaseline | { readonly fault: string }> {

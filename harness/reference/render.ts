@@ -17,7 +17,7 @@ function renderDocument(document: ReferenceDocument): ReferenceFile[] {
 }
 
 /** The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through. */
-export function renderJsonSchema(document: ReferenceDocument): string {
+function renderJsonSchema(document: ReferenceDocument): string {
   if (document.schema === undefined) throw new Error(`${document.name} has no schema`);
   const published = publishedSchema(jsonSchemaOf(document.schema), document.prefix ?? "");
   const { $schema, ...judged } = document.closed === false ? openSchema(published) : published;

@@ -112,7 +112,7 @@ export interface KeyNotes {
 }
 
 /** The names of the notes, which no published JSON Schema may hold since validators refuse unknown keywords. */
-export const KEY_NOTES: readonly (keyof KeyNotes)[] = [
+const KEY_NOTES: readonly (keyof KeyNotes)[] = [
   "unit",
   "variable",
   "secret",
