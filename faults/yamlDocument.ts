@@ -11,7 +11,7 @@ import {
   type YAMLMap,
 } from "yaml";
 import { type Place, UnreadableInput } from "./fault";
-import { readFailure, readTextFile } from "./textFile";
+import { readTextFile } from "./textFile";
 import {
   aliasOfItsOwnParent,
   DEEPEST_NESTING,
@@ -19,8 +19,6 @@ import {
   firstDuplicate,
   firstTooDeepLine,
 } from "./yamlTraps";
-
-export { readFailure };
 
 /** A YAML or JSON file as plain data that still knows the place of each value. */
 export interface SourceDocument {
