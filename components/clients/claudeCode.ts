@@ -1,9 +1,11 @@
-import type { ClaudeCodeSettings } from "../settings/clients";
-import type { ClientTarget } from "./target";
+import { z } from "zod";
+import { variableName } from "../planned/fields";
+import { clientKind, maxOutputTokens, reach } from "./kind";
+import { exported, jsonFile, quoted } from "./texts";
 
 /**
- * Every variable that names a model, each with what asks for it. One that is not set asks for a hosted model's real name,
- * and a 404 then looks like a network failure.
+ * Every variable that names a model. One that is not set asks for a hosted model's real name, and a 404 then looks like
+ * a network failure.
  */
 export const TIER_VARIABLES = [
   "ANTHROPIC_MODEL",
@@ -14,37 +16,83 @@ export const TIER_VARIABLES = [
   "ANTHROPIC_SMALL_FAST_MODEL",
 ] as const;
 
+/** The variable with its base URL: a bare origin, to which it adds /v1/messages itself. */
+export const BASE_URL_VARIABLE = "ANTHROPIC_BASE_URL";
+
+const KEY_VARIABLES = ["ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"];
+
+/** The specification's figure for the messages-style client. */
+const OUTPUT_TOKENS = 32_000;
+
 /** Output that its own compaction leaves room for, however large the output limit is (measured in 2.1.329). */
 const COMPACTION_RESERVE_TOKENS = 20_000;
 
 /** Milliseconds until the first byte; a long cold prefill takes longer than its default of 10 minutes. */
 const FIRST_BYTE_TIMEOUT_MS = 1_800_000;
 
-/** Variables of the `env` block of its settings, ours overlaid by the operator's, sorted. */
-export function claudeEnvironment(
-  target: ClientTarget,
-  settings: ClaudeCodeSettings,
-): Record<string, string> {
-  const ours: Record<string, string> = {
-    // The bare origin: it adds /v1/messages itself.
-    ANTHROPIC_BASE_URL: target.origin,
-    ...(target.key.placeholder === undefined ? {} : { ANTHROPIC_AUTH_TOKEN: target.key.placeholder }),
-    ...Object.fromEntries(TIER_VARIABLES.map((name) => [name, target.model])),
-    API_TIMEOUT_MS: String(FIRST_BYTE_TIMEOUT_MS),
-    // A header that changes with every session would void the server's prefix cache.
-    CLAUDE_CODE_ATTRIBUTION_HEADER: "0",
-    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-    CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
-    ...(target.window === undefined
-      ? {}
-      : { CLAUDE_CODE_MAX_CONTEXT_TOKENS: String(claudeWindow(target.window, settings.maxOutputTokens)) }),
-    CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
-    DISABLE_AUTOUPDATER: "1",
-  };
-  return Object.fromEntries(
-    Object.entries({ ...ours, ...settings.environment }).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
-}
+export const claudeCode = clientKind({
+  key: "claudeCode",
+  name: "claude-code",
+  title: "Claude Code",
+  settings: z
+    .strictObject({
+      ...reach("bridge"),
+      maxOutputTokens: maxOutputTokens(OUTPUT_TOKENS),
+      environment: z
+        .record(variableName(), z.string().describe("Value of the variable, as text."))
+        .refine(
+          (variables) => KEY_VARIABLES.every((name) => variables[name] === undefined),
+          "A key has no place in a settings file: it comes from the launcher",
+        )
+        .default({})
+        .describe("Further variables of its `env` block, or other values for ours. No secrets."),
+    })
+    .describe(
+      "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
+    ),
+  surface: "messages",
+  coding: true,
+  launcher: "local-claude",
+  program: { name: "claude", npm: "@anthropic-ai/claude-code" },
+  keyInFile: true,
+  role: "claude-code-settings",
+  file({ target, settings, folder }) {
+    const { placeholder, variable } = target.key;
+    const environment: Record<string, string | undefined> = {
+      [BASE_URL_VARIABLE]: target.origin,
+      ANTHROPIC_AUTH_TOKEN: placeholder,
+      ...Object.fromEntries(TIER_VARIABLES.map((name) => [name, target.model])),
+      API_TIMEOUT_MS: String(FIRST_BYTE_TIMEOUT_MS),
+      // A header that changes with every session would void the server's prefix cache.
+      CLAUDE_CODE_ATTRIBUTION_HEADER: "0",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+      CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
+      CLAUDE_CODE_MAX_CONTEXT_TOKENS:
+        target.window === undefined
+          ? undefined
+          : String(claudeWindow(target.window, settings.maxOutputTokens)),
+      CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
+      DISABLE_AUTOUPDATER: "1",
+      ...settings.environment,
+    };
+    const env = Object.fromEntries(Object.entries(environment).sort(([a], [b]) => (a < b ? -1 : 1)));
+    const path = `${folder}/claude-code.settings.json`;
+    return {
+      path,
+      // Auto mode asks the vendor's servers whether a command is safe, and stops when they don't answer.
+      text: jsonFile({ env, permissions: { disableAutoMode: "disable" } }),
+      environment: [
+        "# Both keys would be sent, and this one belongs to somebody else's server.",
+        "unset ANTHROPIC_API_KEY",
+        ...(placeholder === undefined ? exported({ ANTHROPIC_AUTH_TOKEN: `$${variable}` }) : []),
+      ],
+      words: ["--settings", quoted(path)],
+      baseUrl: env[BASE_URL_VARIABLE] ?? "",
+      // One that the operator has emptied is "".
+      tiers: Object.fromEntries(TIER_VARIABLES.map((name) => [name, env[name] ?? ""])),
+    };
+  },
+});
 
 /**
  * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks for all of its output
@@ -52,16 +100,4 @@ export function claudeEnvironment(
  */
 export function claudeWindow(window: number, maxOutputTokens: number): number {
   return window - Math.max(0, maxOutputTokens - COMPACTION_RESERVE_TOKENS);
-}
-
-/** The whole settings file. */
-export function claudeSettings(environment: Readonly<Record<string, string>>): string {
-  // Auto mode asks the vendor's servers whether a command is safe, and stops where it gets no answer.
-  const settings = { env: environment, permissions: { disableAutoMode: "disable" } };
-  return `${JSON.stringify(settings, null, 2)}\n`;
-}
-
-/** Models that each tier asks for; one that the operator has emptied is "". */
-export function claudeTiers(environment: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(TIER_VARIABLES.map((name) => [name, environment[name] ?? ""]));
 }

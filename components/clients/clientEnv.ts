@@ -1,23 +1,46 @@
-import { writtenBy } from "./header";
-import { quoted } from "./launchers";
-import type { ClientTarget } from "./target";
+import { z } from "zod";
+import { clientKind, reach } from "./kind";
+import { exported, quoted, writtenBy } from "./texts";
 
-/**
- * Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. A value is
- * quoted only where a shell needs it, since Docker takes quotes as part of the value.
- */
-export function clientEnv(target: ClientTarget): string {
-  const { placeholder, variable } = target.key;
-  return [
-    writtenBy("Variables for chat-completions clients"),
-    ...(placeholder === undefined ? [`# OPENAI_API_KEY is in ${variable} of your shell.`] : []),
-    ...(placeholder === undefined ? [] : [`OPENAI_API_KEY=${placeholder}`]),
-    `OPENAI_BASE_URL=${target.origin}/v1`,
-    `OPENAI_MODEL=${plainOrQuoted(target.model)}`,
-    "",
-  ].join("\n");
-}
+/** Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. */
+export const clientEnv = clientKind({
+  key: "clientEnv",
+  name: "client-env",
+  title: "any chat-completions client (`local-env PROGRAM ARGUMENTS`)",
+  settings: z
+    .strictObject(reach("native"))
+    .describe("Any client that reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL from its environment."),
+  surface: "chat completions",
+  // Any program may read the variables, and most call no tools.
+  coding: false,
+  launcher: "local-env",
+  keyInFile: true,
+  role: "client-env",
+  file({ target, folder }) {
+    const { placeholder, variable } = target.key;
+    const path = `${folder}/client.env`;
+    return {
+      path,
+      text: [
+        writtenBy("Variables for chat-completions clients"),
+        placeholder === undefined
+          ? `# OPENAI_API_KEY is in ${variable} of your shell.`
+          : `OPENAI_API_KEY=${placeholder}`,
+        `OPENAI_BASE_URL=${target.baseUrl}`,
+        `OPENAI_MODEL=${plainOrQuoted(target.model)}`,
+        "",
+      ].join("\n"),
+      environment: [
+        "set -a",
+        `. ${quoted(path)}`,
+        "set +a",
+        ...(placeholder === undefined ? exported({ OPENAI_API_KEY: `$${variable}` }) : []),
+      ],
+    };
+  },
+});
 
+/** A value is quoted only where a shell needs it, since Docker takes quotes as part of the value. */
 function plainOrQuoted(value: string): string {
   return /^[\w@%+=:,./-]+$/.test(value) ? value : quoted(value);
 }

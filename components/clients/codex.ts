@@ -1,6 +1,8 @@
 import { stringify } from "smol-toml";
-import { writtenBy } from "./header";
-import type { ClientTarget } from "./target";
+import { z } from "zod";
+import { hostPath } from "../planned/fields";
+import { clientKind, reach } from "./kind";
+import { exported, quoted, writtenBy } from "./texts";
 
 /** Id of the provider in the file; `openai`, `ollama` and `lmstudio` are reserved by the program. */
 const PROVIDER = "local-serving";
@@ -8,33 +10,65 @@ const PROVIDER = "local-serving";
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
 const STREAM_IDLE_TIMEOUT_MS = 1_800_000;
 
-/** A server that is down is known to the launcher; more tries only delay the news. */
+/** The launcher finds a server that is down; more tries only delay the news. */
 const RETRIES = 2;
 
-/** The profile `NAME.config.toml`, laid over the user's own configuration by `codex -p NAME`. */
-export function codexConfig(target: ClientTarget, launcher: string): string {
-  const config = {
-    model: target.model,
-    model_provider: PROVIDER,
-    ...(target.window === undefined ? {} : { model_context_window: target.window }),
-    web_search: "disabled",
-    check_for_update_on_startup: false,
-    analytics: { enabled: false },
-    // The daemon would keep the first key that it saw.
-    features: { daemon_auto_start: false, goals: false, plugins: false },
-    agents: { enabled: false },
-    model_providers: {
-      [PROVIDER]: {
-        name: "Local model server",
-        base_url: `${target.origin}/v1`,
-        env_key: target.key.variable,
-        env_key_instructions: `Start Codex with ${launcher}, which sets it.`,
-        wire_api: "responses",
-        request_max_retries: RETRIES,
-        stream_max_retries: RETRIES,
-        stream_idle_timeout_ms: STREAM_IDLE_TIMEOUT_MS,
+/** Its file is the profile `NAME.config.toml`, laid over the user's own configuration by `codex -p NAME`. */
+export const codex = clientKind({
+  key: "codex",
+  name: "codex",
+  title: "Codex",
+  settings: z
+    .strictObject({
+      ...reach("native"),
+      home: hostPath()
+        .default("~/.codex")
+        .describe(
+          "Its CODEX_HOME on the machine. One file of ours is put there, beside your own, which stays as it is.",
+        ),
+      profile: z
+        .string()
+        .regex(/^[a-z][a-z0-9-]*$/, "Expected a name of lower-case letters, digits and dashes")
+        .default("local-serving")
+        .describe("Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`)."),
+    })
+    .describe("Codex CLI, a Responses-style coding agent."),
+  surface: "responses",
+  coding: true,
+  launcher: "local-codex",
+  program: { name: "codex", npm: "@openai/codex" },
+  keyInFile: false,
+  role: "codex-config",
+  file({ target, settings, launcher, onMachine }) {
+    const home = onMachine(settings.home);
+    const config = {
+      model: target.model,
+      model_provider: PROVIDER,
+      model_context_window: target.window,
+      web_search: "disabled",
+      check_for_update_on_startup: false,
+      analytics: { enabled: false },
+      // The daemon would keep the first key that it saw.
+      features: { daemon_auto_start: false, goals: false, plugins: false },
+      agents: { enabled: false },
+      model_providers: {
+        [PROVIDER]: {
+          name: "Local model server",
+          base_url: target.baseUrl,
+          env_key: target.key.variable,
+          env_key_instructions: `Start Codex with ${launcher}, which sets it.`,
+          wire_api: "responses",
+          request_max_retries: RETRIES,
+          stream_max_retries: RETRIES,
+          stream_idle_timeout_ms: STREAM_IDLE_TIMEOUT_MS,
+        },
       },
-    },
-  };
-  return `${writtenBy("Codex")}\n${stringify(config).trimEnd()}\n`;
-}
+    };
+    return {
+      path: `${home}/${settings.profile}.config.toml`,
+      text: `${writtenBy("Codex")}\n${stringify(config).trimEnd()}\n`,
+      environment: exported({ CODEX_HOME: quoted(home) }),
+      words: ["--profile", quoted(settings.profile)],
+    };
+  },
+});

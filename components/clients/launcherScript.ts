@@ -1,5 +1,6 @@
-import { type Launcher, quoted } from "./launchers";
+import type { ClientFile, ClientKind } from "./kind";
 import type { Check, ClientTarget } from "./target";
+import { quoted } from "./texts";
 
 /** Seconds that all checks together may take. */
 const CHECK_SECONDS = 2;
@@ -12,10 +13,10 @@ const MISCONFIGURED = 78;
  * A launcher in POSIX sh: sets the key, sees that the server answers with the expected model, then becomes the client.
  * Clients themselves wait a minute and longer for a server that is down, and say nothing.
  */
-export function launcherScript(launcher: Launcher, target: ClientTarget): string {
+export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
   const seconds = CHECK_SECONDS / target.checks.length;
   return `#!/bin/sh
-# Starts ${launcher.title} with the model ${target.model}, once the server is seen to answer.
+# Starts ${kind.title} with the model ${target.model}, once the server is seen to answer.
 # Written by local-serving from the stack file: edits are lost at the next update.
 # Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing, else the client's own.
 set -u
@@ -28,9 +29,9 @@ stop() {
   exit "$code"
 }
 
-${programCheck(launcher)}
+${programCheck(kind)}
 
-${keyLines(launcher, target)}
+${keyLines(kind, target)}
 
 # ask URL KEY: its answer, and its status on the last line. The key goes through standard input, so that \`ps\` never shows it.
 ask() {
@@ -80,7 +81,7 @@ check() {
 
 ${target.checks.map((check) => checkLine(check, target)).join("\n")}
 
-${[...launcher.environment, execLine(launcher)].join("\n")}
+${[...file.environment, execLine(kind, file)].join("\n")}
 `;
 }
 
@@ -95,13 +96,14 @@ except urllib.error.HTTPError as refusal:
 print(answer.read().decode() + "\\n" + str(answer.status), end="")
 `;
 
-function programCheck({ program, install, name }: Launcher): string {
-  if (install === undefined)
-    return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${name} PROGRAM ARGUMENTS"`;
-  return `command -v ${program} >/dev/null 2>&1 || stop 127 "$me: ${program} is not installed (${install})."`;
+function programCheck({ program, launcher }: ClientKind): string {
+  if (program === undefined)
+    return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${launcher} PROGRAM ARGUMENTS"`;
+  const { name, npm } = program;
+  return `command -v ${name} >/dev/null 2>&1 || stop 127 "$me: ${name} is not installed (npm install -g ${npm})."`;
 }
 
-function keyLines({ keyInFile }: Launcher, { key }: ClientTarget): string {
+function keyLines({ keyInFile }: ClientKind, { key }: ClientTarget): string {
   const { variable, placeholder } = key;
   if (placeholder === undefined)
     return `[ -n "\${${variable}:-}" ] || stop ${MISCONFIGURED} "$me: set ${variable} to the bridge's key, then start again."
@@ -139,7 +141,6 @@ function hints({ container, compiles }: Check, { server }: ClientTarget): string
   return ["  systemctl status ollama   is it running?"];
 }
 
-function execLine({ program, words }: Launcher): string {
-  if (program === '"$1"') return 'exec "$@"';
-  return `exec ${[program, ...words].join(" ")} "$@"`;
+function execLine({ program }: ClientKind, { words = [] }: ClientFile): string {
+  return ["exec", ...(program === undefined ? [] : [program.name]), ...words, '"$@"'].join(" ");
 }

@@ -1,33 +1,42 @@
-import type { AgentSettings } from "../settings/clients";
-import type { ClientTarget } from "./target";
+import { agentSettings, clientKind } from "./kind";
+import { exported, jsonFile, quoted } from "./texts";
 
 const PROVIDER = "local-serving";
 
-/** opencode's configuration, read from the file that OPENCODE_CONFIG names. */
-export function opencodeConfig(target: ClientTarget, settings: AgentSettings): string {
-  const config = {
-    $schema: "https://opencode.ai/config.json",
-    autoupdate: false,
-    // Hides the models of its maker's own cloud.
-    enabled_providers: [PROVIDER],
-    model: `${PROVIDER}/${target.model}`,
-    provider: {
-      [PROVIDER]: {
-        models: {
-          [target.model]: {
-            // It takes both figures or none; the output is also what it asks for.
-            ...(target.window === undefined
-              ? {}
-              : { limit: { context: target.window, output: settings.maxOutputTokens } }),
-            name: target.model,
+export const opencode = clientKind({
+  key: "opencode",
+  name: "opencode",
+  title: "opencode",
+  settings: agentSettings("The coding agent opencode."),
+  surface: "chat completions",
+  coding: true,
+  launcher: "local-opencode",
+  program: { name: "opencode", npm: "opencode-ai" },
+  keyInFile: false,
+  role: "opencode-config",
+  file({ target: { model, window, key, baseUrl }, settings, folder }) {
+    const path = `${folder}/opencode.json`;
+    // It takes both figures or none; the output is also what it asks for.
+    const limit = window === undefined ? undefined : { context: window, output: settings.maxOutputTokens };
+    return {
+      path,
+      text: jsonFile({
+        $schema: "https://opencode.ai/config.json",
+        autoupdate: false,
+        // Hides the models of its maker's own cloud.
+        enabled_providers: [PROVIDER],
+        model: `${PROVIDER}/${model}`,
+        provider: {
+          [PROVIDER]: {
+            models: { [model]: { limit, name: model } },
+            name: "Local model server",
+            npm: "@ai-sdk/openai-compatible",
+            options: { apiKey: `{env:${key.variable}}`, baseURL: baseUrl },
           },
         },
-        name: "Local model server",
-        npm: "@ai-sdk/openai-compatible",
-        options: { apiKey: `{env:${target.key.variable}}`, baseURL: `${target.origin}/v1` },
-      },
-    },
-    share: "disabled",
-  };
-  return `${JSON.stringify(config, null, 2)}\n`;
-}
+        share: "disabled",
+      }),
+      environment: exported({ OPENCODE_CONFIG: quoted(path), OPENCODE_DISABLE_MODELS_FETCH: "1" }),
+    };
+  },
+});

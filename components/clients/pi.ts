@@ -1,37 +1,54 @@
-import type { AgentSettings } from "../settings/clients";
-import type { ClientTarget } from "./target";
+import { agentSettings, clientKind } from "./kind";
+import { exported, jsonFile, quoted } from "./texts";
 
 /** Provider under which pi knows the model: `pi --model local-serving/NAME`. */
-export const PI_PROVIDER = "local-serving";
+const PROVIDER = "local-serving";
 
-/** pi's `models.json`, read from the folder that PI_CODING_AGENT_DIR names. */
-export function piModels(target: ClientTarget, settings: AgentSettings): string {
-  const models = {
-    providers: {
-      [PI_PROVIDER]: {
-        api: "openai-completions",
-        // `$NAME` is read from the environment.
-        apiKey: `$${target.key.variable}`,
-        baseUrl: `${target.origin}/v1`,
-        // What only a hosted server knows.
-        compat: {
-          maxTokensField: "max_tokens",
-          supportsDeveloperRole: false,
-          supportsReasoningEffort: false,
-          supportsStore: false,
-        },
-        models: [
-          {
-            ...(target.window === undefined ? {} : { contextWindow: target.window }),
-            id: target.model,
-            input: ["text"],
-            maxTokens: settings.maxOutputTokens,
-            name: target.model,
-            reasoning: false,
+export const pi = clientKind({
+  key: "pi",
+  name: "pi",
+  title: "pi",
+  settings: agentSettings("The coding agent pi."),
+  surface: "chat completions",
+  coding: true,
+  launcher: "local-pi",
+  program: { name: "pi", npm: "@earendil-works/pi-coding-agent" },
+  keyInFile: false,
+  role: "pi-models",
+  file({ target: { model, window, key, baseUrl }, settings, folder }) {
+    // The folder is pi's own: it keeps its sessions there.
+    const own = `${folder}/pi`;
+    return {
+      path: `${own}/models.json`,
+      text: jsonFile({
+        providers: {
+          [PROVIDER]: {
+            api: "openai-completions",
+            // `$NAME` is read from the environment.
+            apiKey: `$${key.variable}`,
+            baseUrl,
+            // What only a hosted server knows.
+            compat: {
+              maxTokensField: "max_tokens",
+              supportsDeveloperRole: false,
+              supportsReasoningEffort: false,
+              supportsStore: false,
+            },
+            models: [
+              {
+                contextWindow: window,
+                id: model,
+                input: ["text"],
+                maxTokens: settings.maxOutputTokens,
+                name: model,
+                reasoning: false,
+              },
+            ],
           },
-        ],
-      },
-    },
-  };
-  return `${JSON.stringify(models, null, 2)}\n`;
-}
+        },
+      }),
+      environment: exported({ PI_CODING_AGENT_DIR: quoted(own), PI_OFFLINE: "1" }),
+      words: ["--model", quoted(`${PROVIDER}/${model}`)],
+    };
+  },
+});

@@ -1,29 +1,37 @@
-import type { AgentSettings } from "../settings/clients";
-import type { ClientTarget } from "./target";
+import { agentSettings, clientKind } from "./kind";
+import { exported, jsonFile, quoted } from "./texts";
 
-/** Qwen Code's settings, laid over the user's own by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
-export function qwenCodeSettings(target: ClientTarget, settings: AgentSettings): string {
-  const generationConfig = {
-    // Prompt alone: the output that it asks for must still fit behind it.
-    ...(target.window === undefined ? {} : { contextWindowSize: target.window - settings.maxOutputTokens }),
-    samplingParams: { max_tokens: settings.maxOutputTokens },
-  };
-  const file = {
-    general: { enableAutoUpdate: false },
-    model: { name: target.model },
-    modelProviders: {
-      openai: [
-        {
-          baseUrl: `${target.origin}/v1`,
-          envKey: target.key.variable,
-          generationConfig,
-          id: target.model,
-          name: target.model,
+/** Its file is laid over the user's own settings by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
+export const qwenCode = clientKind({
+  key: "qwenCode",
+  name: "qwen-code",
+  title: "Qwen Code",
+  settings: agentSettings("The coding agent Qwen Code."),
+  surface: "chat completions",
+  coding: true,
+  launcher: "local-qwen",
+  program: { name: "qwen", npm: "@qwen-code/qwen-code" },
+  keyInFile: false,
+  role: "qwen-code-settings",
+  file({ target: { model, window, key, baseUrl }, settings, folder }) {
+    const path = `${folder}/qwen-code.settings.json`;
+    const generationConfig = {
+      // Prompt alone: the output that it asks for must still fit behind it.
+      contextWindowSize: window && window - settings.maxOutputTokens,
+      samplingParams: { max_tokens: settings.maxOutputTokens },
+    };
+    return {
+      path,
+      text: jsonFile({
+        general: { enableAutoUpdate: false },
+        model: { name: model },
+        modelProviders: {
+          openai: [{ baseUrl, envKey: key.variable, generationConfig, id: model, name: model }],
         },
-      ],
-    },
-    privacy: { usageStatisticsEnabled: false },
-    security: { auth: { selectedType: "openai" } },
-  };
-  return `${JSON.stringify(file, null, 2)}\n`;
-}
+        privacy: { usageStatisticsEnabled: false },
+        security: { auth: { selectedType: "openai" } },
+      }),
+      environment: exported({ QWEN_CODE_SYSTEM_SETTINGS_PATH: quoted(path) }),
+    };
+  },
+});

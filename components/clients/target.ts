@@ -1,7 +1,14 @@
-import type { BridgePlan } from "../bridge/plannedBridge";
-import { originOf } from "../planned/reach";
+import { type Listening, originOf } from "../planned/reach";
 import { PLACEHOLDER_KEY, type Upstream } from "../planned/upstream";
-import type { ReachSettings } from "../settings/clients";
+
+/** What a client needs to know of the bridge that it goes through. */
+export interface BridgeReach extends Listening {
+  readonly container: { readonly name: string };
+  /** Names that it answers to; one may end in `*`. */
+  readonly names: readonly string[];
+  /** The variable with its key; `null` where the key is a placeholder. */
+  readonly key: { readonly variable: string } | null;
+}
 
 /** Where a client goes, what it asks for and what its launcher makes sure of first. */
 export interface ClientTarget {
@@ -9,16 +16,18 @@ export interface ClientTarget {
   readonly via: "bridge" | "native";
   /** Scheme, host and port of what the client talks to; no path. */
   readonly origin: string;
+  /** The origin with `/v1`. */
+  readonly baseUrl: string;
   readonly model: string;
   /** Window of the server in tokens, where it is known. */
   readonly window: number | undefined;
   readonly key: ClientKey;
-  /** Names that what the client talks to answers to; empty where none is known. */
+  /** Names that the client's counterpart answers to; empty where none is known. */
   readonly names: readonly string[];
   readonly checks: readonly Check[];
 }
 
-/** The variable that holds a client's key, and what it is where it is no secret. */
+/** The variable that holds a client's key, and its value where that is no secret. */
 export interface ClientKey {
   readonly variable: string;
   /** `undefined` when the value is a secret, which only the operator's shell knows. */
@@ -31,68 +40,52 @@ export interface Check {
   readonly url: string;
   readonly model: string;
   readonly container: string | undefined;
-  /** Whether it gets the client's key: only what the client itself talks to does. */
+  /** Whether it gets the client's key: only the client's counterpart does. */
   readonly keyed: boolean;
   /** Whether it may be silent for a quarter of an hour and still be well. */
   readonly compiles: boolean;
 }
 
-/** Puts together where a client goes, from its settings and what is on the machine. */
+const SERVER_NAMES: Record<Upstream["kind"], string> = {
+  "inference-server": "the inference server",
+  "instance-a": "instance A",
+  "simple-server": "the simple server",
+};
+
+/** Puts together where a client goes, from its settings and from the servers of the machine. */
 export function clientTarget(
-  settings: ReachSettings,
+  settings: { readonly via: "bridge" | "native"; readonly model?: string | undefined },
   server: Upstream,
-  bridge: BridgePlan | null,
+  bridge: BridgeReach | null,
   clients: { readonly host?: string | undefined; readonly keyVariable: string },
 ): ClientTarget {
   const model = settings.model ?? server.names[0] ?? "";
-  const native = settings.via === "native" || bridge === null;
+  const through = settings.via === "native" ? null : bridge;
   const direct = originOf(server, clients.host);
-  const check = {
-    name: nameOf(server),
-    url: `${direct}/v1/models`,
+  const origin = through === null ? direct : originOf(through, clients.host);
+  const check = (name: string, from: string, container: string | undefined, keyed: boolean): Check => ({
+    name,
+    url: `${from}/v1/models`,
     model,
-    container: server.container,
-    keyed: native,
-    compiles: true,
-  };
-  const placeholder = { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY };
-  const common = { server, model, window: server.maxModelLen };
-  if (native)
-    return {
-      ...common,
-      via: "native",
-      origin: direct,
-      key: placeholder,
-      names: server.names,
-      checks: [check],
-    };
-  const origin = originOf(bridge, clients.host);
+    container,
+    keyed,
+    compiles: from === direct,
+  });
   return {
-    ...common,
-    via: "bridge",
+    server,
+    via: through === null ? "native" : "bridge",
     origin,
-    key: bridge.key === null ? placeholder : { variable: bridge.key.variable, placeholder: undefined },
-    names: bridge.names,
-    // The bridge answers even when nothing is behind it.
+    baseUrl: `${origin}/v1`,
+    model,
+    window: server.maxModelLen,
+    key: through?.key
+      ? { variable: through.key.variable, placeholder: undefined }
+      : { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY },
+    names: (through ?? server).names,
     checks: [
-      check,
-      {
-        name: "the bridge",
-        url: `${origin}/v1/models`,
-        model,
-        container: bridge.container.name,
-        keyed: true,
-        compiles: false,
-      },
+      check(SERVER_NAMES[server.kind], direct, server.container, through === null),
+      // The bridge answers even when its server does not.
+      ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
   };
-}
-
-function nameOf(server: Upstream): string {
-  const names = {
-    "inference-server": "the inference server",
-    "instance-a": "instance A",
-    "simple-server": "the simple server",
-  };
-  return names[server.kind];
 }

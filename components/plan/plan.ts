@@ -17,7 +17,6 @@ import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
 import { services } from "./services";
-import { outputTokens } from "./serviceWarnings";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
 
@@ -174,21 +173,17 @@ function kvPlans(
     servers.flatMap(({ key, container }) => {
       const settings = machine.inferenceServers[key];
       if (settings === undefined) return [];
-      const given = { totalGiB: machine.totalGiB, maxOutputTokens: longestAnswer(machine, clients, key) };
+      const given = { totalGiB: machine.totalGiB, maxOutputTokens: longestAnswer(clients, key) };
       return [[container.name, serverKv(settings, given, models?.[settings.model.id])]];
     }),
   );
 }
 
 /** What the agents of a server may be answered at most, where one of them says so. */
-function longestAnswer(
-  machine: MachineSettings,
-  clients: readonly ClientPlan[],
-  server: string,
-): number | undefined {
+function longestAnswer(clients: readonly ClientPlan[], server: string): number | undefined {
   const asked = clients
     .filter((client) => client.server === server)
-    .flatMap((client) => outputTokens(machine, client) ?? []);
+    .flatMap(({ maxOutputTokens }) => maxOutputTokens ?? []);
   return asked.length === 0 ? undefined : Math.max(...asked);
 }
 

@@ -41,7 +41,7 @@ export function serviceWarnings(
     );
   for (const client of clients) {
     const server = servers.find((each) => each.key === client.server);
-    const output = outputTokens(machine, client);
+    const output = client.maxOutputTokens;
     if (server?.maxModelLen !== undefined && output !== undefined) {
       const left = server.maxModelLen - output;
       if (left < ENVELOPE_TOKENS)
@@ -59,17 +59,4 @@ export function serviceWarnings(
       );
   }
   return warnings;
-}
-
-/** Output tokens that a client asks for, where its settings say so. */
-export function outputTokens({ clients }: MachineSettings, { client }: ClientPlan): number | undefined {
-  const settings = {
-    "claude-code": clients.claudeCode,
-    codex: undefined,
-    "client-env": undefined,
-    opencode: clients.opencode,
-    pi: clients.pi,
-    "qwen-code": clients.qwenCode,
-  };
-  return settings[client]?.maxOutputTokens;
 }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, listenAddress, port, serverReference, variableName } from "./fields";
+import { gibibytes, listenAddress, port, serverReference, variableName } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as it stands in the stack file. */

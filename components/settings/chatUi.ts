@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, listenAddress, port, serverReference } from "./fields";
+import { gibibytes, listenAddress, port, serverReference } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** Open WebUI in a container, as it stands in the stack file. */

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
-import { hostPath, shortName, variableName } from "./fields";
+import { hostPath, shortName, variableName } from "../planned/fields";
 import { ollamaModelName } from "./simpleServer";
 
 /** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listenAddress, port, utilization } from "./fields";
+import { listenAddress, port, utilization } from "../planned/fields";
 
 /** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
 export const hostInstance = z

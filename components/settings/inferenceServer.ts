@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listenAddress, port, utilization, variableName } from "./fields";
+import { listenAddress, port, utilization, variableName } from "../planned/fields";
 import { imageReference, imageVersions } from "./image";
 import { measured } from "./measured";
 import { model } from "./model";

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { clients } from "../clients/settings";
+import { gibibytes, hostPath, listenAddress, shortName } from "../planned/fields";
 import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
-import { clients } from "./clients";
-import { gibibytes, hostPath, listenAddress, shortName } from "./fields";
 import { harness } from "./harness";
 import { hostInstance } from "./hostInstance";
 import { inferenceServer } from "./inferenceServer";

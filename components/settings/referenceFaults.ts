@@ -1,5 +1,7 @@
+import type { ClientSettings } from "../clients/kind";
+import { CLIENTS } from "../clients/registry";
+import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import { isLoopback } from "../planned/reach";
-import { INSTANCE_A, SIMPLE_SERVER } from "./fields";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */
@@ -8,8 +10,6 @@ export interface MachineFault {
   readonly code: string;
   readonly message: string;
 }
-
-const CLIENTS = ["claudeCode", "codex", "clientEnv", "opencode", "pi", "qwenCode"] as const;
 
 /** Faults in what a service or a client says of the server that it uses. */
 export function referenceFaults(machine: MachineSettings): MachineFault[] {
@@ -71,10 +71,10 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       "The simple server is to run inside the chat UI's container (`mode: integrated`): declare the chat UI, with an image that holds Ollama (`...-ollama`).",
     );
 
-  for (const client of CLIENTS) {
-    const settings = machine.clients[client];
+  for (const { key } of CLIENTS) {
+    const settings: ClientSettings | undefined = machine.clients[key];
     if (settings === undefined) continue;
-    const at = ["clients", client];
+    const at = ["clients", key];
     const name = settings.server ?? (servers.length === 1 ? servers[0] : undefined);
     if (name === undefined) {
       const choice = servers.length === 0 ? "none is declared" : `there are ${servers.join(", ")}`;
@@ -97,7 +97,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
         );
     }
     const window = machine.inferenceServers[name]?.maxModelLen;
-    if (window !== undefined && "maxOutputTokens" in settings && settings.maxOutputTokens >= window)
+    if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window)
       fault(
         [...at, "maxOutputTokens"],
         "impossible_value",

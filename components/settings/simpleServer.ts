@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, listenAddress, port } from "./fields";
+import { gibibytes, listenAddress, port } from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;

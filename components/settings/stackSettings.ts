@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { shortName } from "./fields";
+import { shortName } from "../planned/fields";
 import { machine } from "./machine";
 
 /** Namespace of our keys in a Pulumi stack file: the project's name. */

@@ -72,7 +72,7 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
 
 /** The messages-style client of this machine, if it has one. */
 function messagesClient(machine: MachinePlan) {
-  return machine.clients.find((each) => each.client === "claude-code");
+  return machine.clients.find((each) => each.surface === "messages");
 }
 
 function bridges(

@@ -1,18 +1,9 @@
+import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { displayName, variables } from "./container";
 import { type DeclaredResource, TYPE } from "./declaredResource";
 
-/** Variables that name a messages-style client's models: the specification's five, and the tier that came later. */
-export const TIER_VARIABLES = [
-  "ANTHROPIC_MODEL",
-  "ANTHROPIC_DEFAULT_OPUS_MODEL",
-  "ANTHROPIC_DEFAULT_SONNET_MODEL",
-  "ANTHROPIC_DEFAULT_HAIKU_MODEL",
-  "ANTHROPIC_SMALL_FAST_MODEL",
-  "ANTHROPIC_DEFAULT_FABLE_MODEL",
-] as const;
-
-const BASE_URL_VARIABLE = "ANTHROPIC_BASE_URL";
+const TIERS = new Set<string>(TIER_VARIABLES);
 
 /** A client of a server, as a program declares it. */
 export interface ClientFacts {
@@ -44,7 +35,7 @@ export function clientsOf(resource: DeclaredResource): ClientFacts[] {
       messagesStyle: true,
       coding: true,
       baseUrl,
-      tiers: texts([...given].filter(([name]) => TIER_VARIABLES.some((tier) => tier === name))),
+      tiers: texts([...given].filter(([name]) => TIERS.has(name))),
       names: [],
       onSimpleServer: false,
     },
@@ -63,7 +54,7 @@ function machineClients(resource: DeclaredResource): ClientFacts[] {
     return [
       {
         who: `${String(text(client.client) ?? "a client")} on ${resource.name}`,
-        messagesStyle: given.some(([name]) => name.startsWith("ANTHROPIC_")),
+        messagesStyle: given.some(([name]) => TIERS.has(name)),
         coding: client.coding === true,
         baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
         tiers: texts(given),

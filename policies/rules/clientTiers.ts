@@ -1,4 +1,5 @@
-import { answersTo, clientsOf, TIER_VARIABLES } from "../lib/clients";
+import { TIER_VARIABLES } from "../../components/clients/claudeCode";
+import { answersTo, clientsOf } from "../lib/clients";
 import { type Rule, violation } from "./rule";
 
 /** A tier that is not pinned asks for a hosted model by its real name; the 404 then looks like a network failure. */

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
-import { quoted } from "../../components/clients/launchers";
+import { quoted } from "../../components/clients/texts";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 
 const KEYED_BRIDGE = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import type { ClientName } from "../../components/clients/plannedClients";
+import type { ClientName } from "../../components/clients/registry";
 import type { MachinePlan } from "../../components/plan/types";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";

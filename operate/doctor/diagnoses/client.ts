@@ -1,3 +1,6 @@
+import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
+import { codex } from "../../../components/clients/codex";
+import { CLIENTS } from "../../../components/clients/registry";
 import { APPLY, type Diagnosis } from "../diagnosis";
 import { type Evidence, machineEdit, numberOf, seen, seenAny, serverOf, setting } from "../evidence";
 import { sign } from "../sign";
@@ -25,10 +28,7 @@ const TRUNCATED = sign(
 const TRUNCATION_KEY = sign('"truncation', /"truncation\w*"\s*:/);
 const MAX_LENGTH = sign('max_length"', /(?:^|\s)"(?:model_)?max_length"\s*:\s*2048\b/);
 
-/** Settings of clients that have a bound on their answers, by their key. */
-const BOUNDED_CLIENTS = ["claudeCode", "opencode", "pi", "qwenCode"];
-
-const TIERS = ["OPUS", "SONNET", "HAIKU", "FABLE"].map((tier) => `ANTHROPIC_DEFAULT_${tier}_MODEL`);
+const TIERS = new Set<string>(TIER_VARIABLES);
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
@@ -44,8 +44,8 @@ const unpinnedTier: Diagnosis = {
     const tier = hit.groups.find((group) => group !== "") ?? "a tier";
     const declared = setting(evidence, "clients", "claudeCode") !== undefined;
     const own = setting(evidence, "clients", "claudeCode", "environment");
-    const overridden = Object.keys(typeof own === "object" && own !== null ? own : {}).filter(
-      (name) => TIERS.includes(name) || name === "ANTHROPIC_MODEL" || name === "ANTHROPIC_SMALL_FAST_MODEL",
+    const overridden = Object.keys(typeof own === "object" && own !== null ? own : {}).filter((name) =>
+      TIERS.has(name),
     );
     const via = setting(evidence, "bridge") === undefined ? "native" : "bridge";
     return {
@@ -63,7 +63,7 @@ const unpinnedTier: Diagnosis = {
                 "Nothing in the stack file: the file that the plan writes pins every tier, so this client was started without it. Use the launcher.",
             }
         : { edits: [machineEdit(evidence, ["clients", "claudeCode"], { via })] }),
-      command: declared && overridden.length === 0 ? "local-claude" : APPLY,
+      command: declared && overridden.length === 0 ? claudeCode.launcher : APPLY,
     };
   },
 };
@@ -77,7 +77,7 @@ const wrongBaseUrl: Diagnosis = {
     const hit = seenAny(evidence, DOUBLED_V1, MISSING_V1);
     if (hit === undefined) return undefined;
     const doubled = (hit.groups[0] ?? "").startsWith("v1/");
-    const path = ["clients", "claudeCode", "environment", "ANTHROPIC_BASE_URL"];
+    const path = ["clients", "claudeCode", "environment", BASE_URL_VARIABLE];
     const overridden = setting(evidence, ...path) !== undefined;
     return {
       cause: doubled
@@ -117,14 +117,13 @@ const windowExceeded: Diagnosis = {
     const boundOf = (key: string) => setting(evidence, "clients", key, "maxOutputTokens");
     // The client that asked for so much, or one that has been bounded since.
     const client =
-      BOUNDED_CLIENTS.find((key) => boundOf(key) === output) ??
-      BOUNDED_CLIENTS.find((key) => boundOf(key) === left);
+      CLIENTS.find(({ key }) => boundOf(key) === output) ?? CLIENTS.find(({ key }) => boundOf(key) === left);
     return {
       cause,
       evidence: hit.line,
       edits: [
         client !== undefined && left > 0
-          ? machineEdit(evidence, ["clients", client, "maxOutputTokens"], left)
+          ? machineEdit(evidence, ["clients", client.key, "maxOutputTokens"], left)
           : server.set(["maxModelLen"], Math.ceil((prompt + output) / WINDOW_STEP) * WINDOW_STEP),
       ],
       advice: `Agents send 30,000 to 40,000 tokens with every call; this prompt had ${prompt} and asked for ${output}.`,
@@ -145,7 +144,7 @@ const keyUnset: Diagnosis = {
       cause: `The client will not start without ${hit.groups[0]}; any text will do, since the server ignores it.`,
       evidence: hit.line,
       advice: "Nothing in the stack file: start the client with its launcher, or export a placeholder.",
-      command: "local-codex",
+      command: codex.launcher,
     };
   },
 };
@@ -163,7 +162,7 @@ const wireApi: Diagnosis = {
       evidence: hit.line,
       advice:
         "Nothing in the stack file: the file that the plan writes says `responses`. Start the client with its launcher, or correct your own file.",
-      command: "local-codex",
+      command: codex.launcher,
     };
   },
 };

@@ -1,5 +1,5 @@
 import type { PlannedFile } from "../../../components/planned/file";
-import type { FileOnDisk, Host } from "../host";
+import type { FileOnDisk } from "../host";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { fail, pass } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
@@ -62,15 +62,16 @@ export const fileProbes: ProbesOf<"machine"> = [
     // Without a key the client does not start.
     name: "env-key",
     about: "the key variable of the Responses-style client is set",
-    skip: (target) => (codexFile(target) ? undefined : "no Responses-style client is declared"),
+    skip: (target) => (keyOf(target) ? undefined : "no Responses-style client is declared"),
     fix: () => "`clients.keyVariable` names it; the launcher sets a placeholder.",
     run: async (target) => {
       const { machine, host } = target;
-      const variable = /^env_key\s*=\s*"(\w+)"/m.exec(codexFile(target)?.text ?? "")?.[1];
-      if (variable === undefined) return fail("its configuration names no env_key");
+      const key = keyOf(target);
+      if (!key) return pass("it reads no variable");
+      const { variable, setBy } = key;
       if ((host.env[variable] ?? "") !== "") return pass(`${variable} is set in this shell`);
-      const launcher = machine.files.find((file) => file.role === "launcher-codex");
-      if (launcher !== undefined && (await setsVariable(host, launcher.path, variable)))
+      const launcher = machine.files.find(({ path }) => path === setBy);
+      if (launcher !== undefined && (await host.file(launcher.path))?.text === launcher.text)
         return pass(`${variable} is set by ${launcher.path}`);
       return fail(
         `${variable} is not set, and no launcher on the machine sets it: the client will not start`,
@@ -102,14 +103,10 @@ async function appliedTexts(target: MachineTarget): Promise<Map<string, string>>
   return new Map(objectsIn(plan.files).map((file) => [textOr(file.path), textOr(file.text)]));
 }
 
-const codexFile = ({ machine }: MachineTarget) => machine.files.find((file) => file.role === "codex-config");
+const keyOf = ({ machine }: MachineTarget) =>
+  machine.clients.find(({ surface }) => surface === "responses")?.key;
 
 /** The owner's right to run it is in the second octal digit. */
 function isExecutable(mode: string): boolean {
   return (Number.parseInt(mode, 8) & 0o100) !== 0;
-}
-
-async function setsVariable(host: Host, path: string, variable: string): Promise<boolean> {
-  const disk = await host.file(path);
-  return new RegExp(`(^|[\\s;|])(export )?${variable}=`, "m").test(disk?.text ?? "");
 }

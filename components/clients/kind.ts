@@ -1,0 +1,113 @@
+import { z } from "zod";
+import { serverReference } from "../planned/fields";
+import type { ClientTarget } from "./target";
+
+/** Output tokens that an agent may ask for in one answer, unless its settings say otherwise. */
+const AGENT_OUTPUT_TOKENS = 8192;
+
+/** Settings that every client has. */
+export const reach = (via: "bridge" | "native") => ({
+  server: serverReference()
+    .optional()
+    .describe("Server that the client uses. Default: the only entry of `inferenceServers`."),
+  via: z
+    .enum(["bridge", "native"])
+    .default(via)
+    .describe(
+      "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
+    ),
+  model: z
+    .string()
+    .regex(/^\S+$/, "Expected a name without blanks")
+    .optional()
+    .describe("Name to ask for. Default: the server's canonical served name."),
+});
+
+/** The setting of a client whose answers have a bound. */
+export const maxOutputTokens = (tokens: number) =>
+  z
+    .int()
+    .min(1)
+    .default(tokens)
+    .describe(
+      "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
+    );
+
+/** Settings of a coding agent that has none of its own. */
+export const agentSettings = (description: string) =>
+  z
+    .strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) })
+    .describe(description);
+
+/** What the settings of any client may say. */
+export interface ClientSettings {
+  readonly server?: string | undefined;
+  readonly via: "bridge" | "native";
+  readonly model?: string | undefined;
+  readonly maxOutputTokens?: number | undefined;
+}
+
+/** What a client's file is made from. */
+export interface ClientInput<Settings> {
+  readonly target: ClientTarget;
+  readonly settings: Settings;
+  /** Folder on the machine for the clients' files. */
+  readonly folder: string;
+  /** Path of the client's launcher. */
+  readonly launcher: string;
+  /** Makes a path of the stack file one of the machine. */
+  readonly onMachine: (path: string) => string;
+}
+
+/** A client's file, and how its launcher leads the program to it. */
+export interface ClientFile {
+  readonly path: string;
+  readonly text: string;
+  /** Lines of the launcher that set up the program's environment. */
+  readonly environment: readonly string[];
+  /** Words between the program's name and the user's own arguments. Default: none. */
+  readonly words?: readonly string[];
+  /** Base URL in the file. Default: the target's. */
+  readonly baseUrl?: string;
+  /** Each model variable of the file with the name that it asks for. Default: `model`, the target's. */
+  readonly tiers?: Readonly<Record<string, string>>;
+}
+
+/** One client program: its settings, the file that it reads and how it is started. */
+export interface ClientKind<
+  Key extends string = string,
+  Name extends string = string,
+  Role extends string = string,
+  Schema extends z.ZodType<ClientSettings> = z.ZodType<ClientSettings>,
+> {
+  /** Key of its settings in the stack file. */
+  readonly key: Key;
+  /** Name in plans, messages and roles of files. */
+  readonly name: Name;
+  /** What a person calls it. */
+  readonly title: string;
+  readonly settings: Schema;
+  /** API that it speaks. A messages-style client adds `/v1` to its base URL itself. */
+  readonly surface: "chat completions" | "responses" | "messages";
+  /** Whether it works only with structured tool calls. */
+  readonly coding: boolean;
+  /** Name of its launcher. */
+  readonly launcher: string;
+  /** The program that the launcher starts, and its npm package; without one it starts what its arguments name. */
+  readonly program?: { readonly name: string; readonly npm: string };
+  /** Whether its file holds a key that is no secret, so that the shell's plays no part. */
+  readonly keyInFile: boolean;
+  /** Role of its file. */
+  readonly role: Role;
+  file(input: ClientInput<z.output<Schema>>): ClientFile;
+}
+
+/** Declares a client; the types of its names and settings are kept. */
+export function clientKind<
+  const Key extends string,
+  const Name extends string,
+  const Role extends string,
+  Schema extends z.ZodType<ClientSettings>,
+>(kind: ClientKind<Key, Name, Role, Schema>): ClientKind<Key, Name, Role, Schema> {
+  return kind;
+}
