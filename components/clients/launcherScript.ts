@@ -16,7 +16,7 @@ const MISCONFIGURED = 78;
 export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
   const seconds = CHECK_SECONDS / target.checks.length;
   return `#!/bin/sh
-# Starts ${kind.title} with the model ${target.model}, once the server is seen to answer.
+# Starts ${kind.title} with the model ${target.model}, once its server answers.
 # Written by local-serving from the stack file: edits are lost at the next update.
 # Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing, else the client's own.
 set -u

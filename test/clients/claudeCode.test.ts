@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { claudeWindow } from "../../components/clients/claudeCode";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
+import { launcherLines } from "./client";
 
 interface Settings {
   env: Record<string, string>;
@@ -81,6 +82,32 @@ describe("Claude Code's settings", () => {
     );
     expect(env).not.toHaveProperty("CLAUDE_CODE_MAX_CONTEXT_TOKENS");
     expect(env).toMatchObject({ ANTHROPIC_BASE_URL: "http://127.0.0.1:8000", ANTHROPIC_MODEL: "old" });
+  });
+
+  it("come with a launcher that differs from Codex's in these lines", () => {
+    expect(launcherLines("claude-code", { claudeCode: { via: "native" } })).toEqual([
+      "# Starts Claude Code with the model model, once its server answers.",
+      'command -v claude >/dev/null 2>&1 || stop 127 "$me: claude is not installed (npm install -g @anthropic-ai/claude-code)."',
+      "key=local-serving-placeholder key_name='its file'",
+      "# Both keys would be sent, and this one belongs to somebody else's server.",
+      "unset ANTHROPIC_API_KEY",
+      `exec claude --settings '/home/me/.local/share/local-serving/clients/claude-code.settings.json' "$@"`,
+    ]);
+  });
+
+  it("come with a launcher that checks the bridge too, in the same time", () => {
+    const native = launcherLines("claude-code", { claudeCode: { via: "native" } });
+    const bridged = launcherLines("claude-code", { claudeCode: {} });
+    expect(bridged.filter((line) => !native.includes(line))).toEqual([
+      `      curl --silent --max-time 1 --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"`,
+      "    printf '%s' \"$2\" | timeout 1 python3 -c '",
+      '    28 | 124) stop 69 "$me: $name took longer than 1 s to answer ($url)." "$@" ;;',
+      "  none \\",
+      "check 'the bridge' \\",
+      "  'http://127.0.0.1:8787/v1/models' \\",
+      "  '  docker ps --all --filter name=litellm-8787   is it running?' \\",
+      "  '  docker logs --tail 20 litellm-8787   what does it say?'",
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Starts Codex with the model model, once the server is seen to answer.
+# Starts Codex with the model model, once its server answers.
 # Written by local-serving from the stack file: edits are lost at the next update.
 # Exit codes: 69 when a server does not answer as expected, 78 when a key is missing, else the client's own.
 set -u
