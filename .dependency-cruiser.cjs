@@ -6,7 +6,7 @@ const MAY_USE = {
   harness: ["commandLine", "faults"],
   "components/planned": [],
   "components/kv": ["faults"],
-  "components/settings": ["faults", "harness", "components/planned"],
+  "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
   "components/inference-server": ["components/host", "components/planned", "components/settings"],
   "components/memory": [
@@ -24,7 +24,8 @@ const MAY_USE = {
   ],
   "components/bridge": ["components/host", "components/planned", "components/settings"],
   "components/chat-ui": ["components/host", "components/planned", "components/settings"],
-  "components/clients": ["components/bridge", "components/host", "components/planned", "components/settings"],
+  // Below settings, whose schema has a block for each client: so one file holds all of a client.
+  "components/clients": ["components/host", "components/planned"],
   "components/harness-files": [
     "components/host",
     "components/inference-server",
