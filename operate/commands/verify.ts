@@ -1,5 +1,5 @@
 import { Command, InvalidArgumentError } from "commander";
-import { EXIT, WrongUse } from "../../commandLine/exit";
+import { EXIT, Failed, WrongUse } from "../../commandLine/exit";
 import { type Format, formatOption, printResult } from "../../commandLine/output";
 import { nearestKey } from "../../faults/quoting";
 import { wholeNumber } from "../numberArgument";
@@ -17,21 +17,21 @@ interface VerifyCommandOptions extends StackFileOptions {
 /** Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a minute, so four times that. */
 const ANSWER_SECONDS = 120;
 
-/** `serving verify`: what runs, probed as the real clients use it. */
+/** `serving verify`: probes what runs as the real clients use it. */
 export function verifyCommand(): Command {
   return withStackFile(new Command("verify"))
     .description("Probe a running environment as its clients use it, and say what to change.")
     .option(
       "--only <names>",
-      "run these probes alone, separated by commas; a name that is none lists them all",
+      "run only these probes, separated by commas; an unknown name lists them all",
       probeList,
     )
-    .option("--timeout <seconds>", "longest that one answer may take", wholeNumber(1), ANSWER_SECONDS)
-    .option("--base-url <url>", "probe the inference server at this address, and it alone", baseUrl)
+    .option("--timeout <seconds>", "longest time for one answer", wholeNumber(1), ANSWER_SECONDS)
+    .option("--base-url <url>", "probe only the inference server at this address", baseUrl)
     .addOption(formatOption())
     .addHelpText(
       "after",
-      "\nEvery probe only asks; nothing is changed. The healthchecks of the harness's profile are run as it stands on the\nmachine. The results are kept for `serving doctor` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1\nwhen a probe fails.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
+      "\nProbes only ask, and change nothing. The harness's healthchecks are run from its profile on the machine. Results are\nkept for `serving doctor` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1 when a probe fails, and\nbefore the first `npm run up`.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
     )
     .action(async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);
@@ -43,6 +43,12 @@ export function verifyCommand(): Command {
       const { only } = options;
       checkNames(only ?? [], probeNames());
       const { keepVerify } = await import("../verify/lastVerify");
+      const { isSetUp } = await import("../verify/probes/machine");
+      if (only === undefined && options.baseUrl === undefined) {
+        const machines = planned.machines.map((machine) => ({ machine, host: thisHost(machine.dockerHost) }));
+        const setUp = await Promise.all(machines.map(isSetUp));
+        if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
+      }
       const probes: ProbeResult[] = [];
       for (const machine of planned.machines) {
         const found = await verify(
@@ -56,7 +62,7 @@ export function verifyCommand(): Command {
           },
         );
         probes.push(...found);
-        // A server that was named by its address need not be the machine's.
+        // The server at `--base-url` need not be the machine's.
         if (options.baseUrl === undefined)
           await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
       }

@@ -1,13 +1,12 @@
 import type { Probe } from "./probe";
 import { bridgeProbes } from "./probes/bridge";
 import { chatUiProbes } from "./probes/chatUi";
-import { containerProbes } from "./probes/containers";
-import { fileProbes } from "./probes/files";
 import { harnessFileProbes } from "./probes/harnessFiles";
 import { harnessProviderProbes } from "./probes/harnessProviders";
 import { instanceAProbes } from "./probes/instanceA";
 import { kvCacheProbes } from "./probes/kvCache";
 import { longPromptProbes } from "./probes/longPrompts";
+import { machineProbes } from "./probes/machine";
 import { memoryProbes } from "./probes/memory";
 import { nativePathProbes } from "./probes/nativeMessagesPath";
 import { ollamaProbes } from "./probes/ollama";
@@ -33,7 +32,7 @@ const CATALOG: { readonly [Kind in Target["kind"]]: ProbesOf<Kind> } = {
   harness: harnessFileProbes,
   "harness-provider": harnessProviderProbes,
   // Memory counts after everything has served.
-  machine: [...containerProbes, ...fileProbes, ...memoryProbes],
+  machine: [...machineProbes, ...memoryProbes],
   "instance-a": instanceAProbes,
 };
 

@@ -8,7 +8,7 @@ import { tenThousandths } from "../../../components/planned/utilization";
 import type { ContainerState } from "../../containers/readContainers";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
-import { inspect } from "./containers";
+import { inspect } from "./machine";
 
 /** With less than this in GiB, the next allocation of any process makes a unified-memory machine swap and hang. */
 const LEAST_AVAILABLE_GIB = 2;

@@ -96,7 +96,7 @@ const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT_ROW);
 const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES_ROW);
 
 /** Judges an answer in text. */
-export function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
+function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
   if (text.trim() !== "") return pass(`\`${quote(text)}\``);
   return reasoning === ""
     ? fail(`no text (${quote(shape)})`)

@@ -1,7 +1,11 @@
+import { Failed } from "../../../commandLine/exit";
 import type { PlannedFile } from "../../../components/planned/file";
-import type { FileOnDisk } from "../host";
+import { isHere } from "../../../components/planned/reach";
+import { type ContainerState, containersOf } from "../../containers/readContainers";
+import type { FileOnDisk, Host } from "../host";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
-import { fail, pass } from "../probe";
+import { fail, pass, skip } from "../probe";
+import { quote } from "../quote";
 import type { MachineTarget, ProbesOf } from "../target";
 
 /** The record of the last `up` holds the plan itself; the other files are compared with it. */
@@ -13,7 +17,53 @@ const launchersOf = ({ machine }: MachineTarget) =>
 const recordOf = ({ machine }: Pick<MachineTarget, "machine">) =>
   machine.files.find((file) => file.role === APPLIED_PLAN);
 
-export const fileProbes: ProbesOf<"machine"> = [
+/** A container by Docker; `undefined` if there is none. Throws `Failed` if Docker can't tell. */
+export async function inspect({ docker }: Host, name: string): Promise<ContainerState | undefined> {
+  try {
+    return containersOf(jsonIn(await docker(["inspect", "--type", "container", name])))[0];
+  } catch (error) {
+    if (error instanceof Failed && /No such (?:object|container)/i.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker can't tell. */
+export async function isSetUp({ machine, host }: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
+  if (!isHere(machine)) return true;
+  const record = recordOf({ machine });
+  if (record !== undefined && (await host.file(record.path)) !== undefined) return true;
+  for (const { name } of machine.containers) if ((await inspect(host, name)) !== undefined) return true;
+  return false;
+}
+
+/** The planned containers and files are there, as planned. */
+export const machineProbes: ProbesOf<"machine"> = [
+  {
+    name: "containers",
+    about: "every planned container runs from its planned image",
+    fix: ({ machine }) =>
+      `Docker does not answer: start its engine, or see \`dockerHost\` of machines.${machine.name}.`,
+    run: async ({ machine, host }) => {
+      if (machine.containers.length === 0) return skip("the plan has no container");
+      const faults: string[] = [];
+      for (const { name, image } of machine.containers) {
+        const found = await inspect(host, name);
+        if (found === undefined) {
+          faults.push(`${name} is not there`);
+          continue;
+        }
+        if (found.status !== "running") faults.push(`${name} is ${quote(found.status)}`);
+        else if (found.health === "unhealthy") faults.push(`${name} is unhealthy`);
+        if (found.image !== image)
+          faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
+      }
+      if (faults.length === 0) return pass(machine.containers.map(({ name }) => name).join(", "));
+      return fail(
+        faults.join("; "),
+        "npm run up brings the machine to the plan; serving doctor says why one stopped.",
+      );
+    },
+  },
   {
     name: "files",
     about: "every planned file is on the machine as planned (drift)",
