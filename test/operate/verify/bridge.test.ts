@@ -3,7 +3,7 @@ import { TIER_NAMES } from "../../../components/bridge/bridgeConfig";
 import { probesOf } from "../../../operate/verify/catalog";
 import { type BridgeFault, startBridge } from "../../stand-in/bridge";
 import type { StandIn } from "../../stand-in/server";
-import { emptyHost, failed, resultOf, run, startPlanned } from "./environment";
+import { emptyHost, failed, resultOf, run, type Seen, startPlanned } from "./environment";
 import { withBridge } from "./services";
 
 const PROBES = probesOf("bridge").map((probe) => probe.name);
@@ -37,59 +37,43 @@ async function through(fault?: BridgeFault, env: Record<string, string> = { BRID
   }
 }
 
-/** Each way to fail, the probes that see it, and what they say. */
-const SEEN: Record<BridgeFault, { probes: readonly string[]; detail: string; fix: string }> = {
-  "validation-errors-212": {
-    probes: ["bridge-routing"],
-    detail: "400 with the validation errors of /v1/responses: litellm.BadRequestError",
-    fix: "hosted_vllm/",
-  },
-  "responses-detour": {
-    probes: ["bridge-routing"],
-    detail: "the answer's id begins with `resp_`: it came by /v1/responses",
-    fix: "hosted_vllm/",
-  },
-  "responses-detour-1.109": {
-    probes: ["bridge-routing"],
-    detail: "count_tokens is answered with 404",
-    fix: "hosted_vllm/",
-  },
-  "responses-detour-unmarked": {
-    probes: ["bridge-routing"],
-    detail: "the server behind it got 1 requests on /v1/responses",
-    fix: "hosted_vllm/",
-  },
-  "drops-system": {
-    probes: ["bridge-system"],
-    detail: "the text did not reach the model",
-    fix: "bridge.image",
-  },
-  "tools-as-text": {
-    probes: ["bridge-tools", "bridge-tools-stream"],
-    detail: "the call is written as XML in the text",
-    fix: "inferenceServers.b.tools.parser",
-  },
-  "any-model": { probes: ["bridge-unknown-tier"], detail: "it answered 200", fix: "model_list" },
-  "only-canonical-name": {
-    probes: ["bridge-models", "bridge-tiers"],
-    detail: "not there: org/model, claude-fable-5,",
-    fix: "model_list of bridge-config",
-  },
-  "no-liveliness": {
-    probes: ["bridge-health"],
-    detail: "/health/liveliness answered 200",
-    fix: "docker logs litellm-",
-  },
-  "without-text": {
-    probes: ["bridge-messages"],
-    detail: "no text (stop_reason end_turn, blocks: none)",
-    fix: "(probe chat)",
-  },
-  "echoes-key": {
-    probes: ["bridge-models"],
-    detail: "it refuses the key in BRIDGE_KEY (400: Key <key> is not allowed.)",
-    fix: "Export the key that the bridge was started with as BRIDGE_KEY",
-  },
+/** How each fault is seen. */
+const SEEN: Record<BridgeFault, Seen> = {
+  "validation-errors-212": [
+    ["bridge-routing"],
+    "400 with the validation errors of /v1/responses: litellm.BadRequestError",
+    "hosted_vllm/",
+  ],
+  "responses-detour": [
+    ["bridge-routing"],
+    "the answer's id begins with `resp_`: it came by /v1/responses",
+    "hosted_vllm/",
+  ],
+  "responses-detour-1.109": [["bridge-routing"], "count_tokens is answered with 404", "hosted_vllm/"],
+  "responses-detour-unmarked": [
+    ["bridge-routing"],
+    "the server behind it got 1 requests on /v1/responses",
+    "hosted_vllm/",
+  ],
+  "drops-system": [["bridge-system"], "the text did not reach the model", "bridge.image"],
+  "tools-as-text": [
+    ["bridge-tools", "bridge-tools-stream"],
+    "the call is written as XML in the text",
+    "inferenceServers.b.tools.parser",
+  ],
+  "any-model": [["bridge-unknown-tier"], "it answered 200", "model_list"],
+  "only-canonical-name": [
+    ["bridge-models", "bridge-tiers"],
+    "not there: org/model, claude-fable-5,",
+    "model_list of bridge-config",
+  ],
+  "no-liveliness": [["bridge-health"], "/health/liveliness answered 200", "docker logs litellm-"],
+  "without-text": [["bridge-messages"], "no text (stop_reason end_turn, blocks: none)", "(probe chat)"],
+  "echoes-key": [
+    ["bridge-models"],
+    "it refuses the key in BRIDGE_KEY (400: Key <key> is not allowed.)",
+    "Export the key that the bridge was started with as BRIDGE_KEY",
+  ],
 };
 
 describe("every probe of the bridge", () => {
@@ -104,7 +88,7 @@ describe("every probe of the bridge", () => {
 
   it.each(Object.entries(SEEN))(
     "%s: seen by its own probes and by no other",
-    async (fault, { probes, detail, fix }) => {
+    async (fault, [probes, detail, fix]) => {
       const results = await through(fault as BridgeFault);
       expect(failed(results)).toEqual(probes);
       const first = resultOf(results, probes[0] ?? "");

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
 import type { StandIn } from "../../stand-in/server";
+import { FakeDocker } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { startPlanned, WINDOW } from "./environment";
 
@@ -78,6 +79,13 @@ describe("serving verify", () => {
     const { code, out } = await verify("--base-url", "http://127.0.0.1:1", "--format", "json");
     expect(code).toBe(1);
     expect(JSON.parse(out)).toMatchObject({ summary: { fail: 1 } });
+  });
+
+  it("before any `up` says so in one sentence", async () => {
+    const docker = new FakeDocker({ "inspect ": { err: "Error: No such container: x\n", code: 1 } });
+    const { code, out, err } = await runServing(["verify", "--file", file], { ...docker.env, HOME: folder });
+    docker.remove();
+    expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `npm run up` first.\n"]);
   });
 
   it.each([

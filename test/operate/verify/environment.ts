@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan, Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/verify/host";
@@ -38,6 +39,16 @@ export async function startPlanned(
     ...(fault === undefined ? {} : { fault }),
   });
 }
+
+/** Port of a stand-in of the model `model`, with answers of its own, until the test is over. */
+export async function standIn(options: StandInOptions): Promise<number> {
+  const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], options);
+  onTestFinished(() => server.close());
+  return server.port;
+}
+
+/** How a fault is seen: the probes that fail, what the first of them says, and its fix. */
+export type Seen = readonly [probes: readonly string[], detail: string, fix: string];
 
 /** A machine on which nothing is, overlaid by what a test is about. */
 export function emptyHost(overlay: Partial<Host> = {}): Host {

@@ -1,15 +1,15 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import { plan } from "../../../components/plan/plan";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
-import { type StandIn, startStandIn } from "../../stand-in/server";
+import type { StandIn } from "../../stand-in/server";
 import { inspected } from "../fakeDocker";
-import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";
+import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
 import { withChatUi } from "./services";
 
 let server: StandIn;
@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
-/** A small HTTP server that answers paths with JSON. */
+/** Port of a small HTTP server that answers paths with JSON, until the test is over. */
 async function answering(
   answers: Readonly<Record<string, unknown>>,
   address = "127.0.0.1",
@@ -33,9 +33,9 @@ async function answering(
     response.end(JSON.stringify(answer ?? { detail: "Not Found" }));
   });
   await new Promise<void>((resolve) => http.listen(at, address, resolve));
+  onTestFinished(() => void http.close());
   // An address is a string only for a Unix socket, which is never listened on here.
-  const { port } = http.address() as AddressInfo;
-  return { port, close: () => new Promise((resolve) => http.close(resolve)) };
+  return (http.address() as AddressInfo).port;
 }
 
 const disk = (files: Readonly<Record<string, FileOnDisk>>): Partial<Host> => ({
@@ -84,7 +84,7 @@ describe("instance A", () => {
     ["lying", [1e300, 1e300], "pass", "it does not say when it started"],
   ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
     const times = [...starts];
-    const other = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+    const other = await standIn({
       routes: {
         "GET /metrics": () => ({
           status: 200,
@@ -92,8 +92,7 @@ describe("instance A", () => {
         }),
       },
     });
-    const result = await probe({ listener: async () => ({}) }, other.port);
-    await other.close();
+    const result = await probe({ listener: async () => ({}) }, other);
     expect(result.status).toBe(status);
     expect(result.detail).toContain(detail);
   });
@@ -125,12 +124,7 @@ describe("containers", () => {
     ["starting", inspect({ Health: { Status: "starting" } }), "pass", "vllm-model-"],
     ["unhealthy", inspect({ Health: { Status: "unhealthy" } }), "fail", "is unhealthy"],
     ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
-    [
-      "another image",
-      inspect({}, "vllm/vllm-openai:latest"),
-      "fail",
-      "runs from vllm/vllm-openai:latest, planned is",
-    ],
+    ["another image", inspect({}, "other:latest"), "fail", "runs from other:latest, planned is"],
     ["not there", "", "fail", "is not there"],
     ["no JSON", "Error: boom", "fail", "is not there"],
   ])("%s", async (_, text, status, detail) => {
@@ -139,22 +133,11 @@ describe("containers", () => {
     expect(result.detail).toContain(detail);
   });
 
+  const DOCKER_FIX = "`dockerHost` of machines.dgx";
   it.each([
-    [
-      "docker inspect failed: Error: No such container: vllm-model-8001",
-      "vllm-model-8001 is not there",
-      "npm run up",
-    ],
-    [
-      "docker inspect failed: Cannot connect to the Docker daemon",
-      "Cannot connect to the Docker daemon",
-      "`dockerHost` of machines.dgx",
-    ],
-    [
-      "No `docker` on PATH: install the Docker client.",
-      "No `docker` on PATH",
-      "`dockerHost` of machines.dgx",
-    ],
+    ["Error: No such container: vllm-model-8001", "vllm-model-8001 is not there", "npm run up"],
+    ["Cannot connect to the Docker daemon", "Cannot connect to the Docker daemon", DOCKER_FIX],
+    ["No `docker` on PATH: install the Docker client.", "No `docker` on PATH", DOCKER_FIX],
   ])("tells a missing container from a Docker that does not answer: %s", async (said, detail, fix) => {
     const docker = async () => {
       throw new Failed(said);
@@ -410,20 +393,11 @@ describe("the simple server", () => {
     overlay: object = {},
     host: Partial<Host> = {},
   ) => {
-    const http = await answering(answers);
-    const simpleServer = { mode: "host", port: http.port, models: ["qwen3:8b"], ...overlay };
+    const simpleServer = { mode: "host", port: await answering(answers), models: ["qwen3:8b"], ...overlay };
     const plan = planned(8001, {}, { simpleServer });
     const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory", "ollama-memory"];
-    const results = await run(
-      plan,
-      { only },
-      emptyHost({
-        ...disk({ "/usr/share/ollama/.ollama/models": { mode: "0755", text: undefined } }),
-        ...host,
-      }),
-    );
-    await http.close();
-    return results;
+    const models = disk({ "/usr/share/ollama/.ollama/models": { mode: "0755", text: undefined } });
+    return run(plan, { only }, emptyHost({ ...models, ...host }));
   };
   const WELL = {
     "/api/version": { version: "0.34.4" },
@@ -442,35 +416,15 @@ describe("the simple server", () => {
     ]);
   });
 
+  const LOADED = [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }];
+  const RECORD =
+    "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6";
+  const TAGGED = { models: ["m"], loadedGiB: { m: 1 } };
   it.each<[string, object, object[], string, string]>([
-    [
-      "as counted",
-      { loadedGiB: { "qwen3:8b": 9.5 } },
-      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
-      "pass",
-      "",
-    ],
-    [
-      "not yet counted",
-      {},
-      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
-      "pass",
-      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
-    ],
-    [
-      "more than counted",
-      { loadedGiB: { "qwen3:8b": 6 } },
-      [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }],
-      "fail",
-      "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6",
-    ],
-    [
-      "declared without its tag",
-      { models: ["m"], loadedGiB: { m: 1 } },
-      [{ name: "m:latest", size: 2 ** 30 }],
-      "pass",
-      "",
-    ],
+    ["as counted", { loadedGiB: { "qwen3:8b": 9.5 } }, LOADED, "pass", ""],
+    ["not yet counted", {}, LOADED, "pass", RECORD],
+    ["more than counted", { loadedGiB: { "qwen3:8b": 6 } }, LOADED, "fail", RECORD],
+    ["declared without its tag", TAGGED, [{ name: "m:latest", size: 2 ** 30 }], "pass", ""],
     ["of somebody else", {}, [{ name: "other:1b", size: 2 ** 30 }], "pass", ""],
     ["none loaded", {}, [], "skip", ""],
   ])("a loaded model's memory: %s", async (_, overlay, models, status, fix) => {
@@ -478,32 +432,16 @@ describe("the simple server", () => {
     expect([result.status, result.fix]).toEqual([status, fix]);
   });
 
-  it.each([
-    [
-      "ollama-version",
-      { ...WELL, "/api/version": { version: "0.13.5" } },
-      {},
-      {},
-      "Ollama 0.13.5 has no messages-style API",
-    ],
-    ["ollama-version", { ...WELL, "/api/version": { hello: 1 } }, {}, {}, "it gives no version"],
-    ["ollama-models", { ...WELL, "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
-    [
-      "ollama-listen",
-      WELL,
-      { listen: "0.0.0.0" },
-      { lanAddresses: () => ["127.0.0.2"] },
-      "does not answer on 127.0.0.2",
-    ],
-    [
-      "ollama-directory",
-      WELL,
-      {},
-      { file: async () => undefined },
-      "/usr/share/ollama/.ollama/models is not there",
-    ],
-  ])("%s fails on its own fault alone", async (name, answers, overlay, host: Partial<Host>, detail) => {
-    const results = await ollama(answers, overlay, host);
+  const ON_LAN = { lanAddresses: () => ["127.0.0.2"] };
+  const NO_FILE = { file: async () => undefined };
+  it.each<[string, object, object, Partial<Host>, string]>([
+    ["ollama-version", { "/api/version": { version: "0.13.5" } }, {}, {}, "0.13.5 has no messages-style API"],
+    ["ollama-version", { "/api/version": { hello: 1 } }, {}, {}, "it gives no version"],
+    ["ollama-models", { "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
+    ["ollama-listen", {}, { listen: "0.0.0.0" }, ON_LAN, "does not answer on 127.0.0.2"],
+    ["ollama-directory", {}, {}, NO_FILE, "/usr/share/ollama/.ollama/models is not there"],
+  ])("%s fails on its own fault alone: %j", async (name, answers, overlay, host, detail) => {
+    const results = await ollama({ ...WELL, ...answers }, overlay, host);
     expect(failed(results)).toEqual([name]);
     const result = resultOf(results, name);
     expect(result.detail).toContain(detail);
@@ -514,11 +452,10 @@ describe("the simple server", () => {
 describe("a simple server that is declared for loopback", () => {
   it("and answers on the network: its drop-in does not apply", async () => {
     const near = await answering({ "/api/version": { version: "0.34.4" } });
-    const far = await answering({ "/api/version": { version: "0.34.4" } }, "127.0.0.2", near.port);
-    const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near.port } });
+    await answering({ "/api/version": { version: "0.34.4" } }, "127.0.0.2", near);
+    const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near } });
     const host = emptyHost({ lanAddresses: () => ["127.0.0.2"] });
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
-    await Promise.all([near.close(), far.close()]);
     expect([result?.status, result?.detail]).toEqual([
       "fail",
       "declared for 127.0.0.1 alone, it answers on 127.0.0.2",
@@ -538,12 +475,9 @@ describe("the chat UI", () => {
     host: Partial<Host> = {},
     modelsStatus = 200,
   ) => {
-    const http = await answering(answers, "127.0.0.1", 0, { "/api/models": modelsStatus });
-    const plan = withChatUi(http.port);
+    const port = await answering(answers, "127.0.0.1", 0, { "/api/models": modelsStatus });
     const only = ["chat-ui-health", "chat-ui-models"];
-    const results = await run(plan, { only }, emptyHost({ docker: inside, ...host }));
-    await http.close();
-    return results;
+    return run(withChatUi(port), { only }, emptyHost({ docker: inside, ...host }));
   };
   const lists = (...ids: string[]) => ({
     "/health": { status: true },

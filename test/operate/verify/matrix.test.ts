@@ -1,214 +1,109 @@
 import { describe, expect, it } from "vitest";
-import { probesOf } from "../../../operate/verify/catalog";
+import { probeNames, probesOf } from "../../../operate/verify/catalog";
 import { type FaultName, OTHER_FAULTS } from "../../stand-in/faults";
 import type { Framing } from "../../stand-in/server";
-import { failed, planned, resultOf, run, startPlanned } from "./environment";
+import { failed, planned, resultOf, run, type Seen, startPlanned } from "./environment";
 
 const CHAT_TOOLS = ["chat-tools", "chat-several-tools", "chat-tools-thinking"];
 
-/** Each way to fail, the probes that see it and what is to be set; every other probe must pass. */
-const SEEN: Record<
-  (typeof OTHER_FAULTS)[number],
-  { probes: readonly string[]; detail: string; fix: string }
-> = {
-  "slash-in-id": {
-    probes: ["models"],
-    detail: "`org/model`: a coding client can't",
-    fix: "inferenceServers.b.servedModelName: model",
-  },
-  "alias-missing": {
-    probes: ["models", "alias"],
-    detail: "aliases `org/model` are not served",
-    fix: "inferenceServers.b.aliases",
-  },
-  "wrong-max-model-len": {
-    probes: ["max-model-len"],
-    detail: "65536 tokens, declared are 131072",
-    fix: "inferenceServers.b.maxModelLen: 65536",
-  },
-  "no-reasoning-parser": {
-    probes: ["thinking-on"],
-    detail: "`reasoning` is empty",
-    fix: "inferenceServers.b.reasoningParser",
-  },
-  "no-prefix-caching": {
-    probes: ["prefix-reuse"],
-    detail: "0 % of the second call",
-    fix: "inferenceServers.b.prefixCaching",
-  },
-  "zero-prefix-hits": {
-    probes: ["prefix-reuse"],
-    detail: "0 % of the second call",
-    fix: "inferenceServers.b.prefixCaching",
-  },
-  "xml-in-content": {
-    probes: CHAT_TOOLS,
-    detail: "as XML in `content`: `<tool_call> <function=read_file>",
-    fix: "inferenceServers.b.tools.parser: qwen3_xml",
-  },
-  "xml-in-reasoning": {
-    probes: CHAT_TOOLS,
-    detail: "written as XML in `reasoning`",
-    fix: "inferenceServers.b.model.thinking: false",
-  },
-  "arguments-no-json": {
-    probes: CHAT_TOOLS,
-    detail: "are not a JSON object",
-    fix: "inferenceServers.b.tools.parser",
-  },
-  "xml-in-stream": {
-    probes: ["chat-tools-stream"],
-    detail: "as XML in `content`",
-    fix: "inferenceServers.b.tools.parser: qwen3_xml",
-  },
-  "calls-another-tool": {
-    probes: ["chat-several-tools"],
-    detail: "it called `run_command`",
-    fix: "inferenceServers.b.tools.parser",
-  },
-  "stream-without-done": {
-    probes: ["chat-stream", "chat-tools-stream"],
-    detail: "did not end with [DONE]",
-    fix: "inferenceServers.b.",
-  },
-  "stream-without-usage": { probes: ["chat-stream"], detail: "without the usage", fix: "version" },
-  "thinks-always": {
-    probes: ["thinking-off"],
-    detail: "it thinks with thinking off",
-    fix: "inferenceServers.b.chatTemplate",
-  },
-  "think-tags-in-content": {
-    probes: ["thinking-on"],
-    detail: "the thoughts are in `content`",
-    fix: "inferenceServers.b.reasoningParser: auto",
-  },
-  "no-text-after-tool-result": {
-    probes: ["chat-tool-result"],
-    detail: "no text (finish_reason stop)",
-    fix: "inferenceServers.b.model",
-  },
-  lying: {
-    probes: ["chat", "thinking-on", "thinking-off", "needle", "long-prompt"],
-    detail: "answered 200 with an error: Internal server error",
-    fix: "inferenceServers.b.model",
-  },
-  "window-unnamed": {
-    probes: ["window"],
-    detail: "without naming the maximum of 131072",
-    fix: "inferenceServers.b.maxModelLen",
-  },
-  "no-window-rule": {
-    probes: ["window"],
-    detail: "in a window of 131072 was answered with 200",
-    fix: "inferenceServers.b.maxModelLen",
-  },
-  "truncation-2048": {
-    probes: ["needle", "long-prompt"],
-    detail: "arrived as 2048 tokens: it was cut, as a tokenizer with truncation at 2048 does",
-    fix: "truncation.max_length",
-  },
-  "small-kv-cache": {
-    probes: ["kv-cache"],
-    detail: "not one request of 131072 tokens is admitted",
-    fix: "inferenceServers.b.gpuMemoryUtilization",
-  },
-  "no-responses": {
-    probes: [
-      "responses",
-      "responses-stream",
-      "responses-developer",
-      "responses-tools",
-      "responses-tools-stream",
-    ],
-    detail: "/v1/responses answered 404",
-    fix: "inferenceServers.*.image",
-  },
-  "refuses-developer": {
-    probes: ["responses-developer"],
-    detail: "400: Unexpected message role.",
-    fix: "inferenceServers.b.chatTemplate",
-  },
-  "responses-stream-cut": {
-    probes: ["responses-stream", "responses-tools-stream"],
-    detail: "not response.completed",
-    fix: "image",
-  },
-  "responses-call-as-text": {
-    probes: ["responses-tools"],
-    detail: "no function_call item, the call is written as XML in the text",
-    fix: "inferenceServers.b.tools.parser",
-  },
-  "responses-without-text": {
-    probes: ["responses"],
-    detail: "no text (status incomplete, items: none)",
-    fix: "image",
-  },
-  "end-turn-pseudo-xml": {
-    probes: ["native-messages-path"],
-    detail:
-      "FAIL (0 of 5 runs with a tool_use block); stop_reason end_turn, blocks: text; it said `I'll read that file.",
-    fix: "machines.dgx.clients.claudeCode.via: bridge",
-  },
-  "refuses-system-turn": {
-    probes: ["native-messages-path"],
-    detail: "400: System message must be at the beginning.",
-    fix: "clients.claudeCode.via: bridge",
-  },
-  "now-and-then-pseudo-xml": {
-    probes: ["native-messages-path"],
-    detail: "FAIL (4 of 5 runs",
-    fix: "clients.claudeCode.via: bridge",
-  },
-  "messages-tools-as-text": {
-    probes: ["messages-tools"],
-    detail: "no tool_use block, the call is written as XML in the text",
-    fix: "inferenceServers.b.tools.parser",
-  },
-  "messages-without-text": {
-    probes: ["messages"],
-    detail: "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
-    fix: "inferenceServers.b.model.thinking: false",
-  },
-  "messages-stream-cut": {
-    probes: ["messages-stream", "messages-tools-stream"],
-    detail: "there is no message_stop",
-    fix: "clients.claudeCode.via: bridge",
-  },
-  "echoes-alias": {
-    probes: ["alias"],
-    detail: "it answers as `org/model` and not as `model`",
-    fix: "inferenceServers.b.servedModelName",
-  },
-  "answers-any-model": { probes: ["unknown-tier"], detail: "it answered 200", fix: "clients.claudeCode" },
-  "no-count-tokens": {
-    probes: ["count-tokens"],
-    detail: "count_tokens answered 404",
-    fix: "clients.claudeCode.via: bridge",
-  },
-  "counts-nothing": {
-    probes: ["count-tokens"],
-    detail: "it counted 0 tokens",
-    fix: "inferenceServers.b.image",
-  },
-  "engine-dead": { probes: ["health", "long-prompt"], detail: "/health answered 503", fix: "docker logs" },
-  "another-version": {
-    probes: ["version"],
-    detail: "vLLM 0.29.0 runs, the stack file records 0.30.0",
-    fix: "inferenceServers.b.versions.vllm: 0.29.0",
-  },
-  "version-below-floor": {
-    probes: ["version"],
-    detail: "below the floor of 0.26.0",
-    fix: "inferenceServers.b.image",
-  },
+const NATIVE = ["native-messages-path"];
+const B = "inferenceServers.b";
+const VIA_BRIDGE = "clients.claudeCode.via: bridge";
+
+/** How each fault is seen; every other probe must pass. */
+const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
+  "slash-in-id": [["models"], "`org/model`: a coding client can't", `${B}.servedModelName: model`],
+  "alias-missing": [["models", "alias"], "aliases `org/model` are not served", `${B}.aliases`],
+  "wrong-max-model-len": [["max-model-len"], "65536 tokens, declared are 131072", `${B}.maxModelLen: 65536`],
+  "no-reasoning-parser": [["thinking-on"], "`reasoning` is empty", `${B}.reasoningParser`],
+  "no-prefix-caching": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
+  "zero-prefix-hits": [["prefix-reuse"], "0 % of the second call", `${B}.prefixCaching`],
+  "xml-in-content": [
+    CHAT_TOOLS,
+    "as XML in `content`: `<tool_call> <function=read_file>",
+    `${B}.tools.parser: qwen3_xml`,
+  ],
+  "xml-in-reasoning": [CHAT_TOOLS, "written as XML in `reasoning`", `${B}.model.thinking: false`],
+  "arguments-no-json": [CHAT_TOOLS, "are not a JSON object", `${B}.tools.parser`],
+  "xml-in-stream": [["chat-tools-stream"], "as XML in `content`", `${B}.tools.parser: qwen3_xml`],
+  "calls-another-tool": [["chat-several-tools"], "it called `run_command`", `${B}.tools.parser`],
+  "stream-without-done": [["chat-stream", "chat-tools-stream"], "did not end with [DONE]", `${B}.`],
+  "stream-without-usage": [["chat-stream"], "without the usage", "version"],
+  "thinks-always": [["thinking-off"], "it thinks with thinking off", `${B}.chatTemplate`],
+  "think-tags-in-content": [["thinking-on"], "the thoughts are in `content`", `${B}.reasoningParser: auto`],
+  "no-text-after-tool-result": [["chat-tool-result"], "no text (finish_reason stop)", `${B}.model`],
+  lying: [
+    ["chat", "thinking-on", "thinking-off", "needle", "long-prompt"],
+    "answered 200 with an error: Internal server error",
+    `${B}.model`,
+  ],
+  "window-unnamed": [["window"], "without naming the maximum of 131072", `${B}.maxModelLen`],
+  "no-window-rule": [["window"], "in a window of 131072 was answered with 200", `${B}.maxModelLen`],
+  "truncation-2048": [
+    ["needle", "long-prompt"],
+    "arrived as 2048 tokens: it was cut, as a tokenizer with truncation at 2048 does",
+    "truncation.max_length",
+  ],
+  "small-kv-cache": [
+    ["kv-cache"],
+    "not one request of 131072 tokens is admitted",
+    `${B}.gpuMemoryUtilization`,
+  ],
+  "no-responses": [
+    ["responses", "responses-stream", "responses-developer", "responses-tools", "responses-tools-stream"],
+    "/v1/responses answered 404",
+    "inferenceServers.*.image",
+  ],
+  "refuses-developer": [["responses-developer"], "400: Unexpected message role.", `${B}.chatTemplate`],
+  "responses-stream-cut": [["responses-stream", "responses-tools-stream"], "not response.completed", "image"],
+  "responses-call-as-text": [
+    ["responses-tools"],
+    "no function_call item, the call is written as XML in the text",
+    `${B}.tools.parser`,
+  ],
+  "responses-without-text": [["responses"], "no text (status incomplete, items: none)", "image"],
+  "end-turn-pseudo-xml": [
+    NATIVE,
+    "FAIL (0 of 5 runs with a tool_use block); stop_reason end_turn, blocks: text; it said `I'll read that file.",
+    "machines.dgx.clients.claudeCode.via: bridge",
+  ],
+  "refuses-system-turn": [NATIVE, "400: System message must be at the beginning.", VIA_BRIDGE],
+  "now-and-then-pseudo-xml": [NATIVE, "FAIL (4 of 5 runs", VIA_BRIDGE],
+  "messages-tools-as-text": [
+    ["messages-tools"],
+    "no tool_use block, the call is written as XML in the text",
+    `${B}.tools.parser`,
+  ],
+  "messages-without-text": [
+    ["messages"],
+    "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
+    `${B}.model.thinking: false`,
+  ],
+  "messages-stream-cut": [
+    ["messages-stream", "messages-tools-stream"],
+    "there is no message_stop",
+    VIA_BRIDGE,
+  ],
+  "echoes-alias": [["alias"], "it answers as `org/model` and not as `model`", `${B}.servedModelName`],
+  "answers-any-model": [["unknown-tier"], "it answered 200", "clients.claudeCode"],
+  "no-count-tokens": [["count-tokens"], "count_tokens answered 404", VIA_BRIDGE],
+  "counts-nothing": [["count-tokens"], "it counted 0 tokens", `${B}.image`],
+  "engine-dead": [["health", "long-prompt"], "/health answered 503", "docker logs"],
+  "another-version": [
+    ["version"],
+    "vLLM 0.29.0 runs, the stack file records 0.30.0",
+    `${B}.versions.vllm: 0.29.0`,
+  ],
+  "version-below-floor": [["version"], "below the floor of 0.26.0", `${B}.image`],
   // A chat model is not asked for completions: the base model's own test has this one.
-  "completes-nothing": { probes: [], detail: "", fix: "" },
+  "completes-nothing": [[], "", ""],
   // Only the harness's judge asks for JSON: its own matrix has this one.
-  "ignores-json": { probes: [], detail: "", fix: "" },
+  "ignores-json": [[], "", ""],
 };
 
 const PROBES = probesOf("inference-server").map((probe) => probe.name);
-const ONLY_BASE = ["completions"];
+/** The one probe that a chat model is not asked. */
+const LEFT_OUT = "completions";
 
 async function statuses(fault?: FaultName) {
   const server = await startPlanned(fault);
@@ -219,6 +114,26 @@ async function statuses(fault?: FaultName) {
   }
 }
 
+describe("the names of the probes", () => {
+  it("stay, in their order, since scripts select by them", () => {
+    expect(probeNames().join(" ")).toBe(
+      [
+        "health version models max-model-len completions",
+        "chat chat-stream chat-tool-result chat-tools chat-tools-stream chat-several-tools chat-tools-thinking",
+        "thinking-on thinking-off",
+        "responses responses-stream responses-developer responses-tools responses-tools-stream",
+        "messages messages-stream messages-tools messages-tools-stream count-tokens alias unknown-tier",
+        "native-messages-path window needle long-prompt prefix-reuse kv-cache",
+        "bridge-health bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
+        "bridge-system bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",
+        "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
+        "harness-profile harness-judge harness-embedding harness-healthcheck harness-chat harness-model",
+        "containers files launchers env-key memory instance-a",
+      ].join(" "),
+    );
+  });
+});
+
 describe("every probe of an inference server", () => {
   it("passes on a healthy one", async () => {
     const results = await statuses();
@@ -227,8 +142,8 @@ describe("every probe of an inference server", () => {
     ).toEqual(
       PROBES.map((name) => [
         name,
-        ONLY_BASE.includes(name) ? "skip" : "pass",
-        ONLY_BASE.includes(name) ? "its model is a chat model, asked by chat completions" : "",
+        name === LEFT_OUT ? "skip" : "pass",
+        name === LEFT_OUT ? "its model is a chat model, asked by chat completions" : "",
       ]),
     );
   });
@@ -247,17 +162,15 @@ describe("every probe of an inference server", () => {
   );
 
   it("fails on some fault", () => {
-    const seen = new Set(Object.values(SEEN).flatMap(({ probes }) => probes));
-    expect(PROBES.filter((name) => !seen.has(name))).toEqual(ONLY_BASE);
+    const seen = new Set(Object.values(SEEN).flatMap(([probes]) => probes));
+    expect(PROBES.filter((name) => !seen.has(name))).toEqual([LEFT_OUT]);
   });
 
   it.each(OTHER_FAULTS)("%s: seen by its own probes and by no other", async (fault) => {
-    const { probes, detail, fix } = SEEN[fault];
+    const [probes, detail, fix] = SEEN[fault];
     const results = await statuses(fault);
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual(
-      PROBES.map(
-        (name) => `${name} ${probes.includes(name) ? "fail" : ONLY_BASE.includes(name) ? "skip" : "pass"}`,
-      ),
+      PROBES.map((name) => `${name} ${probes.includes(name) ? "fail" : name === LEFT_OUT ? "skip" : "pass"}`),
     );
     const [first] = probes;
     if (first === undefined) return;

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonObject } from "../../stand-in/exchange";
 import type { FaultName } from "../../stand-in/faults";
-import { startStandIn } from "../../stand-in/server";
-import { planned, resultOf, run, startPlanned } from "./environment";
+import { planned, resultOf, run, standIn, startPlanned } from "./environment";
 import { withBridge } from "./services";
 
 const NAME = "native-messages-path";
@@ -62,10 +61,10 @@ describe("the native messages-path test against the stack file", () => {
   });
 });
 
-/** What the test sends, and its verdict on a server that answers all of it with this. */
-async function answeredWith(status: number, json: JsonObject) {
+/** What a probe sends, and its verdict on a server that answers all of it with this. */
+async function answeredWith(status: number, json: JsonObject, only = [NAME]) {
   const bodies: JsonObject[] = [];
-  const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+  const port = await standIn({
     routes: {
       "POST /v1/messages": ({ body }) => {
         bodies.push(body);
@@ -73,10 +72,8 @@ async function answeredWith(status: number, json: JsonObject) {
       },
     },
   });
-  const plan = planned(server.port, {}, { clients: { claudeCode: { via: "native" } } });
-  const result = resultOf(await run(plan, { only: [NAME] }), NAME);
-  await server.close();
-  return { bodies, result };
+  const plan = planned(port, {}, { clients: { claudeCode: { via: "native" } } });
+  return { bodies, result: resultOf(await run(plan, { only }), only[0] ?? "") };
 }
 
 const CALL = { type: "tool_use", id: "toolu_1", name: "read_file", input: { path: "/etc/hostname" } };
@@ -166,18 +163,9 @@ describe("the native messages-path test", () => {
 
 describe("the request of a messages-style client", () => {
   it("is Claude Code's in its parts: blocks, cache marks, metadata, tools and what goes with them", async () => {
-    const bodies: JsonObject[] = [];
-    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
-      routes: {
-        "POST /v1/messages": ({ body }) => {
-          bodies.push(body);
-          return { status: 200, json: { model: "model", content: [CALL], stop_reason: "tool_use" } };
-        },
-      },
-    });
-    const results = await run(planned(server.port), { only: ["messages-tools", "messages-tools-stream"] });
-    await server.close();
-    expect(resultOf(results, "messages-tools").status).toBe("pass");
+    const only = ["messages-tools", "messages-tools-stream"];
+    const { bodies, result } = await answeredWith(200, { content: [CALL], stop_reason: "tool_use" }, only);
+    expect(result.status).toBe("pass");
     expect(bodies.map(({ stream }) => stream)).toEqual([undefined, true]);
     for (const body of bodies) {
       expect(body).toMatchObject({

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { KvRoom } from "../../../components/memory/kvRoom";
 import type { ServerKv } from "../../../components/memory/serverKv";
 import type { FaultName } from "../../stand-in/faults";
-import { startStandIn } from "../../stand-in/server";
-import { emptyHost, failed, machineOf, planned, resultOf, run, startPlanned } from "./environment";
+import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
 
 /** One run of some probes against a server and its plan. */
 async function seen(
@@ -107,30 +106,18 @@ describe("the KV cache against the plan", () => {
   });
 
   it.each([
-    [
-      "two lines",
-      "INFO GPU KV cache size: 1,234,567 tokens\nINFO Maximum concurrency for 131,072 tokens per request: 9.42x\n",
-    ],
-    [
-      "one line",
-      "INFO GPU KV cache size: 1,234,567 tokens, Maximum concurrency for 131,072 tokens per request: 9.42x\n",
-    ],
-    [
-      "one line of 0.33",
-      "INFO GPU + host KV cache size: 1,234,567 tokens, Maximum concurrency for 131,072 tokens per request: 9.42x\n",
-    ],
-  ])("is read from the log where /metrics does not say it: %s", async (_, log) => {
+    ["two lines", "GPU KV cache size: 1,234,567 tokens\nINFO "],
+    ["one line", "GPU KV cache size: 1,234,567 tokens, "],
+    ["one line of 0.33", "GPU + host KV cache size: 1,234,567 tokens, "],
+  ])("is read from the log where /metrics does not say it: %s", async (_, size) => {
+    const log = `INFO ${size}Maximum concurrency for 131,072 tokens per request: 9.42x\n`;
     const metrics = {
       status: 200,
       text: 'vllm:num_requests_running 0.0\nvllm:cache_config_info{block_size="16"} 1.0\n',
     };
-    const server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"], {
-      routes: { "GET /metrics": () => metrics },
-    });
-    const plan = planned(server.port);
+    const plan = planned(await standIn({ routes: { "GET /metrics": () => metrics } }));
     const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ memoryLines: async () => log }));
     const [none] = await run(plan, { only: ["kv-cache"] });
-    await server.close();
     expect(read?.detail).toBe(
       "1,234,567 tokens, 9.42 requests of full length (log); the plan has no figure to compare",
     );
@@ -140,13 +127,10 @@ describe("the KV cache against the plan", () => {
 
 describe("the version", () => {
   it("of a build counts as its release; an unrecorded one is proposed", async () => {
-    const server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"], {
-      version: "0.30.0+cu130",
-    });
-    const [recorded] = await run(planned(server.port), { only: ["version"] });
+    const port = await standIn({ version: "0.30.0+cu130" });
+    const [recorded] = await run(planned(port), { only: ["version"] });
     const versions = { evidence: "read", source: "test" };
-    const [unrecorded] = await run(planned(server.port, { versions }), { only: ["version"] });
-    await server.close();
+    const [unrecorded] = await run(planned(port, { versions }), { only: ["version"] });
     expect(recorded?.detail).toBe("vLLM 0.30.0+cu130, as recorded");
     expect(unrecorded).toMatchObject({
       status: "pass",

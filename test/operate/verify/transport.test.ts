@@ -1,54 +1,50 @@
-import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/catalog";
 import { ask, NoAnswer } from "../../../operate/verify/http";
+import { freePort } from "../../layers/freePort";
 import { TRANSPORT_FAULTS, type TransportFault } from "../../stand-in/faults";
-import { startStandIn } from "../../stand-in/server";
-import { failed, planned, resultOf, run, startPlanned } from "./environment";
+import { failed, planned, resultOf, run, standIn, startPlanned } from "./environment";
 
 const PROBES = probesOf("inference-server").map((probe) => probe.name);
 
-/** What the first probe says of each, and the longest that a whole run may take with a limit of one second. */
-const SAID: Record<TransportFault, { health: RegExp; seconds: number }> = {
-  hanging: { health: /^no whole answer within 1 s$/, seconds: 10 },
-  dripping: { health: /^no whole answer within 1 s$/, seconds: 10 },
-  huge: { health: /^an answer of more than 8 MiB, which was cut off$/, seconds: 30 },
-  "endless-stream": { health: /^an answer of more than 8 MiB, which was cut off$/, seconds: 30 },
-  "headers-only": { health: /^no whole answer within 1 s$/, seconds: 10 },
-  redirecting: { health: /^\/health answered 307: an empty body$/, seconds: 10 },
-  "switching-protocols": { health: /^no valid HTTP answer \(it wants to switch/, seconds: 10 },
-  "only-hints": { health: /^no whole answer within 1 s$/, seconds: 10 },
-  "endless-headers": { health: /^no valid HTTP answer \(HPE_HEADER_OVERFLOW\)$/, seconds: 10 },
-  "packed-bomb": { health: /^alive$/, seconds: 10 },
-  "no-utf-8": { health: /^alive$/, seconds: 10 },
-  "pattern-traps": { health: /^alive$/, seconds: 20 },
-  "non-json": { health: /^alive$/, seconds: 10 },
-  "half-closed": { health: /^the connection was closed (in the middle of|before) the answer/, seconds: 10 },
-  "closed-at-once": { health: /^the connection was closed before the answer was whole$/, seconds: 10 },
-  "no-http": { health: /^no valid HTTP answer \(HPE_/, seconds: 10 },
-  "lying-everywhere": { health: /^alive$/, seconds: 10 },
-  "empty-objects": { health: /^alive$/, seconds: 10 },
-  "wrong-types": { health: /^alive$/, seconds: 10 },
+/** What the first probe says of each. */
+const SAID: Record<TransportFault, RegExp> = {
+  hanging: /^no whole answer within 1 s$/,
+  dripping: /^no whole answer within 1 s$/,
+  huge: /^an answer of more than 8 MiB, which was cut off$/,
+  "endless-stream": /^an answer of more than 8 MiB, which was cut off$/,
+  "headers-only": /^no whole answer within 1 s$/,
+  redirecting: /^\/health answered 307: an empty body$/,
+  "switching-protocols": /^no valid HTTP answer \(it wants to switch/,
+  "only-hints": /^no whole answer within 1 s$/,
+  "endless-headers": /^no valid HTTP answer \(HPE_HEADER_OVERFLOW\)$/,
+  "packed-bomb": /^alive$/,
+  "no-utf-8": /^alive$/,
+  "pattern-traps": /^alive$/,
+  "non-json": /^alive$/,
+  "half-closed": /^the connection was closed (in the middle of|before) the answer/,
+  "closed-at-once": /^the connection was closed before the answer was whole$/,
+  "no-http": /^no valid HTTP answer \(HPE_/,
+  "lying-everywhere": /^alive$/,
+  "empty-objects": /^alive$/,
+  "wrong-types": /^alive$/,
 };
 
 /** Those that let a request wait until its limit; the others answer something. */
 const SILENT: readonly TransportFault[] = ["hanging", "dripping", "headers-only", "only-hints"];
 
-describe("a server whose answers are none", () => {
+describe("a server that gives no real answer", () => {
   const nothingPasses = async (fault: TransportFault, timeoutSeconds: number) => {
     const server = await startPlanned(fault);
-    const started = performance.now();
     const results = await run(planned(server.port), { only: PROBES, timeoutSeconds });
-    const seconds = (performance.now() - started) / 1000;
     await server.close();
-    expect(resultOf(results, "health").detail).toMatch(SAID[fault].health);
+    expect(resultOf(results, "health").detail).toMatch(SAID[fault]);
     expect(results.filter(({ status }) => status === "pass").map(({ name }) => name)).toEqual([
       ...(resultOf(results, "health").status === "pass" ? ["health"] : []),
       // It does say what its window is.
       ...(fault === "pattern-traps" ? ["max-model-len"] : []),
     ]);
     expect(failed(results).length).toBeGreaterThan(1);
-    expect(seconds).toBeLessThan(SAID[fault].seconds);
     // What a server says never reaches a terminal as it is.
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what is looked for.
     expect(results.map(({ detail }) => detail).join("")).not.toMatch(/[\u0000-\u001f]/);
@@ -57,7 +53,7 @@ describe("a server whose answers are none", () => {
       if (status === "fail") expect(fix).not.toBe("");
     }
   };
-  const TITLE = "%s: nothing passes that rests on content, nothing hangs, nothing is thrown";
+  const TITLE = "%s: no probe of content passes, and the run ends";
 
   it.concurrent.each(SILENT)(TITLE, (fault) => nothingPasses(fault, 1));
 
@@ -69,11 +65,8 @@ describe("a server whose answers are none", () => {
     const deep = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;
     const call = `{"type":"tool_use","name":"read_file","input":{"path":"/etc/hostname","more":${deep}}}`;
     const text = `{"model":"model","content":[${call}],"stop_reason":"tool_use"}`;
-    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
-      routes: { "POST /v1/messages": () => ({ status: 200, text }) },
-    });
-    const results = await run(planned(server.port), { only: ["health", "messages-tools", "window"] });
-    await server.close();
+    const port = await standIn({ routes: { "POST /v1/messages": () => ({ status: 200, text }) } });
+    const results = await run(planned(port), { only: ["health", "messages-tools", "window"] });
     expect(resultOf(results, "messages-tools")).toMatchObject({
       status: "fail",
       detail: expect.stringMatching(/^the answer could not be judged: /),
@@ -87,11 +80,8 @@ describe("a server whose answers are none", () => {
       id: index === 0 ? "model" : `\u202eorg/model\u2028${index}`,
       max_model_len: 131_072,
     }));
-    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
-      routes: { "GET /v1/models": () => ({ status: 200, json: { data } }) },
-    });
-    const [result] = await run(planned(server.port), { only: ["models"] });
-    await server.close();
+    const port = await standIn({ routes: { "GET /v1/models": () => ({ status: 200, json: { data } }) } });
+    const [result] = await run(planned(port), { only: ["models"] });
     expect(result?.detail.length).toBeLessThan(2100);
     expect(result?.detail).not.toMatch(/[\u202e\u2028]/);
   });
@@ -99,28 +89,23 @@ describe("a server whose answers are none", () => {
   it("a key that a server repeats is not repeated again", async () => {
     const key = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
     const message = `401 Client Error for url https://me:${key}@huggingface.co, token ${key}`;
-    const server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], {
+    const port = await standIn({
       routes: { "POST /v1/chat/completions": () => ({ status: 500, json: { error: { message } } }) },
     });
-    const [result] = await run(planned(server.port), { only: ["chat"] });
-    await server.close();
+    const [result] = await run(planned(port), { only: ["chat"] });
     expect(result?.detail).toBe(
       "/v1/chat/completions answered 500: 401 Client Error for url https://<redacted>@huggingface.co, token <redacted>",
     );
   });
 
   it("nobody there: one failure, and the rest is not run", async () => {
-    const free = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => free.once("listening", resolve));
-    const address = free.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
-    await new Promise((resolve) => free.close(resolve));
+    const port = await freePort();
     const results = await run(planned(port), { only: PROBES });
     expect(failed(results)).toEqual(["health"]);
     expect(resultOf(results, "health").detail).toBe("nothing listens there (connection refused)");
     expect(resultOf(results, "chat")).toMatchObject({
       status: "skip",
-      detail: "not run: vllm-model-PORT does not answer (see health)".replace("PORT", String(port)),
+      detail: `not run: vllm-model-${port} does not answer (see health)`,
     });
   });
 
