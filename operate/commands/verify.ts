@@ -51,16 +51,13 @@ export function verifyCommand(): Command {
       }
       const probes: ProbeResult[] = [];
       for (const machine of planned.machines) {
-        const found = await verify(
-          { ...planned, machines: [machine] },
-          {
-            ...(only === undefined ? {} : { only }),
-            ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-            timeoutSeconds: options.timeout,
-            host: thisHost,
-            progress: verifyProgress(process.stderr),
-          },
-        );
+        const found = await verify(machine, {
+          ...(only === undefined ? {} : { only }),
+          ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
+          timeoutSeconds: options.timeout,
+          host: thisHost,
+          progress: verifyProgress(process.stderr),
+        });
         probes.push(...found);
         // The server at `--base-url` need not be the machine's.
         if (options.baseUrl === undefined)

@@ -1,5 +1,5 @@
 import { Failed } from "../../commandLine/exit";
-import type { MachinePlan, Plan } from "../../components/plan/types";
+import type { MachinePlan } from "../../components/plan/types";
 import { isPlaceholder } from "../../components/settings/secretValue";
 import { redact } from "../redact";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
@@ -27,14 +27,8 @@ export interface VerifyOptions {
 /** After this many requests to a target that timed out, its other probes are not run: a run must end. */
 const TIMEOUTS_ALLOWED = 2;
 
-/** Probes everything in the plan. Never throws because of a server. */
-export async function verify(plan: Plan, options: VerifyOptions): Promise<ProbeResult[]> {
-  const results: ProbeResult[] = [];
-  for (const machine of plan.machines) results.push(...(await verifyMachine(machine, options)));
-  return results;
-}
-
-async function verifyMachine(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
+/** Probes everything on a machine of the plan. Never throws because of a server. */
+export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
   const host = options.host(machine.dockerHost);
   const targets = await targetsOf(machine, host, options);
   const secrets = secretsOf(machine, targets, host);

@@ -1,5 +1,4 @@
 import type { MachinePlan } from "../../components/plan/types";
-import type { PlannedContainer } from "../../components/planned/container";
 import { isHere, type Listening } from "../../components/planned/reach";
 import { PLACEHOLDER_KEY } from "../../components/planned/upstream";
 import { Api } from "./api";
@@ -53,7 +52,7 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
       name: server.container.name,
       machine,
       host,
-      ...place(machine, portOf(server.container), options, SERVER_HEADERS),
+      ...place(machine, server.reach, options, SERVER_HEADERS),
       server,
       aliases: names.filter((name) => name !== server.servedModelName),
       maxModelLen,
@@ -64,7 +63,7 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
   });
   if (options.baseUrl === undefined) return all;
   const { port } = new URL(options.baseUrl);
-  const meant = all.find((each) => String(each.server.container.ports[0]?.host) === port) ?? all[0];
+  const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
   if (meant === undefined) return [];
   const api = new Api(options.baseUrl, options.timeoutSeconds, SERVER_HEADERS);
   return [{ ...meant, api, unreachable: undefined, alone: true }];
@@ -88,7 +87,7 @@ function bridges(
   const keyVariable = bridge.key?.variable;
   const key = keyVariable === undefined ? PLACEHOLDER_KEY : (host.env[keyVariable] ?? "");
   const headers = { ...MESSAGES_VERSION, authorization: `Bearer ${key}` };
-  const { api, unreachable } = place(machine, portOf(bridge.container), options, headers);
+  const { api, unreachable } = place(machine, bridge, options, headers);
   return [
     {
       kind: "bridge",
@@ -110,7 +109,7 @@ function bridges(
 function chatUis(machine: MachinePlan, host: Host, options: TargetOptions): ChatUiTarget[] {
   if (machine.chatUi === null) return [];
   const { container } = machine.chatUi;
-  const where = place(machine, portOf(container), options);
+  const where = place(machine, machine.chatUi, options);
   return [{ kind: "chat-ui", name: container.name, machine, host, ...where, container }];
 }
 
@@ -140,21 +139,13 @@ async function instanceA(
   ];
 }
 
-/** Where a container's first port is published. */
-function portOf({ ports: [port] }: PlannedContainer): Listening | undefined {
-  return port === undefined ? undefined : { address: port.ip, port: port.host };
-}
-
 function place(
   machine: MachinePlan,
-  listening: Listening | undefined,
+  listening: Listening,
   { timeoutSeconds }: TargetOptions,
   headers: Readonly<Record<string, string>> = {},
 ): { readonly api: Api; readonly unreachable: string | undefined } {
-  const origin =
-    listening === undefined
-      ? { unreachable: "the plan publishes no port of it" }
-      : originFromHere(machine, listening);
+  const origin = originFromHere(machine, listening);
   return "url" in origin
     ? { api: new Api(origin.url, timeoutSeconds, headers), unreachable: undefined }
     : { api: new Api("", timeoutSeconds), unreachable: origin.unreachable };

@@ -38,6 +38,9 @@ export const LIST_FOLDER = tool(
   "Absolute path of the folder",
 );
 
+/** What an agent offers at least. */
+export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
+
 /** A request that needs a tool: no model that can call tools answers it otherwise. */
 export const TOOL_REQUEST = "Use the tool read_file to read the file /etc/hostname. Call the tool now.";
 

@@ -8,8 +8,8 @@ import { MESSAGES, userTurn } from "../surfaces/messages";
 import { RESPONSES } from "../surfaces/responses";
 import type { Question } from "../surfaces/surface";
 import type { BridgeTarget, ProbesOf } from "../target";
-import { READ_FILE, TOOL_REQUEST } from "../tools";
-import { AGENT_TOOLS, judgeCall } from "./surfaces";
+import { AGENT_TOOLS, READ_FILE, TOOL_REQUEST } from "../tools";
+import { judgeCall } from "./surfaces";
 
 type BridgeProbe = ProbesOf<"bridge">[number];
 

@@ -5,9 +5,8 @@ import { quote } from "../quote";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
-import { TOOL_REQUEST } from "../tools";
+import { AGENT_TOOLS, TOOL_REQUEST } from "../tools";
 import { asAgent, chatOnly, questionOf } from "./asking";
-import { AGENT_TOOLS } from "./surfaces";
 
 /** The way of the messages-style client in the stack file. */
 const SETTING = "clients.claudeCode.via";

@@ -24,16 +24,6 @@ type ServerProbe = ServerProbes[number];
 /** What a fix names; the parser to try next is known only for a server of ours. */
 type Settings = Pick<ServerTarget, "setting"> & Partial<Pick<ServerTarget, "server">>;
 
-/** What the four probes of an API differ in. */
-interface Row {
-  readonly name: string;
-  readonly surface: Surface;
-  readonly tools: readonly OfferedTool[];
-  /** Whether clients of this API let a model think before it calls a tool. */
-  readonly thinks: boolean;
-  readonly fix: (target: ServerTarget) => string;
-}
-
 const chatFix = ({ setting }: Settings) =>
   `See ${setting("model")}: a model without a chat template is \`kind: base\`; another template is ${setting("chatTemplate")}.`;
 const responsesFix = () =>
@@ -43,30 +33,14 @@ const messagesFix = ({ setting }: Settings) =>
 const parserFix = ({ setting }: Settings) =>
   `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
 
-export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
 const SEVERAL = [RUN_COMMAND, LIST_FOLDER, READ_FILE];
 
-const CHAT_ROW: Row = { name: "chat", surface: CHAT, tools: [READ_FILE], thinks: false, fix: chatFix };
-const RESPONSES_ROW: Row = {
-  name: "responses",
-  surface: RESPONSES,
-  tools: [READ_FILE],
-  thinks: true,
-  fix: responsesFix,
-};
-const MESSAGES_ROW: Row = {
-  name: "messages",
-  surface: MESSAGES,
-  tools: AGENT_TOOLS,
-  thinks: true,
-  fix: messagesFix,
-};
-
-/** An answer in text and a tool call, each whole and streamed. */
-function probesOf({ name, surface, tools, thinks, fix }: Row) {
+/** Four probes of an API: an answer in text and a tool call, each whole and streamed. */
+function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
+  const { name, path, tools, agentThinks } = surface;
   const text = (streamed: boolean): ServerProbe => ({
     name: streamed ? `${name}-stream` : name,
-    about: `POST ${surface.path} ${streamed ? "streams text to its end" : "answers with text"}`,
+    about: `POST ${path} ${streamed ? "streams text to its end" : "answers with text"}`,
     skip: chatOnly,
     fix,
     run: async (target) => {
@@ -81,19 +55,19 @@ function probesOf({ name, surface, tools, thinks, fix }: Row) {
   });
   const call = (streamed: boolean): ServerProbe => ({
     name: `${name}-tools${streamed ? "-stream" : ""}`,
-    about: `POST ${surface.path} with a tool: the call is structured${streamed ? ", streamed too" : ""}`,
+    about: `POST ${path} with a tool: the call is structured${streamed ? ", streamed too" : ""}`,
     skip: chatOnly,
     fix: surface === CHAT ? parserFix : fix,
     run: async (target) => {
-      const question = { turns: TOOL_REQUEST, tools, ...(thinks ? asAgent(target) : {}) };
+      const question = { turns: TOOL_REQUEST, tools, ...(agentThinks ? asAgent(target) : {}) };
       return judgeCall(surface, tools, await answerOf(target, surface, question, streamed), target);
     },
   });
   return [text(false), text(true), call(false), call(true)] as const;
 }
 
-const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT_ROW);
-const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES_ROW);
+const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT, chatFix);
+const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES, responsesFix);
 
 /** Judges an answer in text. */
 function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
@@ -263,7 +237,7 @@ const COUNT = `${MESSAGES.path}/count_tokens`;
 const UNKNOWN_TIER = "claude-unpinned-tier";
 
 export const messagesProbes: ServerProbes = [
-  ...probesOf(MESSAGES_ROW),
+  ...probesOf(MESSAGES, messagesFix),
   {
     name: "count-tokens",
     about: `POST ${COUNT} counts, and counts more for more`,

@@ -2,12 +2,15 @@ import type { ServerEvent } from "../events";
 import { isJsonObject, type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { GREETING } from "../prompts";
-import type { OfferedTool } from "../tools";
+import { type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, type Surface, thinkingSwitch } from "./surface";
 
 /** Chat completions. */
 export const CHAT: Surface = {
+  name: "chat",
   path: "/v1/chat/completions",
+  tools: [READ_FILE],
+  agentThinks: false,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
     model,
     messages: typeof turns === "string" ? [{ role: "user", content: turns }] : turns,

@@ -2,7 +2,7 @@ import type { ServerEvent } from "../events";
 import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { GREETING } from "../prompts";
-import type { OfferedTool } from "../tools";
+import { AGENT_TOOLS, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
 /** Date of the messages API that clients name. */
@@ -13,7 +13,10 @@ export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
  * tools with input_schema. Without the billing header, which our settings switch off.
  */
 export const MESSAGES: Surface = {
+  name: "messages",
   path: "/v1/messages",
+  tools: AGENT_TOOLS,
+  agentThinks: true,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
     model,
     max_tokens: maxTokens,

@@ -3,12 +3,15 @@ import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { GREETING } from "../prompts";
 import { quote } from "../quote";
-import type { OfferedTool } from "../tools";
+import { type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
 /** Responses. A request with tools is an agent's: a developer turn, a user turn, function tools, nothing stored. */
 export const RESPONSES: Surface = {
+  name: "responses",
   path: "/v1/responses",
+  tools: [READ_FILE],
+  agentThinks: true,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
     model,
     input:

@@ -31,7 +31,13 @@ export interface Answer {
 
 /** An API of an inference server: how a client asks, and how to read what comes back. */
 export interface Surface {
+  /** As its probes are named. */
+  readonly name: string;
   readonly path: string;
+  /** The tools of its tool probes. */
+  readonly tools: readonly OfferedTool[];
+  /** Whether its agents let a model think before it calls a tool. */
+  readonly agentThinks: boolean;
   readonly ask: (question: Question) => JsonObject;
   /** Throws `BadAnswer` if the body is not an answer. */
   readonly read: (body: JsonObject) => Answer;

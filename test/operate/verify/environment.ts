@@ -66,12 +66,13 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   };
 }
 
+/** Runs the probes on the one machine of a plan. */
 export function run(
   plan: Plan,
   options: Partial<VerifyOptions> = {},
   host = emptyHost(),
 ): Promise<ProbeResult[]> {
-  return verify(plan, { timeoutSeconds: 10, host: () => host, ...options });
+  return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 
 /** Names of the probes that failed. */
