@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
@@ -33,7 +33,12 @@ function stackFile(block: string): string {
 
 /** A path of this repository, without a part to be filled in. */
 const OWN_PATH =
-  /^(?:\.ci|\.github|commandLine|components|docs|examples|faults|harness|models|operate|policies|test)\/[\w./-]*$/;
+  /^(?:\.ci|\.github|bundle|commandLine|components|docs|examples|faults|harness|models|operate|policies|test)\/[\w./-]*$/;
+/** A source file by the end of its path. */
+const SOURCE = /^(?:[\w-]+\/)*[\w-]+\.(?:ts|cjs|sh)$/;
+const sources = ["bundle", "commandLine", "components", "faults", "harness", "operate", "policies", "test"]
+  .flatMap((room) => readdirSync(room, { recursive: true }).map((file) => `/${room}/${file}`))
+  .concat("/index.ts");
 
 /** What stands in the way of running this command line: an unknown command or option. */
 async function unknownIn(line: string): Promise<string[]> {
@@ -95,6 +100,8 @@ describe("the pages that people read first", () => {
   it.each(PAGES)("%s names only files and folders that exist", (page) => {
     const named = codeOf(page).flatMap((code) => code.match(OWN_PATH) ?? []);
     expect(named.filter((path) => !existsSync(path))).toEqual([]);
+    const files = codeOf(page).flatMap((code) => code.match(SOURCE) ?? []);
+    expect(files.filter((file) => !sources.some((path) => path.endsWith(`/${file}`)))).toEqual([]);
   });
 
   it.each(PAGES)("%s names only scripts that package.json has", (page) => {
