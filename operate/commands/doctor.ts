@@ -6,8 +6,7 @@ import { type Format, formatOption, printResult, say } from "../../commandLine/o
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { diagnose } from "../doctor/diagnose";
 import { doctorText } from "../doctor/doctorText";
-import type { Evidence, Stack } from "../doctor/evidence";
-import { forStack } from "../doctor/forStack";
+import type { Facts, Stack } from "../doctor/facts";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, type MachineReading } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
@@ -66,8 +65,8 @@ export function doctorCommand(): Command {
           ? await fromGivenFiles(files)
           : await fromMachine(known.stack.plan, known.stack.file);
       for (const note of reading.notes) say(note);
-      const evidence: Evidence = {
-        ...reading.evidence,
+      const facts: Facts = {
+        ...reading.facts,
         ...known,
         ...(options.server === undefined ? {} : { serverKey: options.server }),
       };
@@ -75,11 +74,8 @@ export function doctorCommand(): Command {
         ...(options.file === undefined ? {} : { file: options.file }),
         ...(said ? { stack: options.stack } : {}),
       };
-      const diagnoses = diagnose(evidence).map((each) => ({
-        ...each,
-        command: forStack(each.command, chosen),
-      }));
-      const looked = lookedAt(evidence);
+      const diagnoses = diagnose(facts, chosen);
+      const looked = lookedAt(facts);
       printResult(options.format, { diagnoses, looked, notes: reading.notes }, () =>
         doctorText(diagnoses, looked, reading.notes),
       );
@@ -89,7 +85,7 @@ export function doctorCommand(): Command {
 }
 
 /** What is known of the stack file. */
-interface Known extends Pick<Evidence, "stack" | "stackProblem"> {
+interface Known extends Pick<Facts, "stack" | "stackProblem"> {
   /** It is no YAML at all. */
   readonly unreadable?: true;
 }
@@ -123,11 +119,11 @@ function stackOf(options: DoctorOptions): Stack {
 }
 
 async function fromGivenFiles(files: GivenFiles): Promise<MachineReading> {
-  const evidence = await fromFiles(files);
-  return { evidence, notes: cutShortNotes(evidence.logs) };
+  const facts = await fromFiles(files);
+  return { facts, notes: cutShortNotes(facts.logs) };
 }
 
-function lookedAt({ logs, meminfo, containers, sockets, stack }: Evidence): string[] {
+function lookedAt({ logs, meminfo, containers, sockets, stack }: Facts): string[] {
   return [
     ...logs.map(({ name, lines }) => `${name} (${lines} lines)`),
     ...(containers === undefined ? [] : [`${containers.length} containers`]),

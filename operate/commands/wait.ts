@@ -75,13 +75,11 @@ async function diagnosesOf(
   const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/diagnose");
-  const { forStack } = await import("../doctor/forStack");
   const { fromMachine } = await import("../doctor/read/fromMachine");
   const { readStack } = await import("../doctor/read/stack");
-  const { evidence, notes } = await fromMachine(machine, stackFile(options));
+  const { facts, notes } = await fromMachine(machine, stackFile(options));
   for (const note of notes) say(note);
-  const found = diagnose({ ...evidence, stack: readStack(stackFile(options), machine.name) });
-  return found.map((each) => ({ ...each, command: forStack(each.command, options) }));
+  return diagnose({ ...facts, stack: readStack(stackFile(options), machine.name) }, options);
 }
 
 async function waitFor(

@@ -1,14 +1,15 @@
+import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { shellWord } from "../../components/host/shellWords";
 import { parseStackFile } from "../../components/settings/load";
 import { valueAt } from "../../faults/schemaFaults";
 import { redact } from "../redact";
 import { applyEdits, type Edit } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { diagnoses } from "./diagnoses";
-import type { Diagnosis, Finding } from "./diagnosis";
-import type { Evidence, Stack } from "./evidence";
-import { failedProbes } from "./failedProbes";
-import { unknownTrouble } from "./unknown";
+import { APPLY, type Diagnosis, type Explanation } from "./diagnosis";
+import type { Facts, Stack } from "./facts";
+import { unexplained } from "./unexplained";
 
 /** A diagnosis as it is printed. */
 export interface DiagnosisReport {
@@ -24,60 +25,55 @@ export interface DiagnosisReport {
   readonly advice: string;
   readonly command: string;
   readonly source: string;
-  /** Whether the plan, a policy or the preflight would have said it before anything started, and which. */
+  /** Whether something reports it before anything starts: the plan, a policy, the preflight; `caughtBy` says which. */
   readonly caughtByPlan: boolean;
   readonly caughtBy: string;
 }
 
-/** Every diagnosis that the evidence gives; unknown trouble is said to be unknown. Pure. */
-export function diagnose(evidence: Evidence): DiagnosisReport[] {
-  const found = diagnoses.flatMap((diagnosis) => {
-    const finding = diagnosis.judge(evidence);
-    return finding === undefined ? [] : [{ diagnosis, finding }];
+/**
+ * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands are written for the stack
+ * that was chosen. Pure.
+ */
+export function diagnose(facts: Facts, chosen: Chosen = {}): DiagnosisReport[] {
+  const explainedBy = (some: readonly Diagnosis[]) =>
+    some.flatMap((diagnosis) => {
+      const explanation = diagnosis.explain(facts);
+      return explanation === undefined ? [] : [{ diagnosis, explanation }];
+    });
+  const known = explainedBy(diagnoses);
+  const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
+  const isExplained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
+  const all = [...(isExplained ? [] : explainedBy(unexplained)), ...troubles];
+  // What is harmless would only hide what is not.
+  return (all.length > 0 ? all : known).map(({ diagnosis, explanation }) => {
+    const { id, source, caughtBy, harmless } = diagnosis;
+    const { cause, evidence, advice = "", command = APPLY } = explanation;
+    const { change, edits } = changeOf(facts.stack, explanation);
+    return {
+      id,
+      severity: harmless === true ? "note" : "trouble",
+      cause: redact(cause),
+      evidence: redact(evidence),
+      change: redact(change),
+      edits,
+      advice: redact(advice),
+      command: forStack(redact(command), chosen),
+      source,
+      caughtByPlan: caughtBy !== false,
+      caughtBy: caughtBy === false ? "nothing before it happens" : caughtBy,
+    };
   });
-  const troubles = found.filter(({ diagnosis }) => diagnosis.harmless !== true);
-  const explained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
-  const more = explained ? [] : [failedProbes(evidence), unknownTrouble(evidence)];
-  const reports = [
-    ...more.flatMap((each) => (each === undefined ? [] : [report(evidence, each.about, each.finding)])),
-    ...troubles.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding)),
-  ];
-  // What is harmless would only stand in the way of what is not.
-  return reports.length > 0
-    ? reports
-    : found.map(({ diagnosis, finding }) => report(evidence, diagnosis, finding));
 }
 
-function report(
-  { stack }: Evidence,
-  diagnosis: Pick<Diagnosis, "id" | "source" | "caughtBy" | "harmless">,
-  finding: Finding,
-): DiagnosisReport {
-  const { change, edits } = changeOf(stack, finding);
-  return {
-    id: diagnosis.id,
-    severity: diagnosis.harmless === true ? "note" : "trouble",
-    cause: redact(finding.cause),
-    evidence: redact(finding.evidence),
-    change: redact(change),
-    edits,
-    advice: redact(finding.advice ?? ""),
-    command: redact(finding.command),
-    source: diagnosis.source,
-    caughtByPlan: diagnosis.caughtBy !== false,
-    caughtBy: diagnosis.caughtBy === false ? "nothing before it happens" : diagnosis.caughtBy,
-  };
-}
-
-/** The change against the real stack file; one that would not be read afterwards is put in words instead. */
-function changeOf(stack: Stack | undefined, { edits = [], advice }: Finding) {
+/** The change of the real stack file; one that would make it unreadable is put in words instead. */
+function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
   if (edits.length === 0)
     return { change: advice ?? "Nothing in the stack file.", edits: [] as readonly Edit[] };
   if (stack === undefined) return { change: inWords(edits), edits };
   const open = edits.filter((edit) => !isSo(stack, edit));
   if (open.length === 0)
     return {
-      change: `The stack file has it already (${inWords(edits)}): what runs is older. Apply it.`,
+      change: `The stack file has it already (${inWords(edits)}), but what runs is older. Apply it.`,
       edits: [] as readonly Edit[],
     };
   const changed = applyEdits(stack.text, open);
@@ -87,7 +83,7 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Finding) {
     // Something else has to be declared first; the advice says what.
     return { change: inWords(open), edits: open };
   }
-  return { change: unifiedDiff(nameOf(stack.file), stack.text, changed), edits: open };
+  return { change: unifiedDiff(basename(stack.file), stack.text, changed), edits: open };
 }
 
 function isSo(stack: Stack, { path, value }: Edit): boolean {
@@ -104,6 +100,25 @@ function inWords(edits: readonly Edit[]): string {
     .join("\n");
 }
 
-function nameOf(file: string): string {
-  return file.split("/").at(-1) ?? file;
+/** How the stack file was named on the command line; both are absent for the default. */
+interface Chosen {
+  readonly stack?: string;
+  readonly file?: string;
+}
+
+/** Stack that every command takes when none is named. */
+const DEFAULT_STACK = "dgx";
+
+/** Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply one. */
+const READS = /\bserving (plan|verify|wait|doctor|inventory)\b(?! --(?:file|stack) )/g;
+const APPLIES = /\bnpm run (preview|up)\b/g;
+
+/** A proposed command for the stack that was looked at: without its name it would act on the default one. */
+export function forStack(command: string, { stack, file }: Chosen): string {
+  const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
+  const other = name !== undefined && name !== DEFAULT_STACK;
+  const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
+  return command
+    .replace(READS, (found) => `${found}${reads}`)
+    .replace(APPLIES, (found) => (other ? `${found} -- --stack ${name}` : found));
 }

@@ -1,38 +1,69 @@
 import type { Edit } from "../stackEdit/applyEdits";
-import type { Evidence } from "./evidence";
+import { type Facts, type Server, type Sighting, seen, serverOf } from "./facts";
 import type { Sign } from "./sign";
 
-/** One trouble that is known: how it is told, what it comes from and what mends it. */
-export interface Diagnosis {
+/** What is known of a trouble before any machine is looked at. */
+interface About {
   /** Kebab-case; scripts rely on it. */
   readonly id: string;
   /** Row of the specification, or the upstream issue, that describes it. */
   readonly source: string;
-  /** What says it before anything starts: a policy, a warning of the plan, the preflight of `up`; `false` for nothing. */
+  /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`; `false` for nothing. */
   readonly caughtBy: string | false;
-  /** Worth saying, but no explanation of a server that fails: unknown trouble beside it is still said. */
+  /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
   readonly aside?: true;
-  /** Explains a line that looks like trouble and is none: it is said, and counts as no fault. */
+  /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
   readonly harmless?: true;
-  /** What has to be looked for in logs. */
-  readonly signs: readonly Sign[];
-  /** Pure: the same evidence gives the same finding. `undefined` where this is not the trouble. */
-  judge(evidence: Evidence): Finding | undefined;
+}
+
+/** One known trouble. */
+export interface Diagnosis extends About {
+  /** Pure: the same facts give the same explanation; `undefined` where this is not the trouble. */
+  explain(facts: Facts): Explanation | undefined;
 }
 
 /** What a diagnosis says of this machine. */
-export interface Finding {
+export interface Explanation {
   /** The cause, in one sentence. */
   readonly cause: string;
-  /** The line, or the value that was read, by which it is known. */
+  /** The line, or the value that was read, that shows it. */
   readonly evidence: string;
   /** Changes of the stack file that mend it. */
-  readonly edits?: readonly Edit[];
-  /** What mends it where the stack file can't, or what else is to be known of the change. */
-  readonly advice?: string;
-  /** What to run next. */
-  readonly command: string;
+  readonly edits?: readonly Edit[] | undefined;
+  /** What mends it where the stack file can't, or what else to know about the change. */
+  readonly advice?: string | undefined;
+  /** What to run next; by default what applies the changed stack file. */
+  readonly command?: string | undefined;
 }
+
+/** An explanation whose evidence is the line itself, unless it says otherwise. */
+export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "evidence">>;
+
+/** A line that shows a sign, the server that wrote it, and everything else that was read. */
+export interface Told {
+  readonly hit: Sighting;
+  readonly server: Server;
+  readonly facts: Facts;
+}
+
+/** A diagnosis that one line gives: its words are data, or made of that line. */
+export type Row = About & {
+  /** The signs that give it; the first that was seen counts. */
+  readonly when: Sign | readonly Sign[];
+} & (Words | { say(told: Told): Words | undefined });
 
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && npm run up";
+
+/** A row as a diagnosis. */
+export function toldByALine(row: Row): Diagnosis {
+  return {
+    ...row,
+    explain(facts) {
+      const hit = seen(facts, ...[row.when].flat());
+      if (hit === undefined) return undefined;
+      const words = "say" in row ? row.say({ hit, server: serverOf(facts, hit.log), facts }) : row;
+      return words && { ...words, evidence: words.evidence ?? hit.line };
+    },
+  };
+}

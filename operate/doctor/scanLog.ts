@@ -1,18 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
-import { excerpt } from "./excerpt";
-import {
-  escaped,
-  RAISED,
-  READY,
-  type Sign,
-  STARTED_WITH_BATCH,
-  STARTED_WITH_PORT,
-  STARTED_WITH_UTILIZATION,
-  TROUBLE,
-} from "./sign";
-
-/** Signs that every reading needs, whatever the diagnoses look for. */
-const ALWAYS = [READY, TROUBLE, RAISED, STARTED_WITH_PORT, STARTED_WITH_UTILIZATION, STARTED_WITH_BATCH];
+import { redact } from "../redact";
+import { escaped, type Sign } from "./sign";
 
 /** What a line showed. */
 export interface Hit {
@@ -64,7 +52,7 @@ export async function scanLog(
   signs: readonly Sign[],
   limits: ScanLimits = {},
 ): Promise<LogReading> {
-  const scanner = new Scanner([...new Set([...ALWAYS, ...signs])]);
+  const scanner = new Scanner(signs);
   const decode = decoderOf();
   const seconds = limits.seconds ?? SCAN_SECONDS;
   const deadline = Date.now() + seconds * 1000;
@@ -238,4 +226,19 @@ function newlines(text: string, from: number, to: number): number {
 function endOfLine(text: string, from: number): number {
   const newline = text.indexOf("\n", from);
   return newline === -1 ? text.length : newline;
+}
+
+/** Characters of a line that are shown, and how many of them stand before the sign. */
+const SHOWN = 400;
+const SHOWN_BEFORE = 120;
+
+/** Redacted before it is cut, so that no cut makes a secret unrecognizable; a window around the sign bounds the work. */
+function excerpt(line: string, index: number): string {
+  const from = Math.max(0, index - 4 * SHOWN);
+  // Half a secret could not be told from other text, so the word that the window cuts is left out.
+  const window = line.slice(from, index + 8 * SHOWN).replace(from > 0 ? /^\S*/ : "", "");
+  const safe = redact(window).trim();
+  if (safe.length <= SHOWN) return safe;
+  const start = Math.max(0, Math.min(index - from - SHOWN_BEFORE, safe.length - SHOWN));
+  return `${start > 0 ? "... " : ""}${safe.slice(start, start + SHOWN)}${start + SHOWN < safe.length ? " ..." : ""}`;
 }

@@ -1,12 +1,9 @@
 /** A text in a log that means something to a diagnosis. */
 export interface Sign {
-  /** At least one of these stands in every line that matches. Looking for them first keeps a log of 100 MB quick. */
+  /** Every line that matches has at least one of these. Searching for them first keeps a log of 100 MB quick. */
   readonly literals: readonly string[];
   readonly pattern: RegExp;
-  /**
-   * `start`: a failure of a start, so it is past once the same log says that a later start came through. `any`: it counts
-   * wherever it stands.
-   */
+  /** `start`: a start failed, which is over once the same log shows a later start that succeeded. `any`: it always counts. */
   readonly when: "start" | "any";
   /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
   readonly keep: "newest" | "largest";
@@ -17,15 +14,22 @@ interface Options {
   readonly keep?: Sign["keep"];
 }
 
-/** A sign that counts wherever it stands. Without a pattern the literals themselves are the sign. */
+const made: Sign[] = [];
+
+/** Every sign that was made: a log is searched for all of them, so none can be forgotten. */
+export const SIGNS: readonly Sign[] = made;
+
+/** A sign that counts wherever it is. Without a pattern the literals themselves are the sign. */
 export function sign(literals: string | readonly string[], pattern?: RegExp, options: Options = {}): Sign {
   const list = typeof literals === "string" ? [literals] : literals;
-  return {
+  const sign: Sign = {
     literals: list,
     pattern: pattern ?? new RegExp(list.map(escaped).join("|")),
     when: options.when ?? "any",
     keep: options.keep ?? "newest",
   };
+  made.push(sign);
+  return sign;
 }
 
 /** A sign of a start that failed. */
@@ -33,10 +37,10 @@ export function startSign(literals: string | readonly string[], pattern?: RegExp
   return sign(literals, pattern, { when: "start" });
 }
 
-/** uvicorn's word that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
+/** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
 export const READY = sign("Application startup complete");
 
-/** How vLLM was started: its port tells which server of the stack file a log belongs to. */
+/** How vLLM was started: its port shows which server of the stack file a log belongs to. */
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
 
 /** What vLLM was started with, from the same line: the stack file may have changed since. */
@@ -46,7 +50,7 @@ export const STARTED_WITH_UTILIZATION = sign(
 );
 export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
 
-/** Anything that reads like a fault; it makes trouble that no diagnosis explains known as unknown. */
+/** Anything that reads like an error: where no diagnosis explains it, the trouble is unknown. */
 export const TROUBLE = sign(
   ["ERROR", "Error", "error:", "FATAL", "CRITICAL", "Traceback", "panic:", "Exception"],
   /\b(?:ERROR|FATAL|CRITICAL)\b|Traceback \(most recent call last\)|\bpanic:|\b[A-Z]\w*(?:Error|Exception)\b: (?!Engine core initialization failed)|^\S*\s?error: /,

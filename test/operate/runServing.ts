@@ -1,5 +1,6 @@
 import { vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
+import { thisMachine } from "../../operate/doctor/read/thisMachine";
 import { serving } from "../../operate/servingCommand";
 
 /** What a run of the command line left: its exit code and what it wrote. */
@@ -12,11 +13,28 @@ export interface Run {
 /** Where nothing can be kept: a test that wants `serving verify` to keep its results names a folder. */
 const NOWHERE = { XDG_STATE_HOME: "/dev/null" };
 
+/** A machine of which nothing is known, since this one may have any trouble. */
+function hideThisMachine() {
+  return [
+    vi.spyOn(thisMachine, "kernelLog").mockResolvedValue(undefined),
+    vi.spyOn(thisMachine, "journal").mockResolvedValue(undefined),
+    vi.spyOn(thisMachine, "meminfo").mockResolvedValue(""),
+    vi.spyOn(thisMachine, "sockets").mockResolvedValue([]),
+    vi.spyOn(thisMachine, "addresses").mockReturnValue([]),
+    vi.spyOn(thisMachine, "fileState").mockImplementation(async ({ role, path }) => ({
+      role,
+      path,
+      state: "same",
+    })),
+  ];
+}
+
 /** Runs the command line in this process, with these variables over the environment. */
 export async function runServing(args: readonly string[], env: Record<string, string> = {}): Promise<Run> {
   const out: string[] = [];
   const err: string[] = [];
   const spies = [
+    ...hideThisMachine(),
     vi.spyOn(process.stdout, "write").mockImplementation((text) => out.push(String(text)) > 0),
     vi.spyOn(process.stderr, "write").mockImplementation((text) => err.push(String(text)) > 0),
   ];

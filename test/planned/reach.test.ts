@@ -95,11 +95,11 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
   });
 
   it("doctor says so, and asks the machine's own Docker", async () => {
-    const { evidence, notes } = await fromMachine(machine, join(home, "Pulumi.dgx.yaml"));
+    const { facts, notes } = await fromMachine(machine, join(home, "Pulumi.dgx.yaml"));
     expect(notes).toEqual([
       "dgx is another computer: its memory, kernel log, sockets and files were not read.",
     ]);
-    expect(Object.keys(evidence).sort()).toEqual(["allContainers", "containers", "logs"]);
+    expect(Object.keys(facts).sort()).toEqual(["allContainers", "containers", "logs"]);
     expect(readFileSync(docker.asked, "utf8")).toContain(`${dockerHost} ps`);
   });
 

@@ -1,6 +1,7 @@
 import { shellWord } from "../../../components/host/shellWords";
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, machineEdit, seen, setting, textSetting } from "../evidence";
+import { isLoopback } from "../../../components/planned/reach";
+import { APPLY, type Diagnosis, type Row, type Told } from "../diagnosis";
+import { machineEdit, seen, setting, textSetting } from "../facts";
 import { sign, startSign } from "../sign";
 
 const GENERIC_PREFIX = sign(
@@ -20,144 +21,116 @@ const COMPROMISED = sign(["1.82.7", "1.82.8"], /[Ll]ite[Ll][Ll][Mm]\D{0,40}\bv?(
 export const SOUND_IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
-function bridgeName({ stack }: Evidence): string {
-  return stack?.plan.containers.find((each) => each.role === "bridge")?.name ?? "<bridge>";
-}
-
 /** The plan's own file never has this fault, so what runs is another one. */
 const NOT_OUR_FILE =
   "Nothing in the stack file: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
 
-const genericPrefix: Diagnosis = {
-  id: "bridge-generic-prefix",
-  source:
-    'specification, Errors: "Multi-turn request through the bridge with generic provider prefix"; BerriAI/litellm PR 22851',
-  caughtBy: "the plan, which only ever writes `hosted_vllm/`",
-  signs: [GENERIC_PREFIX],
-  judge(evidence) {
-    const hit = seen(evidence, GENERIC_PREFIX);
-    if (hit === undefined) return undefined;
-    return {
+function restartBridge({ facts: { stack } }: Told): string {
+  const bridge = stack?.plan.containers.find((each) => each.role === "bridge");
+  return `npm run up && docker restart ${bridge?.name ?? "<bridge>"}`;
+}
+
+export const bridge: readonly (Diagnosis | Row)[] = [
+  {
+    id: "bridge-generic-prefix",
+    source:
+      'specification, Errors: "Multi-turn request through the bridge with generic provider prefix"; BerriAI/litellm PR 22851',
+    caughtBy: "the plan, which only ever writes `hosted_vllm/`",
+    when: GENERIC_PREFIX,
+    say: (told) => ({
       cause:
         "The bridge's entry has the generic prefix `openai/`, which sends the conversation through /v1/responses; it must be `hosted_vllm/<served name>`.",
-      evidence: hit.line,
       advice: NOT_OUR_FILE,
-      command: `npm run up && docker restart ${bridgeName(evidence)}`,
-    };
+      command: restartBridge(told),
+    }),
   },
-};
-
-const noMasterKey: Diagnosis = {
-  id: "bridge-without-key",
-  source: "LiteLLM 1.104.9 and later refuse to start without a master key",
-  caughtBy: "the plan, which gives the bridge a key or a placeholder on loopback",
-  signs: [NO_KEY],
-  judge(evidence) {
-    const hit = seen(evidence, NO_KEY);
-    if (hit === undefined) return undefined;
-    const variable = textSetting(evidence, "bridge", "keyVariable");
-    return {
-      cause: "The bridge has no master key, or a publicly known one, and refuses to start.",
-      evidence: hit.line,
-      advice:
-        variable === undefined
-          ? NOT_OUR_FILE
-          : `Nothing in the stack file: its key comes from ${variable}, which was empty or not set in the shell that ran \`up\`.`,
-      command: variable === undefined ? "npm run up" : `test -n "$${variable}" && npm run up`,
-    };
+  {
+    id: "bridge-without-key",
+    source: "LiteLLM 1.104.9 and later refuse to start without a master key",
+    caughtBy: "the plan, which gives the bridge a key or a placeholder on loopback",
+    when: NO_KEY,
+    say({ facts }) {
+      const cause = "The bridge has no master key, or a publicly known one, and refuses to start.";
+      const variable = textSetting(facts, "bridge", "keyVariable");
+      return variable === undefined
+        ? { cause, advice: NOT_OUR_FILE, command: "npm run up" }
+        : {
+            cause,
+            advice: `Nothing in the stack file: its key comes from ${variable}, which was empty or not set in the shell that ran \`up\`.`,
+            command: `test -n "$${variable}" && npm run up`,
+          };
+    },
   },
-};
-
-const wrongKey: Diagnosis = {
-  id: "bridge-wrong-key",
-  source: 'LiteLLM 1.109.1: a wrong key is answered 400 "No connected db.", none 401',
-  caughtBy: "the launcher, which takes the key from the same variable",
-  signs: [WRONG_KEY],
-  judge(evidence) {
-    const hit = seen(evidence, WRONG_KEY);
-    if (hit === undefined) return undefined;
-    const variable = textSetting(evidence, "bridge", "keyVariable");
-    return {
-      cause: hit.line.includes("No connected db")
-        ? "A client sent a key that isn't the bridge's; the bridge then asks a database for it and has none."
-        : "A client sent no key to the bridge.",
-      evidence: hit.line,
-      advice:
-        variable === undefined
-          ? "Nothing in the stack file: start the client with its launcher, which sends the placeholder that the bridge knows."
-          : `Nothing in the stack file: export ${variable} with the value that the bridge was started with, then start the client with its launcher.`,
-      command: "local-claude",
-    };
+  {
+    id: "bridge-wrong-key",
+    source: 'LiteLLM 1.109.1: a wrong key is answered 400 "No connected db.", none 401',
+    caughtBy: "the launcher, which takes the key from the same variable",
+    when: WRONG_KEY,
+    say({ facts, hit }) {
+      const variable = textSetting(facts, "bridge", "keyVariable");
+      return {
+        cause: hit.line.includes("No connected db")
+          ? "A client sent a key that isn't the bridge's; the bridge then asks a database for it and has none."
+          : "A client sent no key to the bridge.",
+        advice:
+          variable === undefined
+            ? "Nothing in the stack file: start the client with its launcher, which sends the placeholder that the bridge knows."
+            : `Nothing in the stack file: export ${variable} with the value that the bridge was started with, then start the client with its launcher.`,
+        command: "local-claude",
+      };
+    },
   },
-};
-
-const cooldown: Diagnosis = {
-  id: "bridge-cooldown",
-  source: "LiteLLM 1.109.1: one upstream error puts a lone deployment into a cooldown of 5 s",
-  caughtBy: "the plan, which sets `disable_cooldowns: true` and `num_retries: 0`",
-  signs: [COOLDOWN],
-  judge(evidence) {
-    const hit = seen(evidence, COOLDOWN);
-    if (hit === undefined) return undefined;
-    return {
+  {
+    id: "bridge-cooldown",
+    source: "LiteLLM 1.109.1: one upstream error puts a lone deployment into a cooldown of 5 s",
+    caughtBy: "the plan, which sets `disable_cooldowns: true` and `num_retries: 0`",
+    when: COOLDOWN,
+    say: (told) => ({
       cause:
-        "After one error of the server the bridge refuses everything for a while, although there is but one server.",
-      evidence: hit.line,
+        "After one error of the server, the bridge refuses every request for a while, although it has only that server.",
       advice: NOT_OUR_FILE,
-      command: `npm run up && docker restart ${bridgeName(evidence)}`,
-    };
+      command: restartBridge(told),
+    }),
   },
-};
-
-const upstreamDown: Diagnosis = {
-  id: "bridge-upstream-down",
-  source: "LiteLLM: Hosted_vllmException - Cannot connect to host",
-  caughtBy: "the plan's warning `loopback-only`, where the server is declared to listen on loopback",
-  signs: [UPSTREAM_DOWN],
-  judge(evidence) {
-    const hit = seen(evidence, UPSTREAM_DOWN);
-    if (hit === undefined) return undefined;
-    const [host = "", port = ""] = hit.groups;
-    const own = /^127\.|^localhost$/.test(host);
-    return {
-      cause: own
-        ? `The bridge looks for the server on its own loopback (${host}:${port}), where a container finds only itself.`
-        : `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
-      evidence: hit.line,
-      advice: own
-        ? NOT_OUR_FILE
-        : "Nothing in the stack file, unless the server itself has a diagnosis: look at its container first.",
-      command: own ? "npm run up" : `docker ps --all --filter publish=${port}; serving wait`,
-    };
+  {
+    id: "bridge-upstream-down",
+    source: "LiteLLM: Hosted_vllmException - Cannot connect to host",
+    caughtBy: "the plan's warning `loopback-only`, where the server is declared to listen on loopback",
+    when: UPSTREAM_DOWN,
+    say({ hit }) {
+      const [host = "", port = ""] = hit.groups;
+      return isLoopback(host)
+        ? {
+            cause: `The bridge looks for the server on its own loopback (${host}:${port}), where a container finds only itself.`,
+            advice: NOT_OUR_FILE,
+            command: "npm run up",
+          }
+        : {
+            cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
+            advice:
+              "Nothing in the stack file, unless the server itself has a diagnosis: look at its container first.",
+            command: `docker ps --all --filter publish=${port}; serving wait`,
+          };
+    },
   },
-};
-
-const compromised: Diagnosis = {
-  id: "bridge-compromised",
-  source: "BerriAI/litellm #24512, OSV MAL-2026-2144: 1.82.7 and 1.82.8 were compromised",
-  caughtBy: "the policy `deny-list`",
-  signs: [COMPROMISED],
-  judge(evidence) {
-    const hit = seen(evidence, COMPROMISED);
-    const running = evidence.containers?.find(({ image }) => /litellm\S*:v?1\.82\.[78]\b/.test(image));
-    if (hit === undefined && running === undefined) return undefined;
-    return {
-      cause:
-        "This LiteLLM is one of two releases that steal credentials: stop it, and change every key it could read.",
-      evidence: hit?.line ?? `container ${running?.name}: image ${running?.image}`,
-      ...(evidence.stack !== undefined && setting(evidence, "bridge") === undefined
-        ? { advice: "Nothing in the stack file: it declares no bridge, so this one was started by hand." }
-        : { edits: [machineEdit(evidence, ["bridge", "image"], SOUND_IMAGE)] }),
-      command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,
-    };
+  {
+    id: "bridge-compromised",
+    source: "BerriAI/litellm #24512, OSV MAL-2026-2144: 1.82.7 and 1.82.8 were compromised",
+    caughtBy: "the policy `deny-list`",
+    explain(facts) {
+      const running = facts.containers?.find(({ image }) => /litellm\S*:v?1\.82\.[78]\b/.test(image));
+      const shown = running && `container ${running.name}: image ${running.image}`;
+      const evidence = seen(facts, COMPROMISED)?.line ?? shown;
+      if (evidence === undefined) return undefined;
+      return {
+        cause:
+          "This LiteLLM is one of two releases that steal credentials: stop it, and change every key it could read.",
+        evidence,
+        ...(facts.stack !== undefined && setting(facts, "bridge") === undefined
+          ? { advice: "Nothing in the stack file: it declares no bridge, so this one was started by hand." }
+          : { edits: [machineEdit(facts, ["bridge", "image"], SOUND_IMAGE)] }),
+        command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,
+      };
+    },
   },
-};
-
-export const bridge: readonly Diagnosis[] = [
-  genericPrefix,
-  noMasterKey,
-  wrongKey,
-  cooldown,
-  upstreamDown,
-  compromised,
 ];

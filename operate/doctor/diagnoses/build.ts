@@ -1,5 +1,4 @@
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { seen, serverOf } from "../evidence";
+import type { Row } from "../diagnosis";
 import { sign } from "../sign";
 
 const EXTERNALLY_MANAGED = sign(
@@ -11,12 +10,9 @@ const E2M1 = sign(
   ["e2m1x2", "sm_121"],
   /\.e2m1x2.{0,60}sm_12[01]|sm_12[01].{0,60}\.e2m1x2|(?:NVFP4|nvfp4).{0,120}(?:not supported|unsupported).{0,60}sm_121/,
 );
-const NO_KERNEL = sign(
-  "no kernel image is available",
-  /no kernel image is available for execution on the device/,
-);
+const NO_KERNEL = sign("no kernel image is available for execution on the device");
 const DEV_VERSION = sign(
-  ["version "],
+  "version ",
   /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
 );
 
@@ -29,119 +25,67 @@ const TORCH = sign(
 /** Architecture of a GB10 with its own instructions, as nvcc names it. */
 const ARCH = "12.1a";
 
-const externallyManaged: Diagnosis = {
-  id: "externally-managed-environment",
-  source: 'specification, Errors: "Build error: externally-managed environment"',
-  caughtBy: false,
-  signs: [EXTERNALLY_MANAGED],
-  judge(evidence) {
-    const hit = seen(evidence, EXTERNALLY_MANAGED);
-    if (hit === undefined) return undefined;
-    return {
-      cause: "The system's Python belongs to its package manager and refuses pip.",
-      evidence: hit.line,
-      advice: "Nothing in the stack file: use a virtual environment, or the container.",
-      command: "python3 -m venv ~/vllm-venv && ~/vllm-venv/bin/pip install --upgrade pip",
-    };
+export const build: readonly Row[] = [
+  {
+    id: "externally-managed-environment",
+    source: 'specification, Errors: "Build error: externally-managed environment"',
+    caughtBy: false,
+    when: EXTERNALLY_MANAGED,
+    cause: "The package manager owns the system's Python, which therefore refuses pip.",
+    advice: "Nothing in the stack file: use a virtual environment, or the container.",
+    command: "python3 -m venv ~/vllm-venv && ~/vllm-venv/bin/pip install --upgrade pip",
   },
-};
-
-const numaMissing: Diagnosis = {
-  id: "numa-header-missing",
-  source: 'specification, Errors: "Build error: missing numa.h"',
-  caughtBy: false,
-  signs: [NUMA],
-  judge(evidence) {
-    const hit = seen(evidence, NUMA);
-    if (hit === undefined) return undefined;
-    return {
-      cause: "The headers of libnuma, which a source build needs, are not installed.",
-      evidence: hit.line,
-      advice: "Nothing in the stack file: install them, or use the container.",
-      command: "sudo apt-get install -y libnuma-dev numactl",
-    };
+  {
+    id: "numa-header-missing",
+    source: 'specification, Errors: "Build error: missing numa.h"',
+    caughtBy: false,
+    when: NUMA,
+    cause: "The headers of libnuma, which a source build needs, are not installed.",
+    advice: "Nothing in the stack file: install them, or use the container.",
+    command: "sudo apt-get install -y libnuma-dev numactl",
   },
-};
-
-const archList: Diagnosis = {
-  id: "sm121-arch-list",
-  source: 'specification, Errors: "NVFP4 / `.e2m1x2` failure for `sm_121`"; vllm-project/vllm PR 37725',
-  caughtBy: false,
-  signs: [E2M1],
-  judge(evidence) {
-    const hit = seen(evidence, E2M1);
-    if (hit === undefined) return undefined;
-    const server = serverOf(evidence, hit.log);
-    return {
-      cause: "The kernels were compiled for sm_121 without its own instructions, and the FP4 ones need them.",
-      evidence: hit.line,
+  {
+    id: "sm121-arch-list",
+    source: 'specification, Errors: "NVFP4 / `.e2m1x2` failure for `sm_121`"; vllm-project/vllm PR 37725',
+    caughtBy: false,
+    when: E2M1,
+    say: ({ server }) => ({
+      cause: "The kernels were compiled for sm_121 without its own instructions, which the FP4 kernels need.",
       edits: [server.set(["environment", "TORCH_CUDA_ARCH_LIST"], ARCH)],
-      advice: `A build outside the container takes it from its own shell: export TORCH_CUDA_ARCH_LIST="${ARCH}" and rebuild, or use the container.`,
-      command: APPLY,
-    };
+      advice: `For a build outside the container, set it in your shell: export TORCH_CUDA_ARCH_LIST="${ARCH}" and rebuild, or use the container.`,
+    }),
   },
-};
-
-const noKernel: Diagnosis = {
-  id: "no-kernel-image",
-  source: "vLLM .buildkite/release-pipeline.yaml: the cu129 images omit 12.1 on purpose",
-  caughtBy: false,
-  signs: [NO_KERNEL],
-  judge(evidence) {
-    const hit = seen(evidence, NO_KERNEL);
-    if (hit === undefined) return undefined;
-    return {
-      cause:
-        "The image holds no kernels for this GPU (12.1): a cu129 variant, or a build for other machines.",
-      evidence: hit.line,
-      advice: "Take an unsuffixed release (CUDA 13), pin it and put what is printed into the stack file.",
-      command: "serving pin vllm/vllm-openai:v0.30.0",
-    };
+  {
+    id: "no-kernel-image",
+    source: "vLLM .buildkite/release-pipeline.yaml: the cu129 images omit 12.1 on purpose",
+    caughtBy: false,
+    when: NO_KERNEL,
+    cause:
+      "The image has no kernels for this GPU (12.1): it is a cu129 variant, or built for other machines.",
+    advice: "Take an unsuffixed release (CUDA 13), pin it and put the printed lines into the stack file.",
+    command: "serving pin vllm/vllm-openai:v0.30.0",
   },
-};
-
-const unreleased: Diagnosis = {
-  id: "source-build-unpinned",
-  source: "specification, Versioning 6: a source build must pin a release tag and record the version",
-  caughtBy: "the policies `inference-image` and `moving-tag`, for images",
-  signs: [DEV_VERSION],
-  judge(evidence) {
-    const hit = seen(evidence, DEV_VERSION);
-    if (hit === undefined) return undefined;
-    return {
-      cause: `This vLLM (${hit.groups[0]}) is no release: nobody else runs it, and it can't be made again.`,
-      evidence: hit.line,
+  {
+    id: "source-build-unpinned",
+    source: "specification, Versioning 6: a source build must pin a release tag and record the version",
+    caughtBy: "the policies `inference-image` and `moving-tag`, for images",
+    when: DEV_VERSION,
+    say: ({ hit }) => ({
+      cause: `This vLLM (${hit.groups[0]}) is not a release: nobody else runs it, and nobody can build it again.`,
       advice:
         "Build a release tag and check that tag's own torch requirements (requirements/cuda.txt), or pin the image of a release and put it into the stack file.",
       command: "serving pin vllm/vllm-openai:v0.30.0",
-    };
+    }),
   },
-};
-
-const torchMismatch: Diagnosis = {
-  id: "torch-mismatch",
-  source:
-    "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
-  caughtBy: false,
-  signs: [TORCH],
-  judge(evidence) {
-    const hit = seen(evidence, TORCH);
-    if (hit === undefined) return undefined;
-    return {
-      cause: "The torch that is installed is not the one that this vLLM is made for.",
-      evidence: hit.line,
-      advice:
-        "Nothing in the stack file: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",
-      command: "pip check; serving inventory",
-    };
+  {
+    id: "torch-mismatch",
+    source:
+      "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
+    caughtBy: false,
+    when: TORCH,
+    cause: "This vLLM was built for another torch than the installed one.",
+    advice:
+      "Nothing in the stack file: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",
+    command: "pip check; serving inventory",
   },
-};
-
-export const build: readonly Diagnosis[] = [
-  externallyManaged,
-  numaMissing,
-  archList,
-  noKernel,
-  unreleased,
-  torchMismatch,
 ];

@@ -1,11 +1,10 @@
-import type { Diagnosis } from "../diagnosis";
+import { type Diagnosis, type Row, toldByALine } from "../diagnosis";
 import { admission } from "./admission";
 import { bridge } from "./bridge";
 import { build } from "./build";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
-import { jit } from "./jit";
 import { killings } from "./killed";
 import { kvRoom } from "./kvRoom";
 import { memory } from "./memory";
@@ -13,27 +12,31 @@ import { messagesPath } from "./messagesPath";
 import { modelFiles } from "./modelFiles";
 import { network } from "./network";
 import { parsers } from "./parsers";
-import { profiling } from "./profiling";
 import { simpleServer } from "./simpleServer";
 import { stackFile } from "./stackFile";
 
-/** Every trouble that is known, in the order in which findings are shown: what stops a start comes first. */
-export const diagnoses: readonly Diagnosis[] = [
-  ...stackFile,
-  ...admission,
-  ...kvRoom,
-  ...profiling,
-  ...memory,
-  ...killings,
-  ...jit,
-  ...build,
-  ...containers,
-  ...modelFiles,
-  ...environment,
-  ...parsers,
-  ...messagesPath,
-  ...bridge,
-  ...client,
-  ...simpleServer,
-  ...network,
+// Whoever loads the diagnoses has made all of their signs.
+export { SIGNS } from "../sign";
+
+const families: readonly (readonly (Diagnosis | Row)[])[] = [
+  stackFile,
+  admission,
+  kvRoom,
+  memory,
+  killings,
+  build,
+  containers,
+  modelFiles,
+  environment,
+  parsers,
+  messagesPath,
+  bridge,
+  client,
+  simpleServer,
+  network,
 ];
+
+/** Every known trouble, in the order in which it is shown: what stops a start comes first. */
+export const diagnoses: readonly Diagnosis[] = families
+  .flat()
+  .map((each) => ("when" in each ? toldByALine(each) : each));

@@ -1,8 +1,7 @@
 import type { ContainerState } from "../../containers/readContainers";
-import type { Diagnosis } from "../diagnosis";
-import { type Evidence, plannedStates, seen, seenAny, serverOf } from "../evidence";
-import { sign } from "../sign";
-import { COMPILER_VICTIMS, compiling } from "./jit";
+import type { Diagnosis, Row } from "../diagnosis";
+import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
+import { sign, startSign } from "../sign";
 import { lowerShare } from "./memory";
 
 /** The kernel's killer and earlyoom's. */
@@ -14,51 +13,72 @@ const EXITED_137 = sign(
   ["137", "SIGKILL", "signal 9", "-9"],
   /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exitcode[=:] ?-9/i,
 );
+/** A process that the container ended with. */
+const START_EXITED_137 = startSign(
+  ["137", "SIGKILL", "signal 9", "-9"],
+  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exitcode[=:] ?-9/i,
+);
 
-const killedForMemory: Diagnosis = {
-  id: "killed-for-memory",
-  source: "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
-  caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
-  signs: [KERNEL_KILL, EARLYOOM],
-  judge(evidence) {
-    const hit = seenAny(evidence, KERNEL_KILL, EARLYOOM);
-    if (hit === undefined || COMPILER_VICTIMS.test(hit.groups[1] ?? "") || compiling(evidence) !== undefined)
-      return undefined;
-    const victim = hit.groups[1] || "a process";
-    return {
-      cause: `The machine ran out of memory and ${victim} was killed for it.`,
-      evidence: hit.line,
-      ...lowerShare(evidence, serverOf(evidence, hit.log)),
-    };
-  },
-};
+/** Programs that the run-time compilation of kernels starts. */
+const COMPILER_VICTIMS = /^(?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|c\+\+|g\+\+|gcc|ninja|nvlink|fatbinary)$/;
 
-const killed: Diagnosis = {
-  id: "killed",
-  source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
-  caughtBy: false,
-  signs: [EXITED_137, KERNEL_KILL, EARLYOOM],
-  judge(evidence) {
-    if (seenAny(evidence, KERNEL_KILL, EARLYOOM) !== undefined || compiling(evidence) !== undefined)
-      return undefined;
-    const state = killedContainer(evidence);
-    const hit = seen(evidence, EXITED_137);
-    if (state === undefined && (hit === undefined || hit.log.kind === "probes")) return undefined;
-    const container = state?.name ?? serverOf(evidence, hit?.log).container;
-    return {
-      cause:
-        "The process was killed from outside (signal 9): by the kernel for lack of memory, or by somebody's `docker kill` or a stop that took too long.",
-      evidence: state === undefined ? (hit?.line ?? "") : stateLine(state),
-      advice:
-        "Not to be told from this alone: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",
-      command: `sudo journalctl --dmesg --since -2h | grep -iE 'out of memory|oom|NVRM'; docker inspect --format '{{.State.OOMKilled}} {{.State.FinishedAt}}' ${container}`,
-    };
-  },
-};
+/** A compiler that was killed, in its own words or in ninja's. */
+const COMPILER_KILLED = startSign(
+  [
+    "code=137",
+    "died due to signal 9",
+    "Killed signal terminated program",
+    "ninja: build stopped",
+    "exit code 137",
+  ],
+  /FAILED: \[code=137\]|died due to signal 9|Killed signal terminated program (?:cc1plus|cicc|ptxas)|ninja: build stopped: subcommand failed\b.*(?:137|SIGKILL)|(?:ninja|nvcc|cicc|ptxas).{0,200}exit (?:code|status) 137/,
+);
+const KERNEL_KILLED_COMPILER = sign(
+  "Killed process",
+  /Killed process \d+ \(((?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|ninja|nvlink|fatbinary)[^)]*)\)/,
+);
+/** What vLLM and FlashInfer print while kernels are compiled. */
+const COMPILING = sign(
+  [
+    "nvcc",
+    "Dynamo bytecode transform",
+    "Compiling a graph",
+    "Building JIT",
+    "Loading JIT",
+    "torch.compile",
+    "[1/",
+    "Start compiling",
+  ],
+  /\[\d+\/\d+\] .{0,80}(?:nvcc|c\+\+)|Dynamo bytecode transform time|Compiling a graph for|(?:Building|Loading) JIT ops|Start(?:ing)? compiling|torch\.compile (?:takes|took|is)/,
+);
+const LOADING = sign([
+  "Starting to load model",
+  "Loading safetensors checkpoint shards",
+  "Loading weights took",
+  "Model loading took",
+]);
+const READY_TIMEOUT = startSign(
+  ["Timed out waiting for engine"],
+  /Timed out waiting for engine(?:s| core processes) to (?:start|send initial message)/,
+);
+
+/** As many compilers at once are safe beside resident weights. */
+const SAFE_JOBS = 2;
+
+/** The evidence that compilers were killed, whoever reports it. */
+function compiling(facts: Facts): Sighting | undefined {
+  const killed = seen(facts, COMPILER_KILLED, KERNEL_KILLED_COMPILER);
+  if (killed !== undefined) return killed;
+  const hit = seen(facts, COMPILING);
+  if (hit === undefined || cameUpAfter(hit)) return undefined;
+  return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined
+    ? hit
+    : undefined;
+}
 
 /** A container of the plan that ended with 137. */
-export function killedContainer(evidence: Evidence): ContainerState | undefined {
-  return plannedStates(evidence).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
+function killedContainer(facts: Facts): ContainerState | undefined {
+  return plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
 }
 
 export function stateLine(state: ContainerState): string {
@@ -66,4 +86,108 @@ export function stateLine(state: ContainerState): string {
   return `container ${state.name}: ${state.status}, exit code ${state.exitCode}${oom}, ${state.restartCount} restarts`;
 }
 
-export const killings: readonly Diagnosis[] = [killedForMemory, killed];
+/** A log that ends in a failure is not a start that takes long. */
+function failedAfter({ log, lineNumber }: Sighting): boolean {
+  return [...log.hits].some(
+    ([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"),
+  );
+}
+
+export const killings: readonly (Diagnosis | Row)[] = [
+  {
+    id: "killed-for-memory",
+    source:
+      "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
+    caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
+    when: [KERNEL_KILL, EARLYOOM],
+    say({ facts, hit, server }) {
+      const victim = hit.groups[1] || "a process";
+      if (COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined) return undefined;
+      return {
+        cause: `The machine ran out of memory, and ${victim} was killed for it.`,
+        ...lowerShare(facts, server),
+      };
+    },
+  },
+  {
+    id: "killed",
+    source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
+    caughtBy: false,
+    explain(facts) {
+      if (seen(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
+        return undefined;
+      const state = killedContainer(facts);
+      const hit = seen(facts, EXITED_137);
+      const evidence = state === undefined ? hit?.line : stateLine(state);
+      if (evidence === undefined || (state === undefined && hit?.log.kind === "probes")) return undefined;
+      const container = state?.name ?? serverOf(facts, hit?.log).container;
+      return {
+        cause:
+          "Something outside killed the process (signal 9): the kernel for lack of memory, somebody's `docker kill`, or a stop that took too long.",
+        evidence,
+        advice:
+          "This alone doesn't show which: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",
+        command: `sudo journalctl --dmesg --since -2h | grep -iE 'out of memory|oom|NVRM'; docker inspect --format '{{.State.OOMKilled}} {{.State.FinishedAt}}' ${container}`,
+      };
+    },
+  },
+  {
+    id: "jit-killed",
+    source:
+      'specification, Errors: "Process exit 137 during kernel JIT compile"; flashinfer-ai/flashinfer #3634',
+    caughtBy: "the ledger's line `compiling`, where `model.weightsGB` is declared",
+    explain(facts) {
+      const hit = compiling(facts);
+      if (hit === undefined) return undefined;
+      const { container, set, settings } = serverOf(facts, hit.log);
+      const overridden = ["MAX_JOBS", "NINJA_JOBS"].filter(
+        (name) => settings?.environment[name] !== undefined,
+      );
+      const jobs = settings?.compileJobs ?? SAFE_JOBS + 1;
+      const fewer = overridden.length > 0 ? jobs : jobs > SAFE_JOBS ? SAFE_JOBS : 1;
+      const running = stateOf(facts, container)?.compileJobs.MAX_JOBS;
+      return {
+        cause: `Compilers of kernels were killed for lack of memory: several ran at once, each with 3 to 8 GiB, beside the resident weights${running === undefined ? "" : ` (MAX_JOBS is ${running})`}.`,
+        evidence: hit.line,
+        edits: [
+          set(["compileJobs"], fewer),
+          ...overridden.map((name) => set(["environment", name], undefined)),
+        ],
+        advice: "The volume of kernels keeps what was compiled: resume, don't wipe it.",
+      };
+    },
+  },
+  {
+    id: "first-boot",
+    source: 'specification, Errors: "First boot looks hung 10-15 minutes at weight loading, then compiling"',
+    caughtBy: false,
+    when: [COMPILING, LOADING],
+    say({ facts, hit, server }) {
+      const state = stateOf(facts, server.container);
+      if (
+        cameUpAfter(hit) ||
+        failedAfter(hit) ||
+        seen(facts, COMPILER_KILLED, START_EXITED_137, READY_TIMEOUT) !== undefined ||
+        (state !== undefined && state.status !== "running")
+      )
+        return undefined;
+      return {
+        cause:
+          "The server is loading weights or compiling kernels: a first start normally takes 10 to 15 minutes, and killing it loses them.",
+        advice: "Nothing in the stack file: do not kill it, wait.",
+        command: "serving wait",
+      };
+    },
+  },
+  {
+    id: "engine-ready-timeout",
+    source: "vllm-project/vllm #48031, PR #35616: VLLM_ENGINE_READY_TIMEOUT_S",
+    caughtBy: "the plan, which sets it to an hour unless `environment` says otherwise",
+    when: READY_TIMEOUT,
+    say: ({ server }) => ({
+      cause: "vLLM gave up on its own engine while that was still loading or compiling.",
+      edits: [server.set(["environment", "VLLM_ENGINE_READY_TIMEOUT_S"], undefined)],
+      advice: "The plan gives the engine an hour; what was compiled is kept, so the next start is shorter.",
+    }),
+  },
+];

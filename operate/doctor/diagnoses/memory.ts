@@ -1,17 +1,16 @@
 import { weightBand } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
-import { APPLY, type Diagnosis } from "../diagnosis";
-import {
-  type Evidence,
-  plannedStates,
-  ranWith,
-  type Server,
-  type Sighting,
-  seen,
-  seenAny,
-  serverOf,
-} from "../evidence";
-import { READY, STARTED_WITH_BATCH, sign } from "../sign";
+import { APPLY, type Diagnosis, type Row } from "../diagnosis";
+import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
+import { READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../sign";
+
+/** vLLM v1/worker/gpu_worker.py: free memory grew while it was being measured. */
+const RACE = startSign(
+  "Error in memory profiling",
+  /Error in memory profiling\. ?Initial free memory:? ([\d.]+) ?(?:GiB)?,? ?current free memory:? ([\d.]+)/,
+);
+/** Cut lines still count. */
+const RACE_ANY = startSign("Error in memory profiling");
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = sign(
@@ -41,155 +40,132 @@ function bandOf(weights: number): string {
   return comfortable ? `${verdict}, so something else holds the memory` : verdict;
 }
 
-/** A lower share, where that still leaves the server one. */
-function lowered(evidence: Evidence, server: Server) {
-  const now = server.settings?.gpuMemoryUtilization;
-  if (now === undefined) return undefined;
-  const largest = evidence.stack?.plan.ledger.largestUtilizationThatFits[server.container] ?? now;
+/** A lower share where that still leaves the server one, else words. */
+export function lowerShare(facts: Facts, { container, set, settings }: Server) {
+  const now = settings?.gpuMemoryUtilization ?? 0;
+  const largest = facts.stack?.plan.ledger.largestUtilizationThatFits[container] ?? now;
   const value = downToHundredth(Math.min(now - STEP_DOWN, largest));
-  return value > 0 ? server.set(["gpuMemoryUtilization"], value) : undefined;
-}
-
-/** A lower share where the stack file can have one, else words. */
-export function lowerShare(evidence: Evidence, server: Server) {
-  const edit = lowered(evidence, server);
-  return edit === undefined
-    ? {
+  return value > 0
+    ? { edits: [set(["gpuMemoryUtilization"], value)], command: APPLY }
+    : {
         advice: "Lower `gpuMemoryUtilization`, so that the machine keeps memory of its own.",
         command: CHECK_NEIGHBOURS,
-      }
-    : { edits: [edit], command: APPLY };
+      };
 }
 
-const outOfMemoryLoading: Diagnosis = {
-  id: "out-of-memory-loading",
-  source: 'specification, Errors: "Real out-of-memory during weight load"; Limits, memory bands',
-  caughtBy: "the plan's warning `weights`, where `model.weightsGB` is declared",
-  signs: [CUDA_OOM, WEIGHTS_LOADED],
-  judge(evidence) {
-    const hit = seen(evidence, CUDA_OOM);
-    if (hit === undefined || isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
-    const server = serverOf(evidence, hit.log);
-    const weights = server.settings?.model.weightsGB;
-    return {
-      cause: `Memory ran out while the weights were being loaded${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights)}`}.`,
-      evidence: hit.line,
-      advice:
-        weights === undefined
-          ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; serve a smaller or more strongly quantized model."
-          : "Serve a smaller or more strongly quantized model, or free what the neighbours hold.",
-      command: CHECK_NEIGHBOURS,
-    };
-  },
-};
-
-const outOfMemoryServing: Diagnosis = {
-  id: "out-of-memory-serving",
-  source:
-    "NVIDIA/dgx-spark-playbooks #97, vllm-project/vllm #46307: peaks of a long prompt beyond what was profiled",
-  caughtBy: "`serving verify`, whose long prompt measures the peak",
-  signs: [CUDA_OOM, WEIGHTS_LOADED, PINNED_KV],
-  judge(evidence) {
-    const hit = seen(evidence, CUDA_OOM);
-    if (hit === undefined || !(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY))) return undefined;
-    if (isPinned(evidence, hit)) return undefined;
-    const server = serverOf(evidence, hit.log);
-    const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
-    return {
-      cause:
-        "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
-      evidence: hit.line,
-      ...(batch === undefined
-        ? {
-            advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.",
-            command: CHECK_NEIGHBOURS,
-          }
-        : {
-            edits: [server.set(["maxNumBatchedTokens"], Math.max(1, Math.floor(batch / 2)))],
-            command: APPLY,
-          }),
-    };
-  },
-};
-
-const pinnedKv: Diagnosis = {
-  id: "pinned-kv-cache",
-  source:
-    "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
-  caughtBy: "`serving verify`, whose long prompt measures the peak",
-  signs: [CUDA_OOM, PINNED_KV],
-  judge(evidence) {
-    const hit = seen(evidence, CUDA_OOM);
-    if (hit === undefined || !isPinned(evidence, hit)) return undefined;
-    const server = serverOf(evidence, hit.log);
-    return {
-      cause:
-        "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, one of 28K tokens or more runs out of memory.",
-      evidence: hit.line,
-      edits: [server.set(["kvCacheMemoryBytes"], undefined)],
-      command: APPLY,
-    };
-  },
-};
-
-function isPinned(evidence: Evidence, hit: Sighting): boolean {
-  return (
-    hit.log.hits.has(PINNED_KV) || serverOf(evidence, hit.log).settings?.kvCacheMemoryBytes !== undefined
-  );
-}
-
-function isAfter(hit: Sighting, sign: typeof READY): boolean {
+function isAfter(hit: Sighting, sign: Sign): boolean {
   const other = hit.log.hits.get(sign);
   return other !== undefined && other.firstLineNumber < hit.lineNumber;
 }
 
-const nvErrNoMemory: Diagnosis = {
-  id: "nv-err-no-memory",
-  source: "vllm-project/vllm #56824, NVIDIA/open-gpu-kernel-modules #1358; often harmless by itself",
-  caughtBy: "the plan's warning `aggregate-high`",
-  signs: [NV_NO_MEMORY],
-  judge(evidence) {
-    const hit = seen(evidence, NV_NO_MEMORY);
-    if (hit === undefined || servesWell(evidence)) return undefined;
-    const server = serverOf(evidence, hit.log);
-    return {
-      cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
-      evidence: hit.line,
-      ...lowerShare(evidence, server),
-      advice:
-        "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
-    };
-  },
-};
-
-/** A log that came to its end well, or containers that are all healthy. */
-function servesWell(evidence: Evidence): boolean {
-  const states = plannedStates(evidence);
-  if (states.length > 0)
-    return states.every((each) => each.status === "running" && each.health !== "unhealthy");
-  return evidence.logs.some((log) => log.hits.has(READY)) && seenAny(evidence, CUDA_OOM) === undefined;
+function isPinned(hit: Sighting, { settings }: Server): boolean {
+  return hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
 }
 
-const exhausted: Diagnosis = {
-  id: "memory-exhausted",
-  source: "earlyoom as it is set on this kind of machine (2 %); below it hosts were seen to hang",
-  caughtBy: "the plan's ledger",
-  signs: [],
-  judge(evidence) {
-    const { meminfo } = evidence;
-    if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB) return undefined;
-    return {
-      cause: `Only ${meminfo.availableGiB.toFixed(2)} of ${meminfo.totalGiB.toFixed(2)} GiB are available: the machine is about to swap and hang.`,
-      evidence: `MemAvailable: ${Math.round(meminfo.availableGiB * 1024 ** 2)} kB`,
-      ...lowerShare(evidence, serverOf(evidence)),
-    };
-  },
-};
+/** A log that came to its end well, or containers that are all healthy. */
+function servesWell(facts: Facts): boolean {
+  const states = plannedStates(facts);
+  if (states.length > 0)
+    return states.every((each) => each.status === "running" && each.health !== "unhealthy");
+  return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;
+}
 
-export const memory: readonly Diagnosis[] = [
-  outOfMemoryLoading,
-  outOfMemoryServing,
-  pinnedKv,
-  nvErrNoMemory,
-  exhausted,
+export const memory: readonly (Diagnosis | Row)[] = [
+  {
+    id: "profiling-race",
+    source: "vllm-project/vllm #35920 and #10643: a neighbour's memory changed during profiling",
+    caughtBy: "the gate before the server's start, which waits until MemAvailable is steady",
+    when: [RACE, RACE_ANY],
+    say: ({ server }) => ({
+      cause:
+        "Another process gave memory back while vLLM measured how much there is, so its measurement made no sense.",
+      advice:
+        "Nothing in the stack file: start one server at a time, while the memory is steady. Unload Ollama's models first (`ollama stop MODEL`).",
+      command: `docker restart ${server.container}`,
+    }),
+  },
+  {
+    id: "out-of-memory-loading",
+    source: 'specification, Errors: "Real out-of-memory during weight load"; Limits, memory bands',
+    caughtBy: "the plan's warning `weights`, where `model.weightsGB` is declared",
+    when: CUDA_OOM,
+    say({ hit, server }) {
+      if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
+      const weights = server.settings?.model.weightsGB;
+      return {
+        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights)}`}.`,
+        advice:
+          weights === undefined
+            ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; serve a smaller or more strongly quantized model."
+            : "Serve a smaller or more strongly quantized model, or free what the neighbours hold.",
+        command: CHECK_NEIGHBOURS,
+      };
+    },
+  },
+  {
+    id: "out-of-memory-serving",
+    source:
+      "NVIDIA/dgx-spark-playbooks #97, vllm-project/vllm #46307: peaks of a long prompt beyond what was profiled",
+    caughtBy: "`serving verify`, whose long prompt measures the peak",
+    when: CUDA_OOM,
+    say({ hit, server }) {
+      if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server)) return undefined;
+      const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
+      return {
+        cause:
+          "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
+        ...(batch === undefined
+          ? {
+              advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.",
+              command: CHECK_NEIGHBOURS,
+            }
+          : { edits: [server.set(["maxNumBatchedTokens"], Math.max(1, Math.floor(batch / 2)))] }),
+      };
+    },
+  },
+  {
+    id: "pinned-kv-cache",
+    source:
+      "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
+    caughtBy: "`serving verify`, whose long prompt measures the peak",
+    when: CUDA_OOM,
+    say: ({ hit, server }) =>
+      isPinned(hit, server)
+        ? {
+            cause:
+              "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",
+            edits: [server.set(["kvCacheMemoryBytes"], undefined)],
+          }
+        : undefined,
+  },
+  {
+    id: "nv-err-no-memory",
+    source: "vllm-project/vllm #56824, NVIDIA/open-gpu-kernel-modules #1358; often harmless by itself",
+    caughtBy: "the plan's warning `aggregate-high`",
+    when: NV_NO_MEMORY,
+    say: ({ facts, hit, server }) =>
+      servesWell(facts)
+        ? undefined
+        : {
+            cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
+            ...lowerShare(facts, server),
+            advice:
+              "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
+          },
+  },
+  {
+    id: "memory-exhausted",
+    source: "earlyoom as it is set on this kind of machine (2 %); below it hosts were seen to hang",
+    caughtBy: "the plan's ledger",
+    explain(facts) {
+      const { meminfo } = facts;
+      if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB)
+        return undefined;
+      return {
+        cause: `Only ${meminfo.availableGiB.toFixed(2)} of ${meminfo.totalGiB.toFixed(2)} GiB are available: the machine is about to swap and hang.`,
+        evidence: `MemAvailable: ${Math.round(meminfo.availableGiB * 1024 ** 2)} kB`,
+        ...lowerShare(facts, serverOf(facts)),
+      };
+    },
+  },
 ];

@@ -1,5 +1,5 @@
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, machineEdit, seen, serverOf, setting } from "../evidence";
+import { APPLY, type Diagnosis, type Row } from "../diagnosis";
+import { type Facts, machineEdit, seen, serverOf, setting } from "../facts";
 import { sign } from "../sign";
 import { SOUND_IMAGE } from "./bridge";
 
@@ -12,7 +12,6 @@ const SYSTEM_REFUSED = sign(
   ],
   /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
 );
-const MESSAGE_400 = sign("/v1/messages", /"POST \/v1\/messages\S* HTTP\/[\d.]+" 400/);
 
 /** An answer of the messages path that ends the turn with a call written out as text. */
 const CALL_AS_TEXT = sign(
@@ -46,103 +45,34 @@ const ENOUGH_CALLS = 5;
 const NEAR_ZERO_PERCENT = 1;
 
 /** Where the messages-style client goes through the bridge, and the bridge translates. */
-function throughTheBridge(evidence: Evidence) {
+function throughTheBridge(facts: Facts) {
   const edits = [];
-  if (setting(evidence, "bridge", "messagesPath") === "passThrough")
-    edits.push(machineEdit(evidence, ["bridge", "messagesPath"], "translate"));
-  if (setting(evidence, "clients", "claudeCode", "via") !== "bridge" || edits.length === 0)
-    edits.push(machineEdit(evidence, ["clients", "claudeCode", "via"], "bridge"));
-  if (evidence.stack === undefined || setting(evidence, "bridge") !== undefined) return { edits };
+  if (setting(facts, "bridge", "messagesPath") === "passThrough")
+    edits.push(machineEdit(facts, ["bridge", "messagesPath"], "translate"));
+  if (setting(facts, "clients", "claudeCode", "via") !== "bridge" || edits.length === 0)
+    edits.push(machineEdit(facts, ["clients", "claudeCode", "via"], "bridge"));
+  if (facts.stack === undefined || setting(facts, "bridge") !== undefined) return { edits };
   return {
-    edits: [machineEdit(evidence, ["bridge", "image"], SOUND_IMAGE), ...edits],
+    edits: [machineEdit(facts, ["bridge", "image"], SOUND_IMAGE), ...edits],
     advice: "The machine has no bridge yet: the change declares one.",
   };
 }
 
-const systemRoleRefused: Diagnosis = {
-  id: "system-role-refused",
-  source: "vllm-project/vllm #44000, #41114: coding clients put a system element into messages[]",
-  caughtBy: "`serving verify`, whose probe sends that element",
-  signs: [SYSTEM_REFUSED, MESSAGE_400],
-  judge(evidence) {
-    const hit = seen(evidence, SYSTEM_REFUSED);
-    if (hit === undefined) return undefined;
-    const server = serverOf(evidence, hit.log);
-    const template = server.settings?.chatTemplate;
-    const { edits, advice } = throughTheBridge(evidence);
-    return {
-      cause:
-        "A system element in the middle of messages[] is refused, by the server or by the model's chat template.",
-      evidence: hit.line,
-      edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
-      ...(advice === undefined ? {} : { advice }),
-      command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
-    };
-  },
-};
-
-const nativePathFails: Diagnosis = {
-  id: "native-path-fails",
-  source:
-    'specification, Errors: "`/v1/messages` request ending in a `system` message on an affected build"; vllm-project/vllm #48874',
-  caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
-  signs: [CALL_AS_TEXT, PROBE_FAILED],
-  judge(evidence) {
-    const hit = seen(evidence, CALL_AS_TEXT) ?? seen(evidence, PROBE_FAILED);
-    if (hit === undefined) return undefined;
-    return {
-      cause:
-        "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
-      evidence: hit.line,
-      ...throughTheBridge(evidence),
-      command: `${APPLY} && serving verify --only native-messages-path`,
-    };
-  },
-};
-
-const prefixCacheCold: Diagnosis = {
-  id: "prefix-cache-cold",
-  source:
-    'specification, Errors: "Prefix-cache hit rate near zero on coding-client traffic"; vllm-project/vllm PR 36829',
-  caughtBy: "`serving verify`, which measures prefix reuse; the plan sets CLAUDE_CODE_ATTRIBUTION_HEADER=0",
-  signs: [HIT_RATE, CLIENT_CALLS, HASHED_HEADER, PROBE_COLD],
-  judge(evidence) {
-    const probed = seen(evidence, PROBE_COLD);
-    const hit = coldRate(evidence) ?? probed;
-    if (hit === undefined) return undefined;
-    const server = serverOf(evidence, hit.log);
-    const off = server.settings?.prefixCaching === false;
-    // The probe's own prompts hold no hash.
-    if (hit === probed && !off) return undefined;
-    return {
-      cause: off
-        ? "Prefix caching is off: every turn of an agent is computed anew."
-        : "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
-      evidence: hit.line,
-      edits: [off ? server.set(["prefixCaching"], true) : withoutHeader(evidence)],
-      advice: off
-        ? "It decides between a working agent loop and a very slow one."
-        : "vLLM 0.19.1 and later drop the header on /v1/messages where the system prompt is a list of blocks. A prompt shorter than a block of a hybrid model never hits.",
-      command: `${APPLY} && serving verify --only prefix-reuse`,
-    };
-  },
-};
-
 /** The client's own switch; a client that isn't declared yet has its way to be said too. */
-function withoutHeader(evidence: Evidence) {
+function withoutHeader(facts: Facts) {
   const client = ["clients", "claudeCode"];
   const environment = { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" };
-  if (evidence.stack === undefined || setting(evidence, ...client) !== undefined)
-    return machineEdit(evidence, [...client, "environment", "CLAUDE_CODE_ATTRIBUTION_HEADER"], "0");
-  const via = setting(evidence, "bridge") === undefined ? "native" : "bridge";
-  return machineEdit(evidence, client, { via, environment });
+  if (facts.stack === undefined || setting(facts, ...client) !== undefined)
+    return machineEdit(facts, [...client, "environment", "CLAUDE_CODE_ATTRIBUTION_HEADER"], "0");
+  const via = setting(facts, "bridge") === undefined ? "native" : "bridge";
+  return machineEdit(facts, client, { via, environment });
 }
 
 /** A rate that stayed near zero for long enough to mean something. */
-function coldRate(evidence: Evidence) {
-  const hit = seen(evidence, HIT_RATE);
+function coldRate(facts: Facts) {
+  const hit = seen(facts, HIT_RATE);
   if (hit === undefined || Number(hit.groups[0]) > NEAR_ZERO_PERCENT) return undefined;
-  if (seen(evidence, HASHED_HEADER) !== undefined) return hit;
+  if (seen(facts, HASHED_HEADER) !== undefined) return hit;
   const calls = hit.log.hits.get(CLIENT_CALLS)?.count;
   const enough =
     calls === undefined
@@ -151,4 +81,67 @@ function coldRate(evidence: Evidence) {
   return enough ? hit : undefined;
 }
 
-export const messagesPath: readonly Diagnosis[] = [systemRoleRefused, nativePathFails, prefixCacheCold];
+export const messagesPath: readonly (Diagnosis | Row)[] = [
+  {
+    id: "system-role-refused",
+    source: "vllm-project/vllm #44000, #41114: coding clients put a system element into messages[]",
+    caughtBy: "`serving verify`, whose probe sends that element",
+    when: SYSTEM_REFUSED,
+    say({ facts, server }) {
+      const { edits, advice } = throughTheBridge(facts);
+      const template = server.settings?.chatTemplate;
+      return {
+        cause:
+          "The server or the model's chat template refuses a system element in the middle of messages[].",
+        edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
+        advice,
+        command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
+      };
+    },
+  },
+  {
+    id: "native-path-fails",
+    source:
+      'specification, Errors: "`/v1/messages` request ending in a `system` message on an affected build"; vllm-project/vllm #48874',
+    caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
+    when: [CALL_AS_TEXT, PROBE_FAILED],
+    say: ({ facts }) => ({
+      cause:
+        "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
+      ...throughTheBridge(facts),
+      command: `${APPLY} && serving verify --only native-messages-path`,
+    }),
+  },
+  {
+    id: "prefix-cache-cold",
+    source:
+      'specification, Errors: "Prefix-cache hit rate near zero on coding-client traffic"; vllm-project/vllm PR 36829',
+    caughtBy: "`serving verify`, which measures prefix reuse; the plan sets CLAUDE_CODE_ATTRIBUTION_HEADER=0",
+    explain(facts) {
+      const probed = seen(facts, PROBE_COLD);
+      const hit = coldRate(facts) ?? probed;
+      if (hit === undefined) return undefined;
+      const server = serverOf(facts, hit.log);
+      const command = `${APPLY} && serving verify --only prefix-reuse`;
+      if (server.settings?.prefixCaching === false)
+        return {
+          cause: "Prefix caching is off: the server computes every turn of an agent anew.",
+          evidence: hit.line,
+          edits: [server.set(["prefixCaching"], true)],
+          advice: "It decides between a working agent loop and a very slow one.",
+          command,
+        };
+      // The probe's own prompts hold no hash.
+      if (hit === probed) return undefined;
+      return {
+        cause:
+          "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
+        evidence: hit.line,
+        edits: [withoutHeader(facts)],
+        advice:
+          "vLLM 0.19.1 and later drop the header on /v1/messages where the system prompt is a list of blocks. A prompt shorter than a block of a hybrid model never hits.",
+        command,
+      };
+    },
+  },
+];

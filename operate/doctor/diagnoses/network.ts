@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import { isLoopback } from "../../../components/planned/reach";
 import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, machineEdit, seen, setting, textSetting } from "../evidence";
+import { type Facts, firstGroup, machineEdit, seen, textSetting } from "../facts";
 import { sign } from "../sign";
 
 const UNREACHABLE = sign(
@@ -20,8 +20,8 @@ const DOCKER_BRIDGE = /^172\.(?:1[7-9]|2\d|3[01])\./;
 const PRIVATE = /^(?:10\.|192\.168\.|169\.254\.|172\.(?:1[6-9]|2\d|3[01])\.)/;
 
 /** Addresses that the stack file counts on, with the setting that has each. */
-function declaredAddresses(evidence: Evidence): { path: string[]; address: string }[] {
-  const servers = Object.keys(evidence.stack?.settings.inferenceServers ?? {});
+function declaredAddresses(facts: Facts): { path: string[]; address: string }[] {
+  const servers = Object.keys(facts.stack?.settings.inferenceServers ?? {});
   return [
     ["clients", "host"],
     ["listen"],
@@ -30,71 +30,66 @@ function declaredAddresses(evidence: Evidence): { path: string[]; address: strin
     ["simpleServer", "listen"],
     ...servers.map((key) => ["inferenceServers", key, "listen"]),
   ].flatMap((path) => {
-    const address = textSetting(evidence, ...path);
+    const address = textSetting(facts, ...path);
     if (address === undefined || !isIPv4(address) || address === "0.0.0.0" || isLoopback(address)) return [];
     return [{ path, address }];
   });
 }
 
-/** The clients are given a name, the services every address of the machine. */
-function stable(evidence: Evidence, paths: readonly string[][]) {
-  const machine = evidence.stack?.machine ?? "<machine>";
+/** Clients get a name, services every address of the machine. */
+function stable(facts: Facts, paths: readonly string[][]) {
   return paths.map((path) =>
-    machineEdit(evidence, path, path[0] === "clients" ? `${machine}.local` : "0.0.0.0"),
+    machineEdit(
+      facts,
+      path,
+      path[0] === "clients" ? `${facts.stack?.machine ?? "<machine>"}.local` : "0.0.0.0",
+    ),
   );
 }
 
-const addressChanged: Diagnosis = {
-  id: "address-changed",
-  source: 'specification, Errors: "Agents stop connecting with no warning"',
-  caughtBy: false,
-  signs: [UNREACHABLE, NOT_OUR_ADDRESS],
-  judge(evidence) {
-    const { addresses } = evidence;
-    const gone = declaredAddresses(evidence).filter(
-      ({ address }) =>
-        addresses !== undefined && !addresses.includes(address) && !DOCKER_BRIDGE.test(address),
-    );
-    const hit = seen(evidence, NOT_OUR_ADDRESS) ?? seen(evidence, UNREACHABLE);
-    if (gone.length === 0 && hit === undefined) return undefined;
-    const said = hit?.groups.find((group) => group !== "");
-    if (said !== undefined && gone.length === 0 && (!PRIVATE.test(said) || DOCKER_BRIDGE.test(said)))
-      return undefined;
-    const paths =
-      gone.length > 0
-        ? gone.map(({ path }) => path)
-        : declaredAddresses(evidence)
-            .filter(({ address }) => address === said)
-            .map(({ path }) => path);
-    const address = gone[0]?.address ?? said;
-    return {
-      cause: `${address} is no longer this machine's address: a DHCP lease changed, and whoever counts on it stops connecting without a word.`,
-      evidence:
-        hit?.line ??
-        `the machine has ${addresses?.join(", ")}; ${gone.map((each) => `${each.path.join(".")}: ${each.address}`).join(", ")}`,
-      edits: stable(evidence, paths.length > 0 ? paths : [["clients", "host"]]),
-      advice: `Give the machine a DHCP reservation, or its mDNS name (here \`${evidence.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).`,
-      command: `ip -4 -brief address; hostname; ${APPLY}`,
-    };
+export const network: readonly Diagnosis[] = [
+  {
+    id: "address-changed",
+    source: 'specification, Errors: "Agents stop connecting with no warning"',
+    caughtBy: false,
+    explain(facts) {
+      const { addresses } = facts;
+      const declared = declaredAddresses(facts);
+      const gone = declared.filter(
+        ({ address }) =>
+          addresses !== undefined && !addresses.includes(address) && !DOCKER_BRIDGE.test(address),
+      );
+      const hit = seen(facts, NOT_OUR_ADDRESS, UNREACHABLE);
+      const said = hit && firstGroup(hit);
+      const address = gone[0]?.address ?? said;
+      if (address === undefined) return undefined;
+      if (gone.length === 0 && (!PRIVATE.test(address) || DOCKER_BRIDGE.test(address))) return undefined;
+      const concerned = gone.length > 0 ? gone : declared.filter((each) => each.address === address);
+      const paths = concerned.map(({ path }) => path);
+      return {
+        cause: `${address} is no longer this machine's address: a DHCP lease changed, and everything that uses the old address stops connecting without a word.`,
+        evidence:
+          hit?.line ??
+          `the machine has ${addresses?.join(", ")}; ${gone.map((each) => `${each.path.join(".")}: ${each.address}`).join(", ")}`,
+        edits: stable(facts, paths.length > 0 ? paths : [["clients", "host"]]),
+        advice: `Give the machine a DHCP reservation, or use its mDNS name (here \`${facts.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).`,
+        command: `ip -4 -brief address; hostname; ${APPLY}`,
+      };
+    },
   },
-};
-
-const bridgeAddress: Diagnosis = {
-  id: "bridge-interface-address",
-  source: 'specification, Errors: "never a bridge-interface address from `hostname -I`"',
-  caughtBy: false,
-  signs: [],
-  judge(evidence) {
-    const host = textSetting(evidence, "clients", "host");
-    if (host === undefined || !DOCKER_BRIDGE.test(host) || setting(evidence, "clients") === undefined)
-      return undefined;
-    return {
-      cause: `${host} is the address of one of Docker's bridges: no other machine reaches it.`,
-      evidence: `clients.host: ${host}`,
-      edits: stable(evidence, [["clients", "host"]]),
-      command: `ip -4 -brief address; ${APPLY}`,
-    };
+  {
+    id: "bridge-interface-address",
+    source: 'specification, Errors: "never a bridge-interface address from `hostname -I`"',
+    caughtBy: false,
+    explain(facts) {
+      const host = textSetting(facts, "clients", "host");
+      if (host === undefined || !DOCKER_BRIDGE.test(host)) return undefined;
+      return {
+        cause: `${host} is the address of one of Docker's bridges: no other machine can reach it.`,
+        evidence: `clients.host: ${host}`,
+        edits: stable(facts, [["clients", "host"]]),
+        command: `ip -4 -brief address; ${APPLY}`,
+      };
+    },
   },
-};
-
-export const network: readonly Diagnosis[] = [addressChanged, bridgeAddress];
+];

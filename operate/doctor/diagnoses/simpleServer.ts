@@ -1,7 +1,7 @@
 import { shellWord } from "../../../components/host/shellWords";
 import { isLoopback } from "../../../components/planned/reach";
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Evidence, machineEdit, seen, seenAny, setting, textSetting } from "../evidence";
+import type { Diagnosis, Row } from "../diagnosis";
+import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
 import { sign, startSign } from "../sign";
 
 /** Port of the simple server unless the stack file says otherwise. */
@@ -31,155 +31,140 @@ const NO_ACCESS = startSign(
 );
 
 /** The simple server is asked for by something that is not on the machine, or by a container. */
-function wantedFromAfar(evidence: Evidence): boolean {
-  const host = textSetting(evidence, "clients", "host");
-  const asked = setting(evidence, "chatUi", "connections");
+function wantedFromAfar(facts: Facts): boolean {
+  const host = textSetting(facts, "clients", "host");
+  const asked = setting(facts, "chatUi", "connections");
   const byChatUi =
-    setting(evidence, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
+    setting(facts, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
   return byChatUi || (host !== undefined && !isLoopback(host));
 }
 
 /** Ollama on every address; one that isn't declared yet is declared with it. */
-function openToAll(evidence: Evidence) {
+function openToAll(facts: Facts) {
   const everywhere = "0.0.0.0";
-  return textSetting(evidence, "simpleServer", "mode") === "none"
-    ? machineEdit(evidence, ["simpleServer"], { mode: "host", listen: everywhere })
-    : machineEdit(evidence, ["simpleServer", "listen"], everywhere);
+  return textSetting(facts, "simpleServer", "mode") === "none"
+    ? machineEdit(facts, ["simpleServer"], { mode: "host", listen: everywhere })
+    : machineEdit(facts, ["simpleServer", "listen"], everywhere);
 }
 
-const onLoopback: Diagnosis = {
-  id: "ollama-on-loopback",
-  source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
-  caughtBy: "the plan's warning `loopback-only`, where a container is to reach it",
-  signs: [LISTENING, REFUSED_FROM_AFAR],
-  judge(evidence) {
-    const port = Number(setting(evidence, "simpleServer", "port") ?? PORT);
-    const said = seen(evidence, LISTENING);
-    const socket = evidence.sockets?.filter((each) => each.port === port) ?? [];
-    const bySocket = socket.length > 0 && socket.every((each) => isLoopback(each.address));
-    const byLog = said !== undefined && isLoopback(said.groups[0] ?? "");
-    const refused = seen(evidence, REFUSED_FROM_AFAR);
-    if (!bySocket && !byLog && refused === undefined) return undefined;
-    const declared = textSetting(evidence, "simpleServer", "listen") ?? textSetting(evidence, "listen");
-    const open = declared !== undefined && !isLoopback(declared);
-    const known = evidence.stack !== undefined;
-    // Loopback by choice is no trouble.
-    if (refused === undefined && known && !open && !wantedFromAfar(evidence)) return undefined;
-    const shown =
-      refused?.line ??
-      (byLog ? said.line : `${socket.map((each) => each.address).join(", ")}:${port} is all that listens`);
-    return {
-      cause: open
-        ? `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`
-        : "Ollama listens on loopback only, so no other machine and no container reaches it.",
-      evidence: shown,
-      ...(open
-        ? {
-            advice:
-              "Nothing in the stack file: write the drop-in that the plan prints and restart the service.",
-          }
-        : { edits: [openToAll(evidence)] }),
-      command: open ? "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama" : APPLY,
-    };
-  },
-};
+function portOf(facts: Facts): number {
+  return Number(setting(facts, "simpleServer", "port") ?? PORT);
+}
 
-const portTaken: Diagnosis = {
-  id: "port-taken",
-  source: 'specification, Errors: "Port 11434 already in use"',
-  caughtBy: "the preflight of `up`, which asks what listens on each port",
-  signs: [PORT_TAKEN],
-  judge(evidence) {
-    const hit = seen(evidence, PORT_TAKEN);
-    const failed = evidence.containers?.find(({ error }) =>
-      /port is already allocated|address already in use/.test(error),
-    );
-    if (hit === undefined && failed === undefined) return undefined;
-    const said = hit ?? {
-      groups: [...(/:(\d{2,5})\b/.exec(failed?.error ?? "") ?? [])],
-      line: failed?.error ?? "",
-    };
-    const port = Number(said.groups.filter((group) => /^\d+$/.test(group)).at(-1) ?? 0);
-    const simple = port === Number(setting(evidence, "simpleServer", "port") ?? PORT);
-    return {
-      cause: simple
-        ? `Port ${port} is taken: by an earlier container, by the chat UI's integrated image or by a second Ollama.`
-        : `Port ${port} is taken by another program.`,
-      evidence: said.line,
-      advice:
-        "Nothing in the stack file: see who listens and stop it, by container name or by port. Instance A stays.",
-      command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
-    };
+export const simpleServer: readonly (Diagnosis | Row)[] = [
+  {
+    id: "ollama-on-loopback",
+    source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
+    caughtBy: "the plan's warning `loopback-only`, where a container is to reach it",
+    explain(facts) {
+      const port = portOf(facts);
+      const sockets = facts.sockets?.filter((each) => each.port === port) ?? [];
+      const said = seen(facts, LISTENING);
+      const byLog = isLoopback(said?.groups[0] ?? "") ? said?.line : undefined;
+      const bySocket =
+        sockets.length > 0 && sockets.every(({ address }) => isLoopback(address))
+          ? `${sockets.map(({ address }) => address).join(", ")}:${port} is all that listens`
+          : undefined;
+      const refused = seen(facts, REFUSED_FROM_AFAR)?.line;
+      const evidence = refused ?? byLog ?? bySocket;
+      if (evidence === undefined) return undefined;
+      const declared = textSetting(facts, "simpleServer", "listen") ?? textSetting(facts, "listen");
+      if (declared !== undefined && !isLoopback(declared))
+        return {
+          cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
+          evidence,
+          advice:
+            "Nothing in the stack file: write the drop-in that the plan prints and restart the service.",
+          command: "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama",
+        };
+      // Loopback by choice is no trouble.
+      if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts)) return undefined;
+      return {
+        cause: "Ollama listens on loopback only, so no other machine and no container can reach it.",
+        evidence,
+        edits: [openToAll(facts)],
+      };
+    },
   },
-};
-
-const modelsInVolume: Diagnosis = {
-  id: "ollama-models-in-volume",
-  source: 'specification, Errors: "Models written to a container volume path"',
-  caughtBy: "the preflight of `up`, which asks the port who answers",
-  signs: [IN_A_VOLUME],
-  judge(evidence) {
-    if (setting(evidence, "simpleServer", "mode") === "integrated") return undefined;
-    const hit = seen(evidence, IN_A_VOLUME);
-    const container = evidence.containers?.find(
-      ({ status, mounts }) =>
-        status === "running" && mounts.some(({ target }) => target.startsWith("/root/.ollama")),
-    );
-    if (hit === undefined && container === undefined) return undefined;
-    const name = container?.name ?? hit?.log.container ?? "<container>";
-    return {
-      cause:
-        "An Ollama in a container answers, and keeps its models in a volume: what is pulled there is invisible to the one on the host.",
-      evidence:
-        hit?.line ??
-        `container ${name}: ${container?.mounts.find(({ target }) => target.startsWith("/root/.ollama"))?.source} at /root/.ollama`,
-      advice:
-        "Nothing in the stack file: stop that container and pull the models on the host. Its volume is left as it is.",
-      command: `docker ps --filter name=${shellWord(name)}; docker stop ${shellWord(name)} && sudo systemctl restart ollama`,
-    };
+  {
+    id: "port-taken",
+    source: 'specification, Errors: "Port 11434 already in use"',
+    caughtBy: "the preflight of `up`, which asks what listens on each port",
+    explain(facts) {
+      const hit = seen(facts, PORT_TAKEN);
+      const failed = facts.containers?.find(({ error }) =>
+        /port is already allocated|address already in use/.test(error),
+      );
+      const evidence = hit?.line ?? failed?.error;
+      if (evidence === undefined) return undefined;
+      const groups = hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [];
+      const port = Number(groups.filter((group) => /^\d+$/.test(group)).at(-1) ?? 0);
+      return {
+        cause:
+          port === portOf(facts)
+            ? `Port ${port} is taken: by an earlier container, by the chat UI's integrated image or by a second Ollama.`
+            : `Port ${port} is taken by another program.`,
+        evidence,
+        advice:
+          "Nothing in the stack file: see who listens and stop it, by container name or by port. Instance A stays.",
+        command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
+      };
+    },
   },
-};
-
-const onCpu: Diagnosis = {
-  id: "ollama-on-cpu",
-  source: "NVIDIA/dgx-spark-playbooks #16, PR #23: Ollama fell back to the CPU",
-  caughtBy: false,
-  signs: [ON_CPU],
-  judge(evidence) {
-    const hit = seen(evidence, ON_CPU);
-    if (hit === undefined) return undefined;
-    return {
-      cause:
-        "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
-      evidence: hit.line,
-      advice:
-        "Nothing in the stack file: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
-      command: "nvidia-smi -L && sudo systemctl restart ollama && ollama ps",
-    };
+  {
+    id: "ollama-models-in-volume",
+    source: 'specification, Errors: "Models written to a container volume path"',
+    caughtBy: "the preflight of `up`, which asks the port who answers",
+    explain(facts) {
+      if (setting(facts, "simpleServer", "mode") === "integrated") return undefined;
+      const hit = seen(facts, IN_A_VOLUME);
+      const [running] = (facts.containers ?? [])
+        .filter(({ status }) => status === "running")
+        .flatMap(({ name, mounts }) =>
+          mounts
+            .filter(({ target }) => target.startsWith("/root/.ollama"))
+            .map(({ source }) => ({ name, shown: `container ${name}: ${source} at /root/.ollama` })),
+        );
+      const evidence = hit?.line ?? running?.shown;
+      if (evidence === undefined) return undefined;
+      const name = shellWord(running?.name ?? hit?.log.container ?? "<container>");
+      return {
+        cause:
+          "An Ollama in a container answers, and keeps its models in a volume: the one on the host can't see what is pulled there.",
+        evidence,
+        advice:
+          "Nothing in the stack file: stop that container and pull the models on the host. Its volume is left as it is.",
+        command: `docker ps --filter name=${name}; docker stop ${name} && sudo systemctl restart ollama`,
+      };
+    },
   },
-};
-
-const noAccess: Diagnosis = {
-  id: "ollama-models-unreachable",
-  source: "ollama docs/faq: the model directory must be open to the user `ollama`, parents included",
-  caughtBy: "the preflight of `up`, which follows the directory from the root",
-  signs: [NO_ACCESS],
-  judge(evidence) {
-    const hit = seenAny(evidence, NO_ACCESS);
-    if (hit === undefined) return undefined;
-    const user = textSetting(evidence, "simpleServer", "serviceUser") ?? "ollama";
-    const path =
-      textSetting(evidence, "simpleServer", "modelsDirectory") ??
-      hit.groups.find((group) => group !== "")?.replace(/:$/, "") ??
-      "";
-    return {
-      cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
-      evidence: hit.line,
-      advice: "Nothing in the stack file, unless another `simpleServer.modelsDirectory` is wanted.",
+  {
+    id: "ollama-on-cpu",
+    source: "NVIDIA/dgx-spark-playbooks #16, PR #23: Ollama fell back to the CPU",
+    caughtBy: false,
+    when: ON_CPU,
+    cause:
+      "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
+    advice:
+      "Nothing in the stack file: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
+    command: "nvidia-smi -L && sudo systemctl restart ollama && ollama ps",
+  },
+  {
+    id: "ollama-models-unreachable",
+    source: "ollama docs/faq: the model directory must be open to the user `ollama`, parents included",
+    caughtBy: "the preflight of `up`, which follows the directory from the root",
+    when: NO_ACCESS,
+    say({ facts, hit }) {
+      const user = textSetting(facts, "simpleServer", "serviceUser") ?? "ollama";
       // The path may be from a log, and a log from anybody.
-      command: `sudo install -d -o ${user} -g ${user} -m 0755 ${shellWord(path)} && namei -l ${shellWord(path)}`,
-    };
+      const path = shellWord(
+        textSetting(facts, "simpleServer", "modelsDirectory") ?? firstGroup(hit)?.replace(/:$/, "") ?? "",
+      );
+      return {
+        cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
+        advice: "Nothing in the stack file, unless you want another `simpleServer.modelsDirectory`.",
+        command: `sudo install -d -o ${user} -g ${user} -m 0755 ${path} && namei -l ${path}`,
+      };
+    },
   },
-};
-
-export const simpleServer: readonly Diagnosis[] = [onLoopback, portTaken, modelsInVolume, onCpu, noAccess];
+];

@@ -2,92 +2,80 @@ import { shellWords } from "../../../components/host/shellWords";
 import { hundredths } from "../../../components/memory/ledger";
 import { totalFault } from "../../../components/memory/machineTotal";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { machineEdit } from "../evidence";
+import type { Diagnosis } from "../diagnosis";
+import { machineEdit } from "../facts";
 
-const faultyFile: Diagnosis = {
-  id: "stack-file-faulty",
-  source: "the schema of the stack file (docs/reference/stack-file.md)",
-  caughtBy: "`serving plan` and every preview",
-  aside: true,
-  signs: [],
-  judge({ stackProblem }) {
-    if (stackProblem === undefined) return undefined;
-    const { file, faults } = stackProblem;
-    return {
-      cause: `The stack file can't be read (${faults.length === 1 ? "1 fault" : `${faults.length} faults`}), so only the given files were judged.`,
-      evidence: faults.join("\n"),
-      advice:
-        "Mend these faults first. Until then changes stand in words and not as a diff, and what can only be told by the plan is not told.",
-      command: shellWords(["serving", "plan", "--file", file]),
-    };
+export const stackFile: readonly Diagnosis[] = [
+  {
+    id: "stack-file-faulty",
+    source: "the schema of the stack file (docs/reference/stack-file.md)",
+    caughtBy: "`serving plan` and every preview",
+    aside: true,
+    explain({ stackProblem }) {
+      if (stackProblem === undefined) return undefined;
+      const { file, faults } = stackProblem;
+      return {
+        cause: `The stack file can't be read (${faults.length === 1 ? "1 fault" : `${faults.length} faults`}), so only the given files were judged.`,
+        evidence: faults.join("\n"),
+        advice:
+          "Mend these faults first. Until then changes are printed in words and not as a diff, and doctor misses what only the plan shows.",
+        command: shellWords(["serving", "plan", "--file", file]),
+      };
+    },
   },
-};
-
-const impossiblePair: Diagnosis = {
-  id: "aggregate-above-limit",
-  source: "specification, Limits: aggregate --gpu-memory-utilization at or under 0.90",
-  caughtBy: "the policy `aggregate-utilization`",
-  aside: true,
-  signs: [],
-  judge({ stack }) {
-    const ledger = stack?.plan.ledger;
-    if (stack === undefined || ledger === undefined || ledger.aggregateUtilization <= AGGREGATE_LIMIT)
-      return undefined;
-    const [key, ...others] = Object.keys(stack.settings.inferenceServers);
-    const container = stack.plan.inferenceServers.find((each) => each.key === key)?.container.name;
-    const largest = container === undefined ? undefined : ledger.largestUtilizationThatFits[container];
-    return {
-      cause: `The servers together are to take ${utilizationText(ledger.aggregateUtilization)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
-      evidence: `ledger: aggregate utilization ${ledger.aggregateUtilization}, ${ledger.sumGiB} of ${ledger.totalGiB} GiB`,
-      ...(key === undefined || others.length > 0 || largest === undefined || largest <= 0
-        ? { advice: "Lower one server's `gpuMemoryUtilization`, or instance A where it is started." }
-        : {
-            edits: [
-              machineEdit({ logs: [], stack }, ["inferenceServers", key, "gpuMemoryUtilization"], largest),
-            ],
-          }),
-      command: APPLY,
-    };
+  {
+    id: "aggregate-above-limit",
+    source: "specification, Limits: aggregate --gpu-memory-utilization at or under 0.90",
+    caughtBy: "the policy `aggregate-utilization`",
+    aside: true,
+    explain(facts) {
+      const { plan, settings } = facts.stack ?? {};
+      if (plan === undefined || settings === undefined) return undefined;
+      const { aggregateUtilization, largestUtilizationThatFits, sumGiB, totalGiB } = plan.ledger;
+      if (aggregateUtilization <= AGGREGATE_LIMIT) return undefined;
+      const [key = "", ...others] = Object.keys(settings.inferenceServers);
+      const container = plan.inferenceServers.find((each) => each.key === key)?.container.name ?? "";
+      const largest = largestUtilizationThatFits[container] ?? 0;
+      return {
+        cause: `The servers together claim ${utilizationText(aggregateUtilization)} of the memory; above ${AGGREGATE_LIMIT} the machine hangs.`,
+        evidence: `ledger: aggregate utilization ${aggregateUtilization}, ${sumGiB} of ${totalGiB} GiB`,
+        ...(others.length > 0 || largest <= 0
+          ? { advice: "Lower one server's `gpuMemoryUtilization`, or instance A where it is started." }
+          : { edits: [machineEdit(facts, ["inferenceServers", key, "gpuMemoryUtilization"], largest)] }),
+      };
+    },
   },
-};
-
-const refusedPlan: Diagnosis = {
-  id: "plan-refused",
-  source: "the policies of this project",
-  caughtBy: "the policies",
-  aside: true,
-  signs: [],
-  judge({ stack }) {
-    const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
-    if (refusal === undefined) return undefined;
-    return {
-      cause: `The policy ${refusal.name} refuses the stack file, so \`up\` changes nothing.`,
-      evidence: refusal.message,
-      advice: "The policy's own words say what to change.",
-      command: "serving plan",
-    };
+  {
+    id: "plan-refused",
+    source: "the policies of this project",
+    caughtBy: "the policies",
+    aside: true,
+    explain({ stack }) {
+      const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
+      if (refusal === undefined) return undefined;
+      return {
+        cause: `The policy ${refusal.name} refuses the stack file, so \`up\` changes nothing.`,
+        evidence: refusal.message,
+        advice: "The policy's own message says what to change.",
+        command: "serving plan",
+      };
+    },
   },
-};
-
-const wrongTotal: Diagnosis = {
-  id: "total-memory-differs",
-  source: "facts of the machine: MemTotal of /proc/meminfo",
-  caughtBy: "the preflight of `up`",
-  aside: true,
-  signs: [],
-  judge(evidence) {
-    const { meminfo, stack } = evidence;
-    if (meminfo === undefined || stack === undefined) return undefined;
-    const declared = stack.settings.totalGiB;
-    if (totalFault(declared, meminfo.totalGiB) === undefined) return undefined;
-    return {
-      cause: `The stack file counts on ${declared} GiB, and the machine has ${meminfo.totalGiB.toFixed(2)}: every figure of the plan is off.`,
-      evidence: `MemTotal: ${Math.round(meminfo.totalGiB * 1024 ** 2)} kB`,
-      edits: [machineEdit(evidence, ["totalGiB"], hundredths(meminfo.totalGiB))],
-      command: APPLY,
-    };
+  {
+    id: "total-memory-differs",
+    source: "facts of the machine: MemTotal of /proc/meminfo",
+    caughtBy: "the preflight of `up`",
+    aside: true,
+    explain(facts) {
+      const { meminfo, stack } = facts;
+      if (meminfo === undefined || stack === undefined) return undefined;
+      const declared = stack.settings.totalGiB;
+      if (totalFault(declared, meminfo.totalGiB) === undefined) return undefined;
+      return {
+        cause: `The stack file counts on ${declared} GiB, but the machine has ${meminfo.totalGiB.toFixed(2)}: every figure of the plan is off.`,
+        evidence: `MemTotal: ${Math.round(meminfo.totalGiB * 1024 ** 2)} kB`,
+        edits: [machineEdit(facts, ["totalGiB"], hundredths(meminfo.totalGiB))],
+      };
+    },
   },
-};
-
-export const stackFile: readonly Diagnosis[] = [faultyFile, impossiblePair, refusedPlan, wrongTotal];
+];

@@ -4,10 +4,10 @@ import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
 import { containersOf } from "../../containers/readContainers";
-import type { Evidence, Probe } from "../evidence";
+import { SIGNS } from "../diagnoses";
+import type { Facts, ProbeFacts } from "../facts";
 import { decoderOf, type LogReading, scanLog } from "../scanLog";
 import { scanProgram } from "./scanProgram";
-import { SIGNS } from "./signs";
 import { socketsOfSs } from "./sockets";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
@@ -21,7 +21,7 @@ export interface GivenFiles {
 }
 
 /** Reads the files that were given and nothing else. Throws `UnreadableInput`. */
-export async function fromFiles(files: GivenFiles): Promise<Omit<Evidence, "stack" | "serverKey">> {
+export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" | "serverKey">> {
   const logs: LogReading[] = [];
   for (const file of files.log ?? []) logs.push(await scanFile(file, "file"));
   if (files.dmesg !== undefined) logs.push(await scanFile(files.dmesg, "kernel"));
@@ -92,7 +92,7 @@ async function scanStdin(kind: LogReading["kind"]): Promise<LogReading> {
 }
 
 /** What failed probes say is read like a log: a probe shows the same texts. */
-export function scanProbes(probes: readonly Probe[]): Promise<LogReading> {
+export function scanProbes(probes: readonly ProbeFacts[]): Promise<LogReading> {
   const failed = probes.filter(({ status }) => status === "fail");
   const lines = failed.map(({ name, detail }) => `probe ${name}: ${detail.replaceAll("\n", " ")}\n`);
   return scanLog({ name: "serving verify", kind: "probes" }, lines, SIGNS);
@@ -115,7 +115,7 @@ function readInspect(file: string) {
   return containers;
 }
 
-function readProbes(file: string): Probe[] {
+function readProbes(file: string): ProbeFacts[] {
   const { value } = readJsonFile(file);
   const list = typeof value === "object" && value !== null && "probes" in value ? value.probes : undefined;
   if (!Array.isArray(list))
@@ -123,7 +123,7 @@ function readProbes(file: string): Probe[] {
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return list.flatMap((each: unknown): Probe[] => {
+  return list.flatMap((each: unknown): ProbeFacts[] => {
     if (typeof each !== "object" || each === null) return [];
     const { name, status, detail, fix } = each as Record<string, unknown>;
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];

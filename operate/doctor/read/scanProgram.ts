@@ -1,6 +1,6 @@
 import { start } from "../../run";
+import { SIGNS } from "../diagnoses";
 import { type LogReading, scanLog } from "../scanLog";
-import { SIGNS } from "./signs";
 
 /** Seconds that one program's output is listened to. */
 const LISTEN_SECONDS = 20;

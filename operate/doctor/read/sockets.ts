@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { Socket } from "../evidence";
+import type { Socket } from "../facts";
 
 /** State of a listening socket in /proc/net/tcp. */
 const LISTENING = "0A";

@@ -4,7 +4,7 @@ import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { readOneMachine } from "../../readStack";
 import { projectFolder } from "../../stackFile";
-import type { Stack } from "../evidence";
+import type { Stack } from "../facts";
 
 /** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
 export function readStack(file: string, wanted?: string): Stack {

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { kvPlan, modelShape } from "../../../components/kv";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { ContainerState } from "../../../operate/containers/readContainers";
-import type { Evidence, Stack } from "../../../operate/doctor/evidence";
+import type { Facts, Stack } from "../../../operate/doctor/facts";
 import { withMachine, withServer } from "./stack";
 
 /** One trouble as it is found, and what has to be said of it. */
@@ -23,7 +23,7 @@ export interface MatrixCase {
   /** Without a stack file it can't be told. */
   readonly needsStack?: true;
   readonly text?: string;
-  readonly more?: Partial<Evidence>;
+  readonly more?: Partial<Facts>;
   /** What holds of the plan once the change is applied. */
   readonly after?: (stack: Stack) => void;
 }

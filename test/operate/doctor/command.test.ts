@@ -42,7 +42,7 @@ describe("serving doctor, from afar", () => {
     expect(diagnoses[0]).toEqual({
       id: "window-too-long",
       severity: "trouble",
-      cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, and 2.05 GiB are there.",
+      cause: "One request of 262144 tokens needs 2.64 GiB of KV cache, but only 2.05 GiB are there.",
       evidence: expect.stringContaining("the estimated maximum model length is 199120."),
       change: expect.stringContaining("\n-          maxModelLen: 262144\n+          maxModelLen: 199120\n"),
       edits: [{ path: ["machines", "dgx", "inferenceServers", "b", "maxModelLen"], value: 199120 }],

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { SIGNS } from "../../../operate/doctor/read/signs";
+import { SIGNS } from "../../../operate/doctor/diagnoses";
 import { scanLog } from "../../../operate/doctor/scanLog";
 import { READY, sign, startSign } from "../../../operate/doctor/sign";
 

@@ -112,7 +112,7 @@ describe("serving doctor behind serving verify", () => {
     const restarted = await doctor(machine, inAnHour());
     expect(restarted.diagnoses.map(({ id }) => id)).not.toContain("probe-failed");
     expect(restarted.notes).toContain(
-      "Of the last `serving verify` these are older than what runs now and were not used: window.",
+      "Results of the last `serving verify` that are older than what runs now were not used: window.",
     );
   });
 

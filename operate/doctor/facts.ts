@@ -5,16 +5,17 @@ import type { MachineSettings } from "../../components/settings/machine";
 import { valueAt } from "../../faults/schemaFaults";
 import type { ContainerState } from "../containers/readContainers";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
+import type { ProbeResult } from "../verify/probe";
 import type { Hit, LogReading } from "./scanLog";
 import { READY, type Sign, STARTED_WITH_PORT } from "./sign";
 
-/** Everything that the diagnoses judge. What was not read is absent, and never taken for "nothing there". */
-export interface Evidence {
+/** Everything that the diagnoses judge. What was not read is absent, which never means "nothing there". */
+export interface Facts {
   readonly logs: readonly LogReading[];
   readonly meminfo?: Meminfo;
   /** Every container of the engine, running or not. */
   readonly containers?: readonly ContainerState[];
-  /** Whether those are all that the engine has, so that one which is not among them does not exist. */
+  /** Whether those are all that the engine has: then one that isn't among them doesn't exist. */
   readonly allContainers?: boolean;
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
@@ -24,7 +25,7 @@ export interface Evidence {
   /** Files of the plan that were looked for on the machine. */
   readonly files?: readonly FileState[];
   /** Results of `serving verify`. */
-  readonly probes?: readonly Probe[];
+  readonly probes?: readonly ProbeFacts[];
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
   /** Why the stack file could not be read, where one is there that can't: then there is no `stack`. */
@@ -63,37 +64,36 @@ export interface FileState {
   readonly state: "same" | "different" | "missing" | "unreadable";
 }
 
-export interface Probe {
-  readonly name: string;
-  readonly status: "pass" | "fail" | "skip";
-  readonly detail: string;
-  readonly fix: string;
-}
+/** What is kept of a probe of `serving verify`. */
+export type ProbeFacts = Pick<ProbeResult, "name" | "status" | "detail" | "fix">;
 
 /** A sign that was seen, and the log that it was seen in. */
 export interface Sighting extends Hit {
   readonly log: LogReading;
 }
 
-/** Where a sign was seen; of a failed start nothing is left once a later start in the same log came through. */
-export function seen(evidence: Evidence, sign: Sign): Sighting | undefined {
-  for (const log of evidence.logs) {
-    const hit = log.hits.get(sign);
-    if (hit === undefined) continue;
-    const ready = log.hits.get(READY);
-    if (sign.when === "start" && ready !== undefined && ready.lineNumber > hit.lineNumber) continue;
-    return { ...hit, log };
+/** Where the first of these signs was seen; a failed start is forgotten once a later start in the same log succeeded. */
+export function seen(facts: Facts, ...signs: readonly Sign[]): Sighting | undefined {
+  for (const sign of signs) {
+    for (const log of facts.logs) {
+      const hit = log.hits.get(sign);
+      if (hit === undefined) continue;
+      if (sign.when === "start" && cameUpAfter({ ...hit, log })) continue;
+      return { ...hit, log };
+    }
   }
   return undefined;
 }
 
-/** The first of several signs that was seen. */
-export function seenAny(evidence: Evidence, ...signs: readonly Sign[]): Sighting | undefined {
-  for (const sign of signs) {
-    const found = seen(evidence, sign);
-    if (found !== undefined) return found;
-  }
-  return undefined;
+/** `true` when the server was up after this line. */
+export function cameUpAfter({ log, lineNumber }: Sighting): boolean {
+  const ready = log.hits.get(READY);
+  return ready !== undefined && ready.lineNumber > lineNumber;
+}
+
+/** What the first group that took part caught. */
+export function firstGroup(hit: Hit): string | undefined {
+  return hit.groups.find((group) => group !== "");
 }
 
 /** A number that a group caught; thousands commas are taken out. */
@@ -112,22 +112,22 @@ export interface Server {
 }
 
 /** The server that a log belongs to: by its container, by what the user said, by its port, or because there is but one. */
-export function serverOf(evidence: Evidence, log?: LogReading): Server {
-  const { stack } = evidence;
+export function serverOf(facts: Facts, log?: LogReading): Server {
+  const { stack } = facts;
   const planned = stack?.plan.inferenceServers ?? [];
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
   const found =
     planned.find((each) => each.container.name === log?.container) ??
-    planned.find((each) => each.key === evidence.serverKey) ??
+    planned.find((each) => each.key === facts.serverKey) ??
     planned.find((each) => each.container.ports.some((published) => String(published.container) === port)) ??
     (planned.length === 1 ? planned[0] : undefined);
-  const key = found?.key ?? evidence.serverKey ?? "<server>";
+  const key = found?.key ?? facts.serverKey ?? "<server>";
   const settings = stack?.settings.inferenceServers[key];
   return {
     key,
     container: found?.container.name ?? log?.container ?? "<container>",
     ...(settings === undefined ? {} : { settings }),
-    set: (path, value) => machineEdit(evidence, ["inferenceServers", key, ...path], value),
+    set: (path, value) => machineEdit(facts, ["inferenceServers", key, ...path], value),
   };
 }
 
@@ -145,31 +145,27 @@ export function ranWith(
 }
 
 /** An edit of a setting of the machine. */
-export function machineEdit(
-  { stack }: Evidence,
-  path: readonly string[],
-  value: EditValue | undefined,
-): Edit {
+export function machineEdit({ stack }: Facts, path: readonly string[], value: EditValue | undefined): Edit {
   return { path: ["machines", stack?.machine ?? "<machine>", ...path], value };
 }
 
 /** A setting of the machine by its path, `undefined` where there is no stack file or no such setting. */
-export function setting({ stack }: Evidence, ...path: string[]): unknown {
+export function setting({ stack }: Facts, ...path: string[]): unknown {
   return stack === undefined ? undefined : valueAt(stack.settings, path);
 }
 
 /** A setting that is text. */
-export function textSetting(evidence: Evidence, ...path: string[]): string | undefined {
-  const found = setting(evidence, ...path);
+export function textSetting(facts: Facts, ...path: string[]): string | undefined {
+  const found = setting(facts, ...path);
   return typeof found === "string" ? found : undefined;
 }
 
 /** The state of the container that a server of the plan runs in. */
-export function stateOf({ containers }: Evidence, name: string): ContainerState | undefined {
+export function stateOf({ containers }: Facts, name: string): ContainerState | undefined {
   return containers?.find((each) => each.name === name);
 }
 
 /** Containers of the plan with their state, where it was read. */
-export function plannedStates(evidence: Evidence): ContainerState[] {
-  return (evidence.stack?.plan.containers ?? []).flatMap((each) => stateOf(evidence, each.name) ?? []);
+export function plannedStates(facts: Facts): ContainerState[] {
+  return (facts.stack?.plan.containers ?? []).flatMap((each) => stateOf(facts, each.name) ?? []);
 }

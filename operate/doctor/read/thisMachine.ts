@@ -1,0 +1,57 @@
+import { readFile } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
+import type { PlannedFile } from "../../../components/planned/file";
+import type { FileState, Socket } from "../facts";
+import type { LogReading } from "../scanLog";
+import { scanProgram } from "./scanProgram";
+import { readSockets } from "./sockets";
+
+/** What is read of a machine beside its containers. */
+export interface MachineSource {
+  /** `undefined` where we may not read it. */
+  kernelLog(): Promise<LogReading | undefined>;
+  /** The journal of a service; `undefined` where there is none. */
+  journal(unit: string): Promise<LogReading | undefined>;
+  /** Text of /proc/meminfo; "" where there is none. */
+  meminfo(): Promise<string>;
+  sockets(): Promise<Socket[]>;
+  /** Its IPv4 addresses. */
+  addresses(): string[];
+  fileState(file: PlannedFile): Promise<FileState>;
+}
+
+const NEWEST_LINES = ["--no-pager", "--lines", "5000"];
+
+/** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
+const FEWEST_KERNEL_LINES = 5;
+
+/** The machine that this program runs on. */
+export const thisMachine: MachineSource = {
+  kernelLog: async () => {
+    const about = { name: "the kernel's log", kind: "kernel" } as const;
+    const journal = await scanProgram(about, ["journalctl", "--dmesg", ...NEWEST_LINES]);
+    if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
+    return scanProgram(about, ["dmesg"]);
+  },
+  journal: (unit) =>
+    scanProgram({ name: `journal of ${unit}`, kind: "service" }, [
+      "journalctl",
+      "--unit",
+      unit,
+      ...NEWEST_LINES,
+    ]),
+  meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
+  sockets: () => readSockets(),
+  addresses: () =>
+    Object.values(networkInterfaces()).flatMap((each) =>
+      (each ?? []).filter(({ family }) => family === "IPv4").map(({ address }) => address),
+    ),
+  fileState: async ({ role, path, text }) => {
+    try {
+      return { role, path, state: (await readFile(path, "utf8")) === text ? "same" : "different" };
+    } catch (error) {
+      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
+      return { role, path, state: missing ? "missing" : "unreadable" };
+    }
+  },
+};

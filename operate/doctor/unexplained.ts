@@ -1,0 +1,74 @@
+import { shellWord } from "../../components/host/shellWords";
+import { stateLine } from "./diagnoses/killed";
+import type { Diagnosis } from "./diagnosis";
+import { cameUpAfter, type Facts, plannedStates, type Sighting } from "./facts";
+import type { LogReading } from "./scanLog";
+import { RAISED, TROUBLE } from "./sign";
+
+/** What a person needs who looks further. */
+const COLLECT =
+  "Collect and look: `docker logs CONTAINER > server.log 2>&1`, `docker inspect CONTAINER`, /proc/meminfo, `sudo journalctl --dmesg`, `serving plan --format json`, `serving inventory`. Run `serving doctor --log server.log ...` on them, or take them to the project's or vLLM's issues. Keys are redacted here, not in your copies.";
+
+/** What is reported where no diagnosis explains the trouble. */
+export const unexplained: readonly Diagnosis[] = [
+  {
+    id: "probe-failed",
+    source: "serving verify",
+    caughtBy: "`serving verify`",
+    // The probes themselves say what mends them.
+    explain({ probes = [] }) {
+      const failed = probes.filter(({ status }) => status === "fail");
+      const names = failed.map(({ name }) => name);
+      if (failed.length === 0) return undefined;
+      return {
+        cause:
+          failed.length === 1
+            ? `\`serving verify\` fails in its probe ${names[0]}.`
+            : `\`serving verify\` fails in ${failed.length} of its probes.`,
+        evidence: failed.map(({ name, detail }) => `probe ${name}: ${detail}`).join(" | "),
+        advice: [...new Set(failed.map(({ fix }) => fix))].filter(Boolean).join("\n") || undefined,
+        command: `serving verify --only ${shellWord(names.join(","))}`,
+      };
+    },
+  },
+  {
+    id: "unknown",
+    source: "none: no row of the specification and no known issue reads like this",
+    caughtBy: false,
+    // A server that died or never came up, or a log that ends in an error.
+    explain(facts) {
+      const dead = plannedStates(facts).find(
+        ({ status, exitCode, health }) =>
+          ["restarting", "dead"].includes(status) ||
+          health === "unhealthy" ||
+          (status === "exited" && exitCode !== 0),
+      );
+      const error = facts.logs
+        .filter((log) => log.kind !== "kernel" && log.kind !== "probes" && !isHealthy(facts, log))
+        .map(lastError)
+        .find((hit) => hit !== undefined);
+      if (dead === undefined && error === undefined) return undefined;
+      return {
+        cause: "Something is wrong, but doctor doesn't recognise it.",
+        evidence: [
+          ...(dead === undefined ? [] : [stateLine(dead)]),
+          ...(error === undefined ? [] : [error.line]),
+        ].join(" | "),
+        advice: COLLECT,
+        command: `docker logs --tail 200 ${dead?.name ?? "CONTAINER"} 2>&1 | less`,
+      };
+    },
+  },
+];
+
+function isHealthy(facts: Facts, { container }: LogReading): boolean {
+  return plannedStates(facts).some(
+    ({ name, status, health }) => name === container && status === "running" && health === "healthy",
+  );
+}
+
+/** The last error of a log, unless a start came through after it. */
+function lastError(log: LogReading): Sighting | undefined {
+  const hit = log.hits.get(RAISED) ?? log.hits.get(TROUBLE);
+  return hit === undefined || cameUpAfter({ ...hit, log }) ? undefined : { ...hit, log };
+}
