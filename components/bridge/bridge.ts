@@ -2,6 +2,7 @@ import { ComponentResource, type ComponentResourceOptions, type Resource } from 
 import { ContainerService } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { secretFileArgs } from "../host/secretFile";
+import { TYPE } from "../planned/type";
 import type { BridgePlan } from "./plannedBridge";
 
 export interface BridgeArgs {
@@ -16,7 +17,7 @@ export interface BridgeArgs {
 export class Bridge extends ComponentResource {
   constructor(name: string, { machine, bridge, network }: BridgeArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, container: bridge.container.name, servers: bridge.servers };
-    super("local-serving:index:Bridge", name, facts, opts);
+    super(TYPE.bridge, name, facts, opts);
     const config = new HostFile(`${name}-config`, { file: bridge.config }, { parent: this });
     const key = bridge.key === null ? undefined : secretFileArgs(bridge.key);
     const keyFile = key === undefined ? [] : [new HostFile(`${name}-key`, key, { parent: this })];

@@ -29,17 +29,34 @@ interface ModelEntry {
   readonly model_info?: { readonly supported_endpoints: readonly string[] };
 }
 
+/** A name that the bridge answers to, and the server that it sends it to. */
+export interface BridgeModel {
+  readonly name: string;
+  /** Provider prefix and model, `hosted_vllm/model`. */
+  readonly model: string;
+  /** Where the server is asked. */
+  readonly baseUrl: string;
+}
+
+/** Every name with its server: the servers' own names, and the tiers, which reach the first server. */
+export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
+  return servers.flatMap((server, index) =>
+    [...server.names, ...(index === 0 ? TIER_NAMES : [])].map((name) => ({
+      name,
+      model: `hosted_vllm/${server.names[0] ?? name}`,
+      baseUrl: `${server.fromContainer}/v1`,
+    })),
+  );
+}
+
 /** Everything that LiteLLM is told, as YAML. No key stands in it but the placeholder. */
 export function bridgeConfig(
   machineName: string,
   settings: BridgeSettings,
-  servers: readonly Upstream[],
+  models: readonly BridgeModel[],
 ): string {
   const config = {
-    model_list: servers.flatMap((server, index) => [
-      ...server.names.map((name) => entry(name, server, settings)),
-      ...(index === 0 ? TIER_NAMES.map((name) => entry(name, server, settings)) : []),
-    ]),
+    model_list: models.map((each) => entry(each, settings)),
     litellm_settings: { drop_params: true, request_timeout: REQUEST_TIMEOUT_SECONDS },
     // A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down.
     router_settings: { disable_cooldowns: true, num_retries: 0, timeout: REQUEST_TIMEOUT_SECONDS },
@@ -54,14 +71,10 @@ export function bridgeConfig(
   ].join("\n");
 }
 
-function entry(name: string, server: Upstream, settings: BridgeSettings): ModelEntry {
+function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings): ModelEntry {
   return {
     model_name: name,
-    litellm_params: {
-      model: `hosted_vllm/${server.names[0] ?? name}`,
-      api_base: `${server.fromContainer}/v1`,
-      api_key: PLACEHOLDER_KEY,
-    },
+    litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },
     ...(settings.messagesPath === "passThrough"
       ? {
           model_info: { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] },

@@ -2,24 +2,32 @@ import { contentHash } from "../host/contentHash";
 import { CONFIG_LABEL, MACHINE_LABEL } from "../host/labels";
 import type { PlannedContainer } from "../planned/container";
 import { type Evidence, onMachine } from "../planned/evidence";
-import type { PlannedFile, SecretFile } from "../planned/file";
+import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
 import { HOST_FROM_CONTAINER, type Listening } from "../planned/reach";
 import type { Upstream } from "../planned/upstream";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
-import { bridgeConfig, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
+import {
+  type BridgeModel,
+  bridgeConfig,
+  bridgeModels,
+  bridgeNames,
+  MASTER_KEY_VARIABLE,
+} from "./bridgeConfig";
 
 /** The protocol bridge: its container and what that reads. */
 export interface BridgePlan extends Listening {
   readonly container: PlannedContainer;
-  readonly config: PlannedFile;
+  readonly config: PlannedFile<FileRole>;
   /** Where its key comes from; `null` where it is a placeholder. */
   readonly key: SecretFile | null;
   /** Keys of the servers behind it. */
   readonly servers: readonly string[];
   /** Names that it answers to; one may end in `*`. */
   readonly names: readonly string[];
+  /** Each name with the model that it reaches. */
+  readonly models: readonly BridgeModel[];
 }
 
 const CONFIG_INSIDE = "/etc/litellm/config.yaml";
@@ -41,11 +49,12 @@ export function plannedBridge(
 ): BridgePlan {
   const name = `litellm-${settings.port}`;
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${machineName}`;
-  const config: PlannedFile = {
+  const models = bridgeModels(servers);
+  const config: PlannedFile<FileRole> = {
     role: "bridge-config",
     path: `${folder}/bridge/config.yaml`,
     mode: "0644",
-    text: bridgeConfig(machineName, settings, servers),
+    text: bridgeConfig(machineName, settings, models),
   };
   const key = settings.keyVariable === undefined ? null : keyFile(settings.keyVariable, folder);
   return {
@@ -56,6 +65,7 @@ export function plannedBridge(
     port: settings.port,
     servers: servers.map((server) => server.key),
     names: bridgeNames(servers),
+    models,
   };
 }
 
@@ -80,7 +90,7 @@ function container(
   machine: MachineSettings,
   settings: BridgeSettings,
   name: string,
-  config: PlannedFile,
+  config: PlannedFile<FileRole>,
   key: SecretFile | null,
 ): PlannedContainer {
   const { port } = settings;

@@ -1,6 +1,7 @@
 import { Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
+import { TYPE } from "../planned/type";
 import type { ChatUiPlan } from "./plannedChatUi";
 
 export interface ChatUiArgs {
@@ -15,7 +16,7 @@ export interface ChatUiArgs {
 export class ChatUi extends ComponentResource {
   constructor(name: string, { machine, chatUi, network }: ChatUiArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, container: chatUi.container.name, servers: chatUi.servers };
-    super("local-serving:index:ChatUi", name, facts, opts);
+    super(TYPE.chatUi, name, facts, opts);
     const volumes = [
       { part: "data", volume: chatUi.dataVolume },
       ...(chatUi.modelsVolume === null ? [] : [{ part: "models", volume: chatUi.modelsVolume }]),

@@ -1,5 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import { HostFile } from "../host/hostFile";
+import { TYPE } from "../planned/type";
 import type { ClientPlan } from "./plannedClients";
 
 export interface ClientArgs {
@@ -18,7 +19,7 @@ export class Client extends ComponentResource {
       via: client.via,
       command: client.command,
     };
-    super("local-serving:index:Client", name, facts, opts);
+    super(TYPE.client, name, facts, opts);
     for (const file of client.files) new HostFile(`${machine}-${file.role}`, { file }, { parent: this });
     this.registerOutputs(facts);
   }

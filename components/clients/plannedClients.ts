@@ -31,7 +31,7 @@ export interface ClientPlan {
   readonly names: readonly string[];
   /** Path of the launcher that starts it. */
   readonly command: string;
-  readonly files: readonly (PlannedFile & { readonly role: ClientRole })[];
+  readonly files: readonly PlannedFile<ClientRole>[];
 }
 
 /** The clients of one machine that the stack file names. */

@@ -1,6 +1,7 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import { HostFile } from "../host/hostFile";
 import type { PlannedFile } from "../planned/file";
+import { TYPE } from "../planned/type";
 
 export interface HarnessFilesArgs {
   /** Machine that the files are written on. */
@@ -12,7 +13,7 @@ export interface HarnessFilesArgs {
 export class HarnessFiles extends ComponentResource {
   constructor(name: string, { machine, files }: HarnessFilesArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, files: files.map(({ path }) => path) };
-    super("local-serving:index:HarnessFiles", name, facts, opts);
+    super(TYPE.harnessFiles, name, facts, opts);
     for (const file of files) new HostFile(`${machine}-${file.role}`, { file }, { parent: this });
     this.registerOutputs(facts);
   }

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { HARNESS_FILES } from "../../harness/harness";
-import type { PlannedFile } from "../planned/file";
+import type { FileRole, PlannedFile } from "../planned/file";
 import type { MachineSettings } from "../settings/machine";
 import { reviewers } from "../settings/reviewers";
 import { ourServers, type ServedHere } from "./ourServers";
@@ -23,7 +23,7 @@ const MODE = "0600";
 /** What the harness is given: facts for the plan, and the two files. */
 export interface PlannedHarness {
   readonly plan: HarnessPlan | null;
-  readonly files: readonly PlannedFile[];
+  readonly files: readonly PlannedFile<FileRole>[];
 }
 
 /**
@@ -38,7 +38,7 @@ export function plannedHarness(
   const { harness } = machine;
   if (harness === undefined) return { plan: null, files: [] };
   const servers = ourServers(reviewers(machine, harness), served);
-  const file = (role: string, home: string, name: string, text: string): PlannedFile => ({
+  const file = (role: FileRole, home: string, name: string, text: string): PlannedFile<FileRole> => ({
     role,
     path: posix.join(onMachine(home), name),
     mode: MODE,

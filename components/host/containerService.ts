@@ -1,6 +1,7 @@
 import { Container, RemoteImage } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Input, mergeOptions } from "@pulumi/pulumi";
 import type { PlannedContainer } from "../planned/container";
+import { TYPE } from "../planned/type";
 import { containerArgs } from "./containerArgs";
 
 /** Pulling an image of 20 GB over a slow line takes hours, not the provider's 20 minutes. */
@@ -23,7 +24,7 @@ export class ContainerService extends ComponentResource {
   readonly container: Container;
 
   constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
-    super("local-serving:index:ContainerService", name, {}, opts);
+    super(TYPE.containerService, name, {}, opts);
     const { container } = args;
     const image = new RemoteImage(
       `${name}-image`,

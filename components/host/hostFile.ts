@@ -1,6 +1,7 @@
 import { local } from "@pulumi/command";
 import { all, ComponentResource, type ComponentResourceOptions, type Output, secret } from "@pulumi/pulumi";
 import type { PlannedFile } from "../planned/file";
+import { TYPE } from "../planned/type";
 import {
   HOST_FILE_SCRIPT,
   hostFileCommand,
@@ -37,7 +38,7 @@ export class HostFile extends ComponentResource {
       mode,
       ...(args.secretText === undefined ? { sha256: sha256(file.text) } : { secret: true }),
     };
-    super("local-serving:index:HostFile", name, facts, opts);
+    super(TYPE.hostFile, name, facts, opts);
     const content = args.secretText === undefined ? file.text : secret(args.secretText);
     new local.Command(
       name,

@@ -1,5 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import type { HostInstanceFacts } from "../planned/hostInstance";
+import { TYPE } from "../planned/type";
 
 export interface HostInstanceArgs extends HostInstanceFacts {
   /** Machine that instance A runs on. */
@@ -12,7 +13,7 @@ export interface HostInstanceArgs extends HostInstanceFacts {
  */
 export class HostInstance extends ComponentResource {
   constructor(name: string, args: HostInstanceArgs, opts?: ComponentResourceOptions) {
-    super("local-serving:index:HostInstance", name, args, opts);
+    super(TYPE.hostInstance, name, args, opts);
     this.registerOutputs({ ...args });
   }
 }

@@ -1,5 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import type { ImageFacts } from "../planned/image";
+import { TYPE } from "../planned/type";
 
 /**
  * What is known of the versions inside an image, joined to containers by its digest. It is a resource of its own and
@@ -7,7 +8,7 @@ import type { ImageFacts } from "../planned/image";
  */
 export class ImageRecord extends ComponentResource {
   constructor(name: string, args: ImageFacts, opts?: ComponentResourceOptions) {
-    super("local-serving:index:ImageRecord", name, { ...args }, opts);
+    super(TYPE.imageRecord, name, { ...args }, opts);
     this.registerOutputs({ ...args });
   }
 }

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
 import type { PlannedFile } from "../planned/file";
+import { TYPE } from "../planned/type";
 import { HostFile } from "./hostFile";
 import { sha256 } from "./hostFileRequest";
 import { shellWords } from "./shellWords";
@@ -26,7 +27,7 @@ export class SystemdDropIn extends ComponentResource {
   constructor(name: string, args: SystemdDropInArgs, opts?: ComponentResourceOptions) {
     const { unit, file, elevate } = args;
     const facts = { unit, path: file.path, elevate: [...elevate] };
-    super("local-serving:index:SystemdDropIn", name, facts, opts);
+    super(TYPE.systemdDropIn, name, facts, opts);
     const restart = restartCommand(elevate);
     const common = { environment: { UNIT: unit }, addPreviousOutputInEnv: false };
 

@@ -5,7 +5,8 @@ import { ContainerService } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { ImageRecord } from "../host/imageRecord";
 import { secretFileArgs } from "../host/secretFile";
-import type { InferenceServerPlan } from "./plannedServer";
+import { TYPE } from "../planned/type";
+import { type InferenceServerPlan, serverInputs } from "./plannedServer";
 
 export interface InferenceServerArgs {
   /** Machine that the server runs on. */
@@ -21,12 +22,8 @@ export interface InferenceServerArgs {
 export class InferenceServer extends ComponentResource {
   constructor(name: string, args: InferenceServerArgs, opts?: ComponentResourceOptions) {
     const { machine, server } = args;
-    super(
-      "local-serving:index:InferenceServer",
-      name,
-      { machine, container: server.container.name, model: server.model, codingClients: server.codingClients },
-      opts,
-    );
+    const inputs = serverInputs(machine, server);
+    super(TYPE.inferenceServer, name, inputs, opts);
     new ImageRecord(`${name}-image-record`, server.imageRecord, { parent: this });
     const cache = new local.Command(
       `${name}-model-cache`,
@@ -46,11 +43,6 @@ export class InferenceServer extends ComponentResource {
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
     }
     new ContainerService(name, { container: server.container }, { parent: this, dependsOn: needed });
-    this.registerOutputs({
-      machine,
-      container: server.container.name,
-      model: server.model,
-      codingClients: server.codingClients,
-    });
+    this.registerOutputs(inputs);
   }
 }

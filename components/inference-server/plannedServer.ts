@@ -51,6 +51,11 @@ export interface ServerDirectories {
   readonly gate: string;
 }
 
+/** Inputs of the `InferenceServer` component: what policies read of it beside its container. */
+export function serverInputs(machine: string, { container, model, codingClients }: InferenceServerPlan) {
+  return { machine, container: container.name, model, codingClients };
+}
+
 /** Everything that one inference server declares on the machine. */
 export function plannedServer(
   machineName: string,

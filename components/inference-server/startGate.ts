@@ -1,6 +1,7 @@
 import type { Mount } from "../planned/container";
-import type { PlannedFile } from "../planned/file";
+import type { FileRole, PlannedFile } from "../planned/file";
 import { isLoopback, originFromContainer } from "../planned/reach";
+import { VLLM_DEFAULT_UTILIZATION } from "../planned/utilization";
 import type { MachineSettings } from "../settings/machine";
 
 /** Where the gate finds what is declared of instance A, inside the container: a folder, so that a new file is seen. */
@@ -22,7 +23,7 @@ const SECONDS_PER_MINUTE = 60;
  * assignment of the arguments stay out: the policies follow `"$@"` to the arguments that vLLM gets.
  */
 export const START_GATE = `trap 'exit 143' TERM INT
-share=0.92
+share=${VLLM_DEFAULT_UTILIZATION}
 for word do
   case $last in --gpu-memory-utilization) share=$word ;; esac
   last=$word
@@ -79,7 +80,7 @@ export function gatedEntrypoint(): string[] {
 }
 
 /** What the gate has to know of instance A, as a file on the machine that a shell reads. */
-export function gateFile({ instanceA }: MachineSettings, folder: string): PlannedFile {
+export function gateFile({ instanceA }: MachineSettings, folder: string): PlannedFile<FileRole> {
   const url = instanceA === "none" ? undefined : instanceAFromContainer(instanceA);
   const facts =
     instanceA === "none"

@@ -1,5 +1,7 @@
 import { containerArgs } from "../host/containerArgs";
+import { serverInputs } from "../inference-server/plannedServer";
 import type { MachinePlan, Plan } from "../plan/types";
+import { TYPE } from "../planned/type";
 import { machineFacts } from "./machineFacts";
 
 /** A resource as the policies see it. */
@@ -22,35 +24,30 @@ export function declaredResources(plan: Plan): Declared[] {
 function machineResources(machine: MachinePlan): Declared[] {
   const { name, hostInstance } = machine;
   return [
-    { type: "local-serving:index:Machine", name, props: machineFacts(machine) },
+    { type: TYPE.machine, name, props: machineFacts(machine) },
     ...(hostInstance === "none"
       ? []
       : [
           {
-            type: "local-serving:index:HostInstance",
+            type: TYPE.hostInstance,
             name: `${name}-instance-a`,
             props: { machine: name, ...hostInstance },
           },
         ]),
     ...machine.inferenceServers.flatMap((server): Declared[] => [
       {
-        type: "local-serving:index:ImageRecord",
+        type: TYPE.imageRecord,
         name: `${server.container.resource}-image-record`,
         props: { ...server.imageRecord },
       },
       {
-        type: "local-serving:index:InferenceServer",
+        type: TYPE.inferenceServer,
         name: server.container.resource,
-        props: {
-          machine: name,
-          container: server.container.name,
-          model: server.model,
-          codingClients: server.codingClients,
-        },
+        props: serverInputs(name, server),
       },
     ]),
     ...machine.containers.map((container) => ({
-      type: "docker:index/container:Container",
+      type: TYPE.container,
       name: container.resource,
       provider: name,
       props: containerArgs(container),

@@ -8,6 +8,8 @@ import { HostFile } from "../host/hostFile";
 import { HostInstance } from "../host/hostInstance";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { MachinePlan } from "../plan/types";
+import type { FileRole } from "../planned/file";
+import { TYPE } from "../planned/type";
 import { SimpleServer } from "../simple-server/simpleServer";
 import { machineFacts } from "./machineFacts";
 
@@ -22,7 +24,7 @@ export class Machine extends ComponentResource {
   constructor({ machine, dockerHost }: MachineArgs, opts?: ComponentResourceOptions) {
     const { name } = machine;
     const facts = machineFacts(machine);
-    super("local-serving:index:Machine", name, facts, opts);
+    super(TYPE.machine, name, facts, opts);
     if (machine.hostInstance !== "none") {
       new HostInstance(`${name}-instance-a`, { machine: name, ...machine.hostInstance }, { parent: this });
     }
@@ -32,7 +34,7 @@ export class Machine extends ComponentResource {
       { name: machine.network, driver: "bridge" },
       { parent: this, provider },
     );
-    const planned = (role: string) => machine.files.find((file) => file.role === role);
+    const planned = (role: FileRole) => machine.files.find((file) => file.role === role);
     const gate = planned("start-gate");
     const gateFile = gate && new HostFile(`${name}-start-gate`, { file: gate }, { parent: this });
     const things: Resource[] = machine.inferenceServers.map(

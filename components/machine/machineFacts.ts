@@ -1,4 +1,3 @@
-import { bridgeModels } from "../bridge/bridgeModels";
 import { containerArgs } from "../host/containerArgs";
 import type { MachinePlan } from "../plan/types";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -26,7 +25,7 @@ export function machineFacts(machine: MachinePlan) {
         command: args.command,
       };
     }),
-    bridge: machine.bridge === null ? null : { models: bridgeModels(machine.bridge.config.text) },
+    bridge: machine.bridge && { models: machine.bridge.models.map(({ name, model }) => ({ name, model })) },
     clients: machine.clients.map(({ client, coding, server, serverKind, via, baseUrl, tiers, names }) => ({
       client,
       coding,

@@ -1,4 +1,4 @@
-import type { PlannedFile } from "../planned/file";
+import type { FileRole, PlannedFile } from "../planned/file";
 import type { MachinePlan } from "./types";
 
 /** Name of the file below the machine's state directory. */
@@ -8,7 +8,7 @@ const FILE = "applied-plan.json";
  * What was applied, kept on the machine: so `verify`, `doctor` and a reader can tell an edited stack file from a changed
  * machine. The plan holds names of secrets and no value, and so does this.
  */
-export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile {
+export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
   const about = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
   return {
     role: "applied-plan",

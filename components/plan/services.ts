@@ -1,10 +1,11 @@
 import { type BridgePlan, bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
 import { type ChatUiPlan, chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
 import { type ClientPlan, plannedClients } from "../clients/plannedClients";
+import type { ClientRole } from "../clients/registry";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { PlannedContainer } from "../planned/container";
 import type { Evidence } from "../planned/evidence";
-import type { PlannedFile, SecretFile } from "../planned/file";
+import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
 import { isLoopback, type Reach } from "../planned/reach";
 import type { Upstream } from "../planned/upstream";
@@ -20,7 +21,7 @@ export interface Services {
   readonly chatUi: ChatUiPlan | null;
   readonly clients: readonly ClientPlan[];
   readonly containers: readonly PlannedContainer[];
-  readonly files: readonly PlannedFile[];
+  readonly files: readonly PlannedFile<FileRole | ClientRole>[];
   readonly secretFiles: readonly SecretFile[];
   readonly reach: readonly Reach[];
   readonly memory: readonly LedgerLine[];

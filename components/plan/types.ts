@@ -1,6 +1,7 @@
 import type { BridgePlan } from "../bridge/plannedBridge";
 import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
 import type { ClientPlan } from "../clients/plannedClients";
+import type { ClientRole } from "../clients/registry";
 import type { HarnessPlan } from "../harness-files/plannedHarness";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Serve } from "../inference-server/serve";
@@ -8,7 +9,7 @@ import type { Ledger } from "../memory/ledger";
 import type { AdmissionOnPaper } from "../memory/meminfoUse";
 import type { ServerKv } from "../memory/serverKv";
 import type { PlannedContainer } from "../planned/container";
-import type { PlannedFile, SecretFile } from "../planned/file";
+import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import type { HostInstanceFacts } from "../planned/hostInstance";
 import type { Endpoint, Reach } from "../planned/reach";
 import type { Warning } from "../planned/warning";
@@ -34,7 +35,7 @@ export interface MachinePlan {
   readonly clients: readonly ClientPlan[];
   readonly harness: HarnessPlan | null;
   readonly containers: readonly PlannedContainer[];
-  readonly files: readonly PlannedFile[];
+  readonly files: readonly PlannedFile<FileRole | ClientRole>[];
   /** Files whose content is a secret: known by the name of the variable that holds it. */
   readonly secretFiles: readonly SecretFile[];
   readonly simpleServer: SimpleServerPlan;

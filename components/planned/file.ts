@@ -1,6 +1,17 @@
+/** What a file is for; part of its resource's name. Each client has roles of its own. */
+export type FileRole =
+  | "applied-plan"
+  | "bridge-config"
+  | "harness-analytics"
+  | "harness-providers"
+  | "simple-server-dropin"
+  | "start-gate";
+
+export type SecretRole = "bridge-key" | `hugging-face-token-${string}`;
+
 /** A file that will be written on the machine. */
-export interface PlannedFile {
-  readonly role: string;
+export interface PlannedFile<Role extends string = string> {
+  readonly role: Role;
   readonly path: string;
   readonly mode: string;
   readonly text: string;
@@ -8,7 +19,7 @@ export interface PlannedFile {
 
 /** A file whose content is the value of a variable of the operator's shell. */
 export interface SecretFile {
-  readonly role: string;
+  readonly role: SecretRole;
   readonly path: string;
   readonly mode: "0600";
   /** Name of the variable. */

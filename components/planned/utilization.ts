@@ -1,6 +1,9 @@
 /** Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification, "Limits"). */
 export const AGGREGATE_LIMIT = 0.9;
 
+/** What vLLM takes when the flag is missing (its cache configuration, 0.26 to 0.33). */
+export const VLLM_DEFAULT_UTILIZATION = 0.92;
+
 /** Above this sum machines of this kind were seen to hang; the plan warns. */
 export const AGGREGATE_CAUTION = 0.8;
 

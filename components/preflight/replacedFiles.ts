@@ -7,7 +7,7 @@ import type { PreflightFinding } from "./types";
 const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
 
 /** What an operator misses while a file of theirs is replaced, by the file's role. */
-const MISSED: Readonly<Record<string, string>> = {
+const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], string>>> = {
   "harness-providers": " Meanwhile the harness knows no reviewer but those of the stack file.",
 };
 

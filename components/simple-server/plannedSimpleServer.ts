@@ -1,6 +1,6 @@
 import { shellWords } from "../host/shellWords";
 import { dropInPath } from "../host/systemdText";
-import type { PlannedFile } from "../planned/file";
+import type { FileRole, PlannedFile } from "../planned/file";
 import type { LedgerLine } from "../planned/ledgerLine";
 import { originOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
@@ -32,7 +32,7 @@ export interface HostSimpleServerPlan {
   /** Whether missing models are pulled. */
   readonly pull: boolean;
   /** Drop-in of the unit. */
-  readonly dropIn: PlannedFile;
+  readonly dropIn: PlannedFile<FileRole>;
 }
 
 /** First version with the messages-style surface (`/v1/messages`). */
@@ -41,7 +41,7 @@ export const OLLAMA_FLOOR = "0.14.0";
 /** Everything that the simple server adds to the plan of its machine. */
 export interface PlannedSimpleServer {
   readonly simpleServer: SimpleServerPlan;
-  readonly files: readonly PlannedFile[];
+  readonly files: readonly PlannedFile<FileRole>[];
   readonly reach: readonly Reach[];
   readonly memory: readonly LedgerLine[];
   /** What the operator has to run, where nothing of ours may. */
@@ -69,7 +69,7 @@ function onTheHost(
   const listen = server.listen ?? machine.listen;
   const reach: Reach = { name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
-  const dropIn: PlannedFile = {
+  const dropIn: PlannedFile<FileRole> = {
     role: "simple-server-dropin",
     path: dropInPath(systemdDirectory, unit),
     mode: "0644",
@@ -96,7 +96,7 @@ function onTheHost(
 }
 
 /** Each can be copied as it stands; none has a here-document, which an indented copy would break. */
-function commandsByHand(dropIn: PlannedFile, unit: string): string[] {
+function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
   const folder = dropIn.path.slice(0, dropIn.path.lastIndexOf("/"));
   const lines = dropIn.text.trimEnd().split("\n");
   return [

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { local } from "@pulumi/command";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { SystemdDropIn } from "../host/systemdDropIn";
+import { TYPE } from "../planned/type";
 import type { HostSimpleServerPlan } from "./plannedSimpleServer";
 
 /** Pulls one model with progress. The model and the address travel in the environment. */
@@ -27,7 +28,7 @@ export class SimpleServer extends ComponentResource {
     const { machine, server, elevate } = args;
     const { unit, listen, port, models, pull } = server;
     const facts = { machine, mode: server.mode, unit, listen, port, models: [...models], pull };
-    super("local-serving:index:SimpleServer", name, facts, opts);
+    super(TYPE.simpleServer, name, facts, opts);
     const dropIn: Resource[] =
       elevate === "none"
         ? []

@@ -1,6 +1,7 @@
 import { Command } from "commander";
 import { EXIT } from "../../commandLine/exit";
 import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { TYPE } from "../../components/planned/type";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
@@ -76,12 +77,12 @@ function entryFor(reference: string, options: PinOptions) {
 export function judgeImage(reading: ImageReading) {
   const verdicts = judge([
     {
-      type: "docker:index/container:Container",
+      type: TYPE.container,
       name: "image",
       props: { name: reading.image, image: reading.image, entrypoints: [], command: [], envs: [] },
     },
     {
-      type: "local-serving:index:ImageRecord",
+      type: TYPE.imageRecord,
       name: "image-record",
       props: {
         image: reading.image,

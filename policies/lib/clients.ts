@@ -1,7 +1,8 @@
 import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { displayName, variables } from "./container";
-import { type DeclaredResource, TYPE } from "./declaredResource";
+import type { DeclaredResource } from "./declaredResource";
 
 const TIERS = new Set<string>(TIER_VARIABLES);
 

@@ -15,15 +15,6 @@ export interface DeclaredResource {
   readonly props: Readonly<Record<string, unknown>>;
 }
 
-/** Type tokens that the rules read. */
-export const TYPE = {
-  container: "docker:index/container:Container",
-  machine: "local-serving:index:Machine",
-  hostInstance: "local-serving:index:HostInstance",
-  imageRecord: "local-serving:index:ImageRecord",
-  inferenceServer: "local-serving:index:InferenceServer",
-} as const;
-
 /** The same resource with plain data as properties, which is what every rule is given. */
 export function withPlainProps(resource: DeclaredResource): DeclaredResource {
   return { ...resource, props: plainProps(resource.props) };

@@ -1,5 +1,6 @@
 import { map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { type DeclaredResource, ofType, TYPE } from "./declaredResource";
+import { TYPE } from "../../components/planned/type";
+import { type DeclaredResource, ofType } from "./declaredResource";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface ImageRecord {

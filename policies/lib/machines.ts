@@ -1,6 +1,7 @@
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { containerName } from "./container";
-import { type DeclaredResource, ofType, TYPE } from "./declaredResource";
+import { type DeclaredResource, ofType } from "./declaredResource";
 
 /** Containers and declarations that share one machine. */
 export interface MachineGroup {

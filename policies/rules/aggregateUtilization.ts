@@ -1,5 +1,6 @@
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { type Share, shareFrom, shareOf } from "../../components/inference-server/argv/utilization";
+import { TYPE } from "../../components/planned/type";
 import {
   AGGREGATE_LIMIT,
   largestThatFits,
@@ -8,7 +9,7 @@ import {
   tenThousandths,
 } from "../../components/planned/utilization";
 import { displayName, serverLaunch } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";

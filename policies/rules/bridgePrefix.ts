@@ -1,8 +1,9 @@
-import { bridgeModels } from "../../components/bridge/bridgeModels";
+import { parse } from "yaml";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
+import { TYPE } from "../../components/planned/type";
 import { containerLaunch, displayName } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
 import { type Rule, violation } from "./rule";
 
@@ -66,11 +67,30 @@ function textsIn(value: unknown): string[] {
 }
 
 function inText(written: string): Sent[] {
-  const models = bridgeModels(written);
+  const models = modelsOf(written);
   if (models !== undefined) return models;
   // A script around it, or a template: read line by line, comments aside.
   return written.split("\n").flatMap((line) => {
     const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
     return model === undefined ? [] : [{ name: model, model }];
   });
+}
+
+/** The models of a LiteLLM configuration; `undefined` when the text is none. */
+function modelsOf(text: string): Sent[] | undefined {
+  let config: unknown;
+  try {
+    config = parse(text);
+  } catch {
+    return undefined;
+  }
+  if (!isMap(config) || !Array.isArray(config.model_list)) return undefined;
+  return config.model_list.filter(isMap).map((entry) => ({
+    name: String(entry.model_name ?? ""),
+    model: isMap(entry.litellm_params) ? String(entry.litellm_params.model ?? "") : "",
+  }));
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

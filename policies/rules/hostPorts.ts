@@ -1,7 +1,8 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
+import { TYPE } from "../../components/planned/type";
 import { displayName, type PublishedPort, publishedPorts } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";

@@ -1,6 +1,7 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { displayName, shown } from "../lib/container";
-import { type DeclaredResource, ofType, TYPE } from "../lib/declaredResource";
+import { type DeclaredResource, ofType } from "../lib/declaredResource";
 import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";

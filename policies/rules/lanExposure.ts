@@ -1,7 +1,8 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isLoopback } from "../../components/planned/reach";
+import { TYPE } from "../../components/planned/type";
 import { displayName, publishedPorts } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";

@@ -1,6 +1,7 @@
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Finding, type Rule, violation } from "./rule";
 

@@ -1,6 +1,7 @@
 import { text } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { displayName } from "../lib/container";
-import { TYPE } from "../lib/declaredResource";
+
 import { imageReference, roleOf } from "../lib/imageReference";
 import { type Rule, violation } from "./rule";
 

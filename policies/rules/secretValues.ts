@@ -1,7 +1,8 @@
 import { list, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
 import { isPlaceholder, isSecretName } from "../../components/settings/secretValue";
 import { displayName } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 

@@ -1,7 +1,8 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText } from "../../components/inference-server/argv/words";
+import { TYPE } from "../../components/planned/type";
 import { displayName } from "../lib/container";
-import { TYPE } from "../lib/declaredResource";
+
 import { readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";
 

@@ -1,6 +1,7 @@
 import { isOn, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { TYPE } from "../../components/planned/type";
 import { displayName, shown } from "../lib/container";
-import { type DeclaredResource, TYPE } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";
 import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";

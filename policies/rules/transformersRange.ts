@@ -1,5 +1,6 @@
 import { satisfies } from "@renovatebot/pep440";
-import { TYPE } from "../lib/declaredResource";
+import { TYPE } from "../../components/planned/type";
+
 import { imageRecord } from "../lib/imageRecord";
 import { isVersion, series } from "../lib/versions";
 import { advice, type Rule, violation } from "./rule";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { bridgeConfig } from "../../components/bridge/bridgeConfig";
+import { bridgeConfig, bridgeModels } from "../../components/bridge/bridgeConfig";
 import type { Upstream } from "../../components/planned/upstream";
 import { bridge } from "../../components/settings/bridge";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
@@ -123,7 +123,9 @@ describe("the bridge's configuration", () => {
           port: 1,
           container: "x",
         };
-        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), [server])) as { model_list: Entry[] };
+        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), bridgeModels([server]))) as {
+          model_list: Entry[];
+        };
         expect(read.model_list[0]?.model_name).toBe(name);
         expect(read.model_list[0]?.litellm_params.model).toBe(`hosted_vllm/${name}`);
       }),

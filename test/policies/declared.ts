@@ -1,5 +1,6 @@
+import { TYPE } from "../../components/planned/type";
 import { judge, type Levels, type Verdict } from "../../policies/judge";
-import { type DeclaredResource, TYPE } from "../../policies/lib/declaredResource";
+import type { DeclaredResource } from "../../policies/lib/declaredResource";
 
 // The package's own entry loads all of Pulumi and takes seconds; this file of it has no typings.
 const { unknownCheckingProxy } = require("@pulumi/policy/proxy") as Pick<

@@ -1,8 +1,9 @@
 import type { PolicyResource, ResourceValidationArgs } from "@pulumi/policy";
 import { describe, expect, it } from "vitest";
+import { TYPE } from "../../components/planned/type";
 import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
-import { type DeclaredResource, TYPE } from "../../policies/lib/declaredResource";
+import type { DeclaredResource } from "../../policies/lib/declaredResource";
 import { rules } from "../../policies/rules";
 import { declared, hostInstance, record, server, UNKNOWN_LIST } from "./declared";
 

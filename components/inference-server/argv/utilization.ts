@@ -1,9 +1,6 @@
-import { tenThousandths } from "../../planned/utilization";
+import { tenThousandths, VLLM_DEFAULT_UTILIZATION } from "../../planned/utilization";
 import type { ServerArguments } from "./serverArguments";
 import { isText } from "./words";
-
-/** What vLLM takes when the flag is missing (its cache configuration, 0.26 to 0.33). */
-export const VLLM_DEFAULT_UTILIZATION = 0.92;
 
 /** One server's claim on the machine's memory. */
 export type Share =

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { TYPE } from "../../../policies/lib/declaredResource";
+import { TYPE } from "../../../components/planned/type";
+
 import {
   container,
   declared,

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TIER_VARIABLES } from "../../../components/clients/claudeCode";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
-import { TYPE } from "../../../policies/lib/declaredResource";
+import { TYPE } from "../../../components/planned/type";
 import { stack } from "../../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";
 import { container, DIGEST, declared, said } from "../declared";

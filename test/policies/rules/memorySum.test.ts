@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
-import { TYPE } from "../../../policies/lib/declaredResource";
+
 import { stack } from "../../fixtures/machine";
 import { declared, said, UNKNOWN_LIST, verdictsOf } from "../declared";
 

@@ -1,0 +1,16 @@
+/** Type tokens of the resources: ours, and the one of others that is judged. */
+export const TYPE = {
+  machine: "local-serving:index:Machine",
+  hostInstance: "local-serving:index:HostInstance",
+  inferenceServer: "local-serving:index:InferenceServer",
+  imageRecord: "local-serving:index:ImageRecord",
+  simpleServer: "local-serving:index:SimpleServer",
+  bridge: "local-serving:index:Bridge",
+  chatUi: "local-serving:index:ChatUi",
+  client: "local-serving:index:Client",
+  harnessFiles: "local-serving:index:HarnessFiles",
+  containerService: "local-serving:index:ContainerService",
+  hostFile: "local-serving:index:HostFile",
+  systemdDropIn: "local-serving:index:SystemdDropIn",
+  container: "docker:index/container:Container",
+} as const;
