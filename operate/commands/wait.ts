@@ -1,12 +1,12 @@
 import { Command } from "commander";
-import { EXIT, WrongUse } from "../../commandLine/exit";
+import { EXIT, Failed, WrongUse } from "../../commandLine/exit";
 import { type Format, formatOption, printResult, say } from "../../commandLine/output";
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/diagnose";
 import { wholeNumber } from "../numberArgument";
 import { plannedStack } from "../plannedStack";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";
 import { afterTimeout } from "../wait/phases";
 import type { WaitResult } from "../wait/waitForStart";
 
@@ -43,6 +43,7 @@ export function waitCommand(): Command {
           .map((server) => ({ machine, server })),
       );
       if (servers.length === 0) throw noServer(planned.machines, options.server);
+      await expectAnUp(options, servers);
       const results: WaitResult[] = [];
       const deadline = performance.now() + options.timeout * 1000;
       for (const { machine, server } of servers) {
@@ -63,6 +64,19 @@ export function waitCommand(): Command {
 interface Waited {
   readonly machine: MachinePlan;
   readonly server: InferenceServerPlan;
+}
+
+/** Throws `Failed` before the first `up`: then there is nothing to wait for. */
+async function expectAnUp({ file, stack }: StackFileOptions, servers: readonly Waited[]): Promise<void> {
+  const { nothingApplied } = await import("../engine/backend");
+  // Of a file by itself nobody knows the state.
+  if (file !== undefined || !nothingApplied(projectFolder(), stack, process.env)) return;
+  const { dockerReader } = await import("../wait/container");
+  const found = await Promise.all(
+    servers.map(({ machine, server }) => dockerReader(machine.dockerHost).state(server.container.name)),
+  );
+  if (found.every((each) => each === undefined))
+    throw new Failed("Nothing runs yet: run `npm run up` first.");
 }
 
 /** What the doctor says of the machine whose container died; nothing where none did. */

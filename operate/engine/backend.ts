@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
@@ -23,7 +23,7 @@ export function backendEnvironment(
 ): Record<string, string> {
   const chosen: Record<string, string> = {};
   const folder = join(project, STATE_FOLDER);
-  const ours = env.PULUMI_BACKEND_URL === undefined && !loggedIn(env);
+  const ours = isOurs(env);
   if (ours) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     chosen.PULUMI_BACKEND_URL = `file://${folder}`;
@@ -49,6 +49,24 @@ function passphraseFile(project: string, stack: string, folder: string): string 
     `Made a passphrase for this state: ${file}. Keep it together with the state; set PULUMI_CONFIG_PASSPHRASE to use your own.`,
   );
   return file;
+}
+
+/**
+ * Whether nothing of a stack is applied and no `up` is under way, as far as our own state folder shows; `false` where the
+ * state is elsewhere.
+ */
+export function nothingApplied(project: string, stack: string, env: NodeJS.ProcessEnv): boolean {
+  const state = join(project, STATE_FOLDER, ".pulumi");
+  const locks = join(state, "locks");
+  const isBusy =
+    existsSync(locks) &&
+    readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
+  const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
+  return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
+}
+
+function isOurs(env: NodeJS.ProcessEnv): boolean {
+  return env.PULUMI_BACKEND_URL === undefined && !loggedIn(env);
 }
 
 /** Whether `pulumi login` was run: then the operator has decided where state lives. */

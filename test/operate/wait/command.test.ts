@@ -1,7 +1,7 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
 import { type StandIn, startStandIn } from "../../stand-in/server";
@@ -110,6 +110,31 @@ describe("serving wait", () => {
     const { code, out } = await wait(1, state);
     expect(code).toBe(1);
     expect(out).toContain(`vllm-model-1: Docker can't start it: ${said}`);
+  });
+
+  it("is over at once before the first `up`, but not while that one runs", async () => {
+    const project = join(folder, "project");
+    const locks = join(project, ".pulumi-state/.pulumi/locks/organization/local-serving/dgx");
+    mkdirSync(locks, { recursive: true });
+    writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\n");
+    writeFileSync(join(project, "Pulumi.dgx.yaml"), readFileSync(stackFile(1)));
+    vi.spyOn(process, "cwd").mockReturnValue(project);
+    onTestFinished(() => void vi.restoreAllMocks());
+    docker = new FakeDocker({ ps: { out: "" }, "image inspect": { code: 1 } });
+    const env = { ...docker.env, PULUMI_HOME: project };
+    const args = ["wait", "--timeout", "1"];
+    expect(await runServing(args, env)).toEqual({
+      code: 1,
+      out: "",
+      err: "Nothing runs yet: run `npm run up` first.\n",
+    });
+    writeFileSync(join(locks, "1.json"), "{}");
+    expect((await runServing(args, env)).out).toContain("not ready after 1 s");
+    rmSync(join(locks, "1.json"));
+    const stacks = join(project, ".pulumi-state/.pulumi/stacks/local-serving");
+    mkdirSync(stacks, { recursive: true });
+    writeFileSync(join(stacks, "dgx.json"), '{"checkpoint":{"latest":{"resources":[{}]}}}');
+    expect((await runServing(args, env)).out).toContain("not ready after 1 s");
   });
 
   it("says it when Docker does not answer", async () => {
