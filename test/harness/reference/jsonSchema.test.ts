@@ -7,6 +7,7 @@ import { parse as parseToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
+import { CLIENTS } from "../../../components/clients/registry";
 import { analyticsTemplate, setKey } from "../../../harness/analytics/document";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { AUTOMATION_TEMPLATE } from "../../../harness/automation/template";
@@ -24,11 +25,22 @@ const toml = (source: string) => plain(parseToml(source));
 const yaml = (source: string) => plain(parseYaml(source));
 const json = (source: string): unknown => JSON.parse(source);
 
+const inMachine = (change: object): unknown => {
+  const file = yaml(text("Pulumi.dgx.yaml")) as { config: Record<string, { dgx: object }> };
+  const machines = file.config["local-serving:machines"];
+  return { config: { "local-serving:machines": { dgx: { ...machines?.dgx, ...change } } } };
+};
+
+/** The settings that agents have, and every client that takes them. */
+const AGENT = { server: "b", via: "native", model: "model", maxOutputTokens: 8192 };
+const AGENTS = CLIENTS.filter(({ settings }) => settings.safeParse(AGENT).success);
+
 /** Documents that the check takes, by page; the empty one stands for all defaults. */
 const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   "stack-file": {
     "Pulumi.dgx.yaml": yaml(text("Pulumi.dgx.yaml")),
     "every block": yaml(text("test/harness/reference/fixtures/every-block.yaml")),
+    "every agent": inMachine({ clients: Object.fromEntries(AGENTS.map(({ key }) => [key, AGENT])) }),
   },
   "automation-config": {
     empty: {},
@@ -51,12 +63,6 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "good.json": json(text("test/harness/analytics/fixtures/good.json")),
     "made from a stack file": json(text("test/harness-files/golden/session-analytics.json")),
   },
-};
-
-const inMachine = (change: object): unknown => {
-  const file = yaml(text("Pulumi.dgx.yaml")) as { config: Record<string, { dgx: object }> };
-  const machines = file.config["local-serving:machines"];
-  return { config: { "local-serving:machines": { dgx: { ...machines?.dgx, ...change } } } };
 };
 
 /** zod's own: beyond it JavaScript's whole numbers have gaps. It would stand at every key of the reference and say nothing. */
