@@ -1,7 +1,7 @@
 import { valid } from "@renovatebot/pep440";
-import { Command, InvalidArgumentError, Option } from "commander";
-import { EXIT } from "../../commandLine/exit";
-import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { byteSize, wholeNumber } from "../../commandLine/values";
 import {
   agentsAtOnce,
   CODING_CLIENT_MAX_TOKENS,
@@ -13,11 +13,8 @@ import {
   modelShape,
   SSM_CACHE_DTYPES,
 } from "../../components/kv";
-import { FaultyInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
-import { kvTable } from "../kvTable";
-import { wholeNumber } from "../numberArgument";
-import { byteSize } from "../sizeArgument";
+import { kvTable } from "../plan/kvTable";
 
 interface Options {
   config: string;
@@ -33,78 +30,61 @@ interface Options {
   tensorParallelSize: number;
   vllmVersion: string;
   maxTokens: number;
-  format: Format;
 }
 
 /** `serving kv`: the KV plan of a model from its config.json and the memory for its cache. */
 export function kvCommand(): Command {
   const defaults = KV_ENGINE_DEFAULTS;
-  return new Command("kv")
-    .description("Plan a model's KV cache from its config.json and the bytes available for the cache.")
-    .requiredOption("--config <file>", "the model's config.json")
-    .requiredOption("--available <size>", "memory for the KV cache: 20GiB, 21474836480", byteSize)
-    .addOption(choice("--kv-cache-dtype <dtype>", "format of the cache", KV_DTYPES, defaults.kvCacheDtype))
-    .option("--max-model-len <tokens>", "context window (default: the model's own)", wholeNumber(1))
-    .option("--max-num-seqs <count>", "concurrent sequences (default: not checked)", wholeNumber(1))
-    .option(
-      "--max-num-batched-tokens <tokens>",
-      "tokens of a batch",
-      wholeNumber(1),
-      defaults.maxNumBatchedTokens,
-    )
-    .option("--drafts <count>", "draft tokens of a step, 0 for none", wholeNumber(0), defaults.draftTokens)
-    .option("--no-prefix-caching", "plan without prefix caching")
-    .addOption(
+  return command({
+    name: "kv",
+    description: "Plan a model's KV cache from its config.json and the bytes available for the cache.",
+    options: [
+      new Option("--config <file>", "the model's config.json").makeOptionMandatory(),
+      new Option("--available <size>", "memory for the KV cache: 20GiB, 21474836480")
+        .argParser(byteSize)
+        .makeOptionMandatory(),
+      choice("--kv-cache-dtype <dtype>", "format of the cache", KV_DTYPES, defaults.kvCacheDtype),
+      whole("--max-model-len <tokens>", "context window (default: the model's own)"),
+      whole("--max-num-seqs <count>", "concurrent sequences (default: not checked)"),
+      whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
+      whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
+      new Option("--no-prefix-caching", "plan without prefix caching"),
       choice(
         "--gdn-prefill-backend <backend>",
         "prefill kernel of gated-delta-net layers",
         GDN_PREFILL_BACKENDS,
         defaults.gdnPrefillBackend,
       ),
-    )
-    .addOption(
       choice(
         "--mamba-ssm-cache-dtype <dtype>",
         "format of their state",
         SSM_CACHE_DTYPES,
         defaults.mambaSsmCacheDtype,
       ),
-    )
-    .option(
-      "--tensor-parallel-size <devices>",
-      "devices that share the model",
-      wholeNumber(1),
-      defaults.tensorParallelSize,
-    )
-    .option("--vllm-version <version>", "vLLM whose rules hold", vllmVersion, defaults.vllmVersion)
-    .option(
-      "--max-tokens <tokens>",
-      "answer of an agent, for the agents that work at once",
-      wholeNumber(0),
-      CODING_CLIENT_MAX_TOKENS,
-    )
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      "\nExample:\n  serving kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\\n    --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192\n\nExit code: 0 the engine starts, 1 it does not (not one request of that length fits) or the config can't be planned,\n2 wrong use or an unreadable file.",
-    )
-    .action(run);
-}
-
-function run(options: Options): void {
-  try {
-    const document = readJsonFile(options.config, { pythonNumbers: true });
-    const plan = kvPlan(modelShape(document.value, document), engineOf(options), options.available);
-    const agents = agentsAtOnce(plan, options.maxTokens);
-    printResult(options.format, { ...plan, agents }, () => kvTable(plan, agents));
-    if (!plan.starts) process.exitCode = EXIT.faults;
-  } catch (error) {
+      whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
+      new Option("--vllm-version <version>", "vLLM whose rules hold")
+        .argParser(vllmVersion)
+        .default(defaults.vllmVersion),
+      whole(
+        "--max-tokens <tokens>",
+        "answer of an agent, for the agents that work at once",
+        CODING_CLIENT_MAX_TOKENS,
+        0,
+      ),
+    ],
+    notes: `Exit code: 0 the engine starts, 1 it does not (not one request of that length fits) or the config can't be planned,
+2 wrong use or an unreadable file.`,
+    example: `kv --config models/my-model/config.json --available 20GiB --kv-cache-dtype fp8 \\
+    --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192`,
     // A script gets its one document also where no plan can be made; `fits` is neither true nor false then.
-    if (error instanceof FaultyInput && options.format === "json") {
-      printResult("json", { fits: null, issues: error.faults }, () => "");
-    }
-    throw error;
-  }
+    refused: ({ faults }) => ({ fits: null, issues: faults }),
+    run: (options: Options) => {
+      const document = readJsonFile(options.config, { pythonNumbers: true });
+      const plan = kvPlan(modelShape(document.value, document), engineOf(options), options.available);
+      const agents = agentsAtOnce(plan, options.maxTokens);
+      return { result: { ...plan, agents }, text: kvTable(plan, agents), failed: !plan.starts };
+    },
+  });
 }
 
 function engineOf(options: Options): KvEngineSettings {
@@ -124,6 +104,10 @@ function engineOf(options: Options): KvEngineSettings {
 
 function choice(flags: string, text: string, values: readonly string[], usual: string): Option {
   return new Option(flags, text).choices(values).default(usual);
+}
+
+function whole(flags: string, text: string, usual?: number, least = 1): Option {
+  return new Option(flags, text).argParser(wholeNumber(least)).default(usual);
 }
 
 function vllmVersion(text: string): string {

@@ -1,6 +1,5 @@
-import { Command } from "commander";
-import { EXIT } from "../../commandLine/exit";
-import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { Argument, type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
 import { TYPE } from "../../components/planned/type";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
@@ -8,10 +7,9 @@ import { judge } from "../../policies/judge";
 import { chooseEntry, imageEntries } from "../pin/imageEntries";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import { pinSource, type Written, writePin } from "../pin/writePin";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PinOptions extends StackFileOptions {
-  readonly format: Format;
   readonly write?: true;
   readonly entry?: string;
 }
@@ -21,48 +19,42 @@ const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers
 
 /** `serving pin`: what a tag points at today and the versions inside; with `--write` into the stack file. */
 export function pinCommand(): Command {
-  return withStackFile(new Command("pin"))
-    .description("Read an image's digests and the versions inside it, and judge them. Pulls the image.")
-    .argument("<image:tag>", "image to read, with its tag")
-    .option("--write", "write digest and versions into the stack file, unless the image is refused")
-    .option(
-      "--entry <path>",
-      "entry to write to, such as inferenceServers.b, bridge or chatUi (default: the only one that runs this repository)",
-    )
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      [
-        "",
-        "The image is pulled and one short-lived container without network reads the package versions. --write changes the",
-        "lines concerned and nothing else, in one step; the file as it was is kept beside it as FILE.bak.",
-        "",
-        "Examples:",
-        "  serving pin vllm/vllm-openai:v0.30.0",
-        "  serving pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
-        "",
-        "Exit code: 0 read, and written where that was asked for, 1 the image is refused or can't be read, 2 wrong use.",
-      ].join("\n"),
-    )
-    .action(async (reference: string, options: PinOptions) => {
+  return command({
+    name: "pin",
+    description: "Read an image's digests and the versions inside it, and judge them. Pulls the image.",
+    arguments: [new Argument("<image:tag>", "image to read, with its tag")],
+    options: [
+      ...stackFileOptions(),
+      new Option("--write", "write digest and versions into the stack file, unless the image is refused"),
+      new Option(
+        "--entry <path>",
+        "entry to write to, such as inferenceServers.b, bridge or chatUi (default: the only one that runs this repository)",
+      ),
+    ],
+    notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
+lines concerned and nothing else, in one step; the file as it was is kept beside it as FILE.bak.
+
+Exit code: 0 read, and written where that was asked for, 1 the image is refused or can't be read, 2 wrong use.`,
+    example: "pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
+    run: async (options: PinOptions, reference: string) => {
       const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
       const { verdict, reasons } = judgeImage(reading);
+      const refused = verdict === "refused";
       const written =
-        entry === undefined || verdict === "refused"
-          ? undefined
-          : writePin(stackFile(options), entry, reading);
+        entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
-      const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
-      printResult(options.format, result, () =>
-        [
+      return {
+        result: { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) },
+        text: [
           ...imageText(reading, verdict, reasons),
           "",
           ...(entry === undefined ? recordText(reading) : writtenText(written)),
         ].join("\n"),
-      );
-      if (verdict === "refused") process.exitCode = EXIT.faults;
-    });
+        failed: refused,
+      };
+    },
+  });
 }
 
 /** Found before anything is pulled: an image of 20 GB is a long way to a question. */

@@ -1,7 +1,8 @@
 import { join } from "node:path";
-import { Command } from "commander";
-import { EXIT, WrongUse } from "../../commandLine/exit";
-import { type Format, formatOption, printResult, say } from "../../commandLine/output";
+import { type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
@@ -12,12 +13,12 @@ import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { terminalWidth } from "../plan/layout";
 import { planText } from "../plan/planText";
 import { writePlan } from "../plan/writePlan";
-import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PlanOptions extends StackFileOptions {
-  readonly format: Format;
   readonly meminfo: readonly string[];
   readonly out?: string;
   readonly policyConfig?: string;
@@ -25,24 +26,28 @@ interface PlanOptions extends StackFileOptions {
 
 /** `serving plan`: everything that `up` would do, without engine, daemon or network. */
 export function planCommand(): Command {
-  return withStackFile(new Command("plan"))
-    .description(
+  return command({
+    name: "plan",
+    description:
       "Show everything that `up` would do: containers, memory, endpoints, verdict of every policy.",
-    )
-    .option(
-      "--meminfo <file>",
-      "copy of the machine's /proc/meminfo, to judge memory by what was measured; MACHINE=FILE, once for each, where the stack file has several",
-      (text: string, before: readonly string[]) => [...before, text],
-      [],
-    )
-    .option("--out <dir>", "write every rendered file to DIR/<machine>/<role>")
-    .option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`)
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      "\nExit code 0 when nothing is refused, 1 when the stack file has faults or a policy refuses the plan (the whole plan is printed all the same), 2 for wrong use or a file that can't be read.\n\nExample:\n  serving plan --stack dgx --format json | jq '.machines[0].ledger'",
-    )
-    .action((options: PlanOptions) => {
+    options: [
+      ...stackFileOptions(),
+      new Option(
+        "--meminfo <file>",
+        "copy of the machine's /proc/meminfo, to judge memory by what was measured; MACHINE=FILE, once for each, where the stack file has several",
+      )
+        .argParser((text: string, before: readonly string[]) => [...before, text])
+        .default([]),
+      new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
+      new Option(
+        "--policy-config <file>",
+        `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
+      ),
+    ],
+    notes:
+      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (which is still printed whole),\n2 wrong use or a file that can't be read.",
+    example: "plan --stack dgx --format json | jq '.machines[0].ledger'",
+    run: (options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
       const planned = plan(settings, evidence(options, settings));
       const policies = judge(
@@ -50,11 +55,13 @@ export function planCommand(): Command {
         readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
       );
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
-      printResult(options.format, { ...planned, policies }, () =>
-        planText(planned, policies, process.stdout.isTTY ? process.stdout.columns : undefined),
-      );
-      if (policies.some((each) => each.verdict === "refused")) process.exitCode = EXIT.faults;
-    });
+      return {
+        result: { ...planned, policies },
+        text: planText(planned, policies, terminalWidth(process.stdout)),
+        failed: policies.some((each) => each.verdict === "refused"),
+      };
+    },
+  });
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

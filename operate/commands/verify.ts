@@ -1,14 +1,14 @@
-import { Command, InvalidArgumentError } from "commander";
-import { EXIT, Failed, WrongUse } from "../../commandLine/exit";
-import { type Format, formatOption, printResult } from "../../commandLine/output";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { wholeNumber } from "../../commandLine/values";
+import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
-import { wholeNumber } from "../numberArgument";
-import { plannedStack } from "../plannedStack";
-import { type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { ProbeResult } from "../verify/probe";
 
 interface VerifyCommandOptions extends StackFileOptions {
-  readonly format: Format;
   readonly only?: readonly string[];
   readonly timeout: number;
   readonly baseUrl?: string;
@@ -19,32 +19,36 @@ const ANSWER_SECONDS = 120;
 
 /** `serving verify`: probes what runs as the real clients use it. */
 export function verifyCommand(): Command {
-  return withStackFile(new Command("verify"))
-    .description("Probe a running environment as its clients use it, and say what to change.")
-    .option(
-      "--only <names>",
-      "run only these probes, separated by commas; an unknown name lists them all",
-      probeList,
-    )
-    .option("--timeout <seconds>", "longest time for one answer", wholeNumber(1), ANSWER_SECONDS)
-    .option("--base-url <url>", "probe only the inference server at this address", baseUrl)
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      "\nProbes only ask, and change nothing. The harness's healthchecks are run from its profile on the machine. Results are\nkept for `serving doctor` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1 when a probe fails, and\nbefore the first `npm run up`.\n\nExample:\n  serving verify --only models,chat-tools,native-messages-path",
-    )
-    .action(async (options: VerifyCommandOptions) => {
+  return command({
+    name: "verify",
+    description: "Probe a running environment as its clients use it, and say what to change.",
+    options: [
+      ...stackFileOptions(),
+      new Option(
+        "--only <names>",
+        "run only these probes, separated by commas; an unknown name lists them all",
+      ).argParser(probeList),
+      new Option("--timeout <seconds>", "longest time for one answer")
+        .argParser(wholeNumber(1))
+        .default(ANSWER_SECONDS),
+      new Option("--base-url <url>", "probe only the inference server at this address").argParser(baseUrl),
+    ],
+    notes: `Probes only ask, and change nothing. The harness's healthchecks are run from its profile on the machine. Results are
+kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1 when a probe fails, and
+before the first \`npm run up\`.`,
+    example: "verify --only models,chat-tools,native-messages-path",
+    run: async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);
       // Loaded when it is used: other commands start faster without it.
       const { probeNames } = await import("../verify/catalog");
       const { verify } = await import("../verify/runner");
       const { thisHost } = await import("../verify/host");
       const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
-      const { only } = options;
-      checkNames(only ?? [], probeNames());
       const { keepVerify } = await import("../verify/lastVerify");
       const { isSetUp } = await import("../verify/probes/machine");
-      if (only === undefined && options.baseUrl === undefined) {
+      const { only, baseUrl, timeout: timeoutSeconds } = options;
+      checkNames(only ?? [], probeNames());
+      if (only === undefined && baseUrl === undefined) {
         const machines = planned.machines.map((machine) => ({ machine, host: thisHost(machine.dockerHost) }));
         const setUp = await Promise.all(machines.map(isSetUp));
         if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
@@ -52,21 +56,20 @@ export function verifyCommand(): Command {
       const probes: ProbeResult[] = [];
       for (const machine of planned.machines) {
         const found = await verify(machine, {
-          ...(only === undefined ? {} : { only }),
-          ...(options.baseUrl === undefined ? {} : { baseUrl: options.baseUrl }),
-          timeoutSeconds: options.timeout,
+          ...defined({ only, baseUrl }),
+          timeoutSeconds,
           host: thisHost,
           progress: verifyProgress(process.stderr),
         });
         probes.push(...found);
         // The server at `--base-url` need not be the machine's.
-        if (options.baseUrl === undefined)
+        if (baseUrl === undefined)
           await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
       }
       const summary = summaryOf(probes);
-      printResult(options.format, { probes, summary }, () => verifyText(probes));
-      if (summary.fail > 0) process.exitCode = EXIT.faults;
-    });
+      return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
+    },
+  });
 }
 
 /** Names of probes, those of an earlier `--only` first. */

@@ -1,17 +1,23 @@
-import { Command } from "commander";
-import { EXIT, Failed, WrongUse } from "../../commandLine/exit";
-import { type Format, formatOption, printResult, say } from "../../commandLine/output";
+import { type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
+import { wholeNumber } from "../../commandLine/values";
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/diagnose";
-import { wholeNumber } from "../numberArgument";
-import { plannedStack } from "../plannedStack";
-import { projectFolder, type StackFileOptions, stackFile, withStackFile } from "../stackFile";
+import { plannedStack } from "../stack/readStack";
+import {
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+  stackName,
+} from "../stack/stackFile";
 import { afterTimeout } from "../wait/phases";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
-  readonly format: Format;
   readonly server?: string;
   readonly timeout: number;
 }
@@ -26,16 +32,17 @@ const HEALTH_SECONDS = 5;
 
 /** `serving wait`: follows the start of the inference servers until they answer. */
 export function waitCommand(): Command {
-  return withStackFile(new Command("wait"))
-    .description("Follow the start of the inference servers until they are ready, or say why one died.")
-    .option("--server <key>", "wait for this entry of inferenceServers alone")
-    .option("--timeout <seconds>", "longest wait", wholeNumber(1), START_SECONDS)
-    .addOption(formatOption())
-    .addHelpText(
-      "after",
-      "\nThe containers are only looked at. Exit code 1 when one died or was not ready in time.\n\nExample:\n  serving wait && serving verify",
-    )
-    .action(async (options: WaitCommandOptions) => {
+  return command({
+    name: "wait",
+    description: "Follow the start of the inference servers until they are ready, or say why one died.",
+    options: [
+      ...stackFileOptions(),
+      new Option("--server <key>", "wait only for this entry of inferenceServers"),
+      new Option("--timeout <seconds>", "longest wait").argParser(wholeNumber(1)).default(START_SECONDS),
+    ],
+    notes: "It only looks at the containers. Exit code 1 when one died or was not ready in time.",
+    example: "wait && serving verify",
+    run: async (options: WaitCommandOptions) => {
       const planned = plannedStack(options);
       const servers = planned.machines.flatMap((machine) =>
         machine.inferenceServers
@@ -54,11 +61,15 @@ export function waitCommand(): Command {
       }
       const diagnoses = await diagnosesOf(options, servers, results);
       const { doctorText } = await import("../doctor/doctorText");
-      printResult(options.format, { servers: results, diagnoses }, () =>
-        [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join("\n"),
-      );
-      if (results.some(({ outcome }) => outcome !== "ready")) process.exitCode = EXIT.faults;
-    });
+      return {
+        result: { servers: results, diagnoses },
+        text: [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join(
+          "\n",
+        ),
+        failed: results.some(({ outcome }) => outcome !== "ready"),
+      };
+    },
+  });
 }
 
 interface Waited {
@@ -67,10 +78,10 @@ interface Waited {
 }
 
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
-async function expectAnUp({ file, stack }: StackFileOptions, servers: readonly Waited[]): Promise<void> {
+async function expectAnUp(options: StackFileOptions, servers: readonly Waited[]): Promise<void> {
   const { nothingApplied } = await import("../engine/backend");
   // Of a file by itself nobody knows the state.
-  if (file !== undefined || !nothingApplied(projectFolder(), stack, process.env)) return;
+  if (options.file !== undefined || !nothingApplied(projectFolder(), stackName(options), process.env)) return;
   const { dockerReader } = await import("../wait/container");
   const found = await Promise.all(
     servers.map(({ machine, server }) => dockerReader(machine.dockerHost).state(server.container.name)),

@@ -3,7 +3,8 @@ import { isDeepStrictEqual } from "node:util";
 import { shellWord } from "../../components/host/shellWords";
 import { parseStackFile } from "../../components/settings/load";
 import { valueAt } from "../../faults/schemaFaults";
-import { redact } from "../redact";
+import { redact } from "../programs/redact";
+import { type StackFileOptions, stackName } from "../stack/stackFile";
 import { applyEdits, type Edit } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { diagnoses } from "./diagnoses";
@@ -34,7 +35,7 @@ export interface DiagnosisReport {
  * Every trouble that the facts show; what no diagnosis explains is reported as unknown. Commands are written for the stack
  * that was chosen. Pure.
  */
-export function diagnose(facts: Facts, chosen: Chosen = {}): DiagnosisReport[] {
+export function diagnose(facts: Facts, chosen: StackFileOptions = {}): DiagnosisReport[] {
   const explainedBy = (some: readonly Diagnosis[]) =>
     some.flatMap((diagnosis) => {
       const explanation = diagnosis.explain(facts);
@@ -100,23 +101,14 @@ function inWords(edits: readonly Edit[]): string {
     .join("\n");
 }
 
-/** How the stack file was named on the command line; both are absent for the default. */
-interface Chosen {
-  readonly stack?: string;
-  readonly file?: string;
-}
-
-/** Stack that every command takes when none is named. */
-const DEFAULT_STACK = "dgx";
-
 /** Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply one. */
 const READS = /\bserving (plan|verify|wait|doctor|inventory)\b(?! --(?:file|stack) )/g;
 const APPLIES = /\bnpm run (preview|up)\b/g;
 
 /** A proposed command for the stack that was looked at: without its name it would act on the default one. */
-export function forStack(command: string, { stack, file }: Chosen): string {
+export function forStack(command: string, { stack, file }: StackFileOptions): string {
   const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
-  const other = name !== undefined && name !== DEFAULT_STACK;
+  const other = name !== undefined && name !== stackName();
   const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
   return command
     .replace(READS, (found) => `${found}${reads}`)

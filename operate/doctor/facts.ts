@@ -3,7 +3,7 @@ import type { Meminfo } from "../../components/planned/evidence";
 import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { valueAt } from "../../faults/schemaFaults";
-import type { ContainerState } from "../containers/readContainers";
+import type { ContainerState } from "../programs/readContainers";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
 import type { Hit, LogReading } from "./scanLog";

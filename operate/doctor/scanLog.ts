@@ -1,5 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
-import { redact } from "../redact";
+import { redact } from "../programs/redact";
 import { escaped, type Sign } from "./sign";
 
 /** What a line showed. */

@@ -3,8 +3,8 @@ import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
-import { runShown } from "../run";
-import { projectFolder, stackFile } from "../stackFile";
+import { runShown } from "../programs/run";
+import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
 import { findPulumi, pathWith } from "./findPulumi";
 
@@ -65,15 +65,15 @@ function program(): Command {
     root
       .command(word)
       .description(descriptions[word])
-      .option("--stack <name>", "stack, and with it the stack file Pulumi.<name>.yaml", "dgx")
+      .addOption(stackOption("-s, --stack <name>"))
       .argument("[engine options...]", "handed on to Pulumi, for example --diff or --yes")
       .allowUnknownOption()
       .addHelpText(
         "after",
         `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`,
       )
-      .action(async (rest: string[], options: { stack: string }) => {
-        process.exitCode = await drive(word, options.stack, rest);
+      .action(async (rest: string[], options: StackFileOptions) => {
+        process.exitCode = await drive(word, stackName(options), rest);
       });
   }
   return root;

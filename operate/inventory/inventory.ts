@@ -4,9 +4,9 @@ import type { MachinePlan } from "../../components/plan/types";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
 import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
-import { type ContainerState, readContainers } from "../containers/readContainers";
-import { docker } from "../docker";
 import { versionsInside } from "../pin/readImage";
+import { docker } from "../programs/docker";
+import { type ContainerState, readContainers } from "../programs/readContainers";
 import type { Edit } from "../stackEdit/applyEdits";
 import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { docker, dockerShown } from "../docker";
+import { docker, dockerShown } from "../programs/docker";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {

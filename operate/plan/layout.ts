@@ -5,6 +5,12 @@ import { Help } from "commander";
 export type Width = number;
 export const UNBOUNDED: Width = Number.POSITIVE_INFINITY;
 
+/** Columns of where the text goes. COLUMNS says it also for a pipe. */
+export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream): Width {
+  const said = Number(process.env.COLUMNS);
+  return said > 0 ? said : isTTY ? columns : UNBOUNDED;
+}
+
 /** Fewer columns than this are no place for a sentence. */
 const FEWEST_COLUMNS = 20;
 

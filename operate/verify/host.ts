@@ -2,8 +2,8 @@ import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { saysMemory } from "../../components/kv";
 import { readListeners } from "../../components/preflight/listeners";
-import { docker } from "../docker";
-import { eachLine, start } from "../run";
+import { docker } from "../programs/docker";
+import { eachLine, start } from "../programs/run";
 
 /** A file on the machine. */
 export interface FileOnDisk {

@@ -1,7 +1,7 @@
 import { Failed } from "../../commandLine/exit";
 import type { MachinePlan } from "../../components/plan/types";
 import { isPlaceholder } from "../../components/settings/secretValue";
-import { redact } from "../redact";
+import { redact } from "../programs/redact";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import type { Host } from "./host";
 import { NoAnswer, type NoAnswerReason } from "./http";

@@ -1,7 +1,7 @@
 import { isHere } from "../../components/planned/reach";
-import { type ContainerState, readContainers } from "../containers/readContainers";
-import { docker } from "../docker";
-import { eachLine, start } from "../run";
+import { docker } from "../programs/docker";
+import { type ContainerState, readContainers } from "../programs/readContainers";
+import { eachLine, start } from "../programs/run";
 import { downloadedBytes } from "./download";
 
 /** What `wait` needs of Docker. It only reads. */

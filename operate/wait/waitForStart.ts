@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
-import type { ContainerState } from "../containers/readContainers";
-import { redact } from "../redact";
+import type { ContainerState } from "../programs/readContainers";
+import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
 

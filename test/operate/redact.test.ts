@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { redact } from "../../operate/redact";
+import { redact } from "../../operate/programs/redact";
 
 /** Not a real token of anything: only its form counts. */
 const BODY = "Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";

@@ -1,4 +1,4 @@
-import { start } from "../../run";
+import { start } from "../../programs/run";
 import { SIGNS } from "../diagnoses";
 import { type LogReading, scanLog } from "../scanLog";
 

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
-import { readOneMachine } from "../../readStack";
-import { projectFolder } from "../../stackFile";
+import { readOneMachine } from "../../stack/readStack";
+import { projectFolder } from "../../stack/stackFile";
 import type { Stack } from "../facts";
 
 /** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */

@@ -5,7 +5,7 @@ import type { StartedServer } from "../../../components/memory/measurement/recor
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { tenThousandths } from "../../../components/planned/utilization";
-import type { ContainerState } from "../../containers/readContainers";
+import type { ContainerState } from "../../programs/readContainers";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { inspect } from "./machine";

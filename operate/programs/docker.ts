@@ -1,4 +1,4 @@
-import { Failed } from "../commandLine/exit";
+import { Failed } from "../../commandLine/exit";
 import { run, runShown } from "./run";
 
 /** Largest answer of a docker command that is read, in characters; a manifest list is a few kB. */

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { ENDING_SIGNALS } from "../commandLine/interrupt";
+import { ENDING_SIGNALS } from "../../commandLine/interrupt";
 
 /** Both outputs of a program as one, in the order in which it writes them. */
 const BOTH_OUTPUTS = 'exec "$@" 2>&1';

@@ -1,4 +1,4 @@
-import { type Admission, gib, type KvPlan, thousands } from "../components/kv";
+import { type Admission, gib, type KvPlan, thousands } from "../../components/kv";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {

@@ -1,4 +1,4 @@
-import { isPlaceholder, isSecretName } from "../components/settings/secretValue";
+import { isPlaceholder, isSecretName } from "../../components/settings/secretValue";
 
 const REDACTED = "<redacted>";
 

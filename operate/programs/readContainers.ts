@@ -1,6 +1,6 @@
 import { Failed } from "../../commandLine/exit";
 import { utilizationOf } from "../../components/inference-server/argv/argvUtilization";
-import { docker } from "../docker";
+import { docker } from "./docker";
 
 /** A container as the engine knows it, running or not. */
 export interface ContainerState {

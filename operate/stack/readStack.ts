@@ -1,0 +1,45 @@
+import { basename } from "node:path";
+import { WrongUse } from "../../commandLine/exit";
+import { readEvidence } from "../../components/evidence/readEvidence";
+import { plan } from "../../components/plan/plan";
+import type { MachinePlan, Plan } from "../../components/plan/types";
+import { parseStackFile } from "../../components/settings/load";
+import type { MachineSettings } from "../../components/settings/machine";
+import type { StackSettings } from "../../components/settings/stackSettings";
+import { readTextFile } from "../../faults/textFile";
+import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
+
+/** Reads a stack file and plans it. Throws `UnreadableInput` or `FaultyInput`. */
+function readStack(file: string): { text: string; settings: StackSettings; plan: Plan } {
+  const text = readTextFile(file);
+  const settings = parseStackFile(file, text);
+  return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };
+}
+
+/** The plan of the stack file that a command was pointed at, for commands that look at what runs. */
+export function plannedStack(options: StackFileOptions): Plan {
+  return readStack(stackFile(options)).plan;
+}
+
+/** One machine of a stack file, with the text that a change is made to. */
+export interface OneMachine {
+  readonly file: string;
+  readonly text: string;
+  readonly name: string;
+  readonly settings: MachineSettings;
+  readonly machine: MachinePlan;
+  /** The plan of all machines. */
+  readonly plan: Plan;
+}
+
+/** Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it lacks. */
+export function readOneMachine(file: string, wanted?: string): OneMachine {
+  const { text, settings, plan } = readStack(file);
+  const names = Object.keys(settings.machines);
+  const name = wanted ?? names[0] ?? "";
+  const own = settings.machines[name];
+  const machine = plan.machines.find((each) => each.name === name);
+  if (own === undefined || machine === undefined)
+    throw new WrongUse(`--machine ${name}: ${basename(file)} has ${names.join(", ")}.`);
+  return { file, text, name, settings: own, machine, plan };
+}

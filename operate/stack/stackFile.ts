@@ -1,0 +1,74 @@
+import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { Option } from "commander";
+import { WrongUse } from "../../commandLine/exit";
+
+/** How a command line names a stack file. */
+export interface StackFileOptions {
+  readonly stack?: string;
+  readonly file?: string;
+}
+
+/** Variable that names the stack for every command that is given none. */
+const STACK_VARIABLE = "LOCAL_SERVING_STACK";
+
+/** `--stack`, for every command that has to do with one stack. */
+export const stackOption = (flags = "--stack <name>") =>
+  new Option(flags, `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`);
+
+/** `--stack` and `--file`, for a command that reads a stack file. */
+export const stackFileOptions = () => [
+  stackOption(),
+  new Option("--file <path>", "read this stack file instead"),
+];
+
+/** `--machine`, for a command that looks at one machine. */
+export const machineOption = () =>
+  new Option("--machine <name>", "machine of the stack file (default: the first)");
+
+/** The stack that somebody asked for, on the command line or by the variable. An empty variable counts as not set. */
+export function askedStack({ stack }: StackFileOptions = {}): string | undefined {
+  return stack ?? (process.env[STACK_VARIABLE] || undefined);
+}
+
+/** The stack that a command acts on. */
+export function stackName(options: StackFileOptions = {}): string {
+  return askedStack(options) ?? "dgx";
+}
+
+/** The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those that it has. */
+export function stackFile(options: StackFileOptions): string {
+  if (options.file !== undefined) return options.file;
+  const stack = stackName(options);
+  if (!/^[\w.-]+$/.test(stack))
+    throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
+  const file = stackPath(options);
+  if (existsSync(file)) return file;
+  throw new WrongUse(
+    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. Copy Pulumi.dgx.yaml to start one of your own.`,
+  );
+}
+
+/** Where the project's stack has its file, whether it is there or not. */
+export function stackPath(options: StackFileOptions): string {
+  return join(projectFolder(), `Pulumi.${stackName(options)}.yaml`);
+}
+
+/** The stacks that the project has files of. */
+export function stackNames(): string[] {
+  return readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
+}
+
+/** The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs to. */
+export function projectFolder(): string {
+  const program = dirname(realpathSync(__filename));
+  return projectAbove(process.cwd()) ?? projectAbove(program) ?? program;
+}
+
+function projectAbove(from: string): string | undefined {
+  for (let folder = resolve(from); ; folder = dirname(folder)) {
+    const project = join(folder, "Pulumi.yaml");
+    if (existsSync(project) && /^name: local-serving$/m.test(readFileSync(project, "utf8"))) return folder;
+    if (dirname(folder) === folder) return undefined;
+  }
+}
