@@ -2,14 +2,13 @@ import { posix } from "node:path";
 import { HARNESS_FILES } from "../../harness/harness";
 import type { FileRole, PlannedFile } from "../planned/file";
 import type { MachineSettings } from "../settings/machine";
-import { reviewers } from "../settings/reviewers";
-import { ourServers, type ServedHere } from "./ourServers";
-import { providersProfile } from "./providersProfile";
+import { apiKeyVariable, reviewers } from "../settings/reviewers";
+import { providersOf, providersProfile, type ServedHere } from "./providersProfile";
 import { sessionAnalytics } from "./sessionAnalytics";
 
-/** What is given to the automation harness; the texts are among the machine's files. */
+/** Facts about the automation harness's files; their texts are among the machine's files. */
 export interface HarnessPlan {
-  /** What the harness's environment variables begin with, the underscore included. */
+  /** The first part of the harness's environment variables, the underscore included. */
   readonly prefix: string;
   /** Path of the providers profile. */
   readonly providers: string;
@@ -17,47 +16,64 @@ export interface HarnessPlan {
   readonly analytics: string;
 }
 
-/** Nobody but the operator needs to read what a harness runs. */
-const MODE = "0600";
-
-/** What the harness is given: facts for the plan, and the two files. */
-export interface PlannedHarness {
-  readonly plan: HarnessPlan | null;
-  readonly files: readonly PlannedFile<FileRole>[];
-}
-
 /**
- * What the harness is given; nothing where `harness` is not in the stack file.
+ * The harness's two files and the facts about them; nothing where `harness` is not in the stack file.
  * @param onMachine makes a path of the stack file one of the machine.
  */
 export function plannedHarness(
   machine: MachineSettings,
   served: ServedHere,
   onMachine: (path: string) => string,
-): PlannedHarness {
+): { readonly plan: HarnessPlan | null; readonly files: readonly PlannedFile<FileRole>[] } {
   const { harness } = machine;
   if (harness === undefined) return { plan: null, files: [] };
-  const servers = ourServers(reviewers(machine, harness), served);
-  const file = (role: FileRole, home: string, name: string, text: string): PlannedFile<FileRole> => ({
-    role,
-    path: posix.join(onMachine(home), name),
-    mode: MODE,
-    text,
-  });
-  const providers = file(
-    "harness-providers",
-    harness.home,
-    HARNESS_FILES.providers,
-    providersProfile(harness, servers),
-  );
-  const analytics = file(
-    "harness-analytics",
-    harness.analyticsHome ?? harness.home,
-    HARNESS_FILES.analytics,
-    sessionAnalytics(harness, servers, served.simpleServer),
-  );
-  return {
-    plan: { prefix: harness.prefix, providers: providers.path, analytics: analytics.path },
-    files: [providers, analytics],
+  const { home, analyticsHome = home, prefix } = harness;
+  const providers = providersOf(reviewers(machine, harness), served);
+  const profile: PlannedFile<FileRole> = {
+    role: "harness-providers",
+    path: posix.join(onMachine(home), HARNESS_FILES.providers),
+    // Nobody but the operator needs to read what a harness runs.
+    mode: "0600",
+    text: providersProfile(harness, providers),
   };
+  const analytics: PlannedFile<FileRole> = {
+    role: "harness-analytics",
+    path: posix.join(onMachine(analyticsHome), HARNESS_FILES.analytics),
+    mode: "0600",
+    text: sessionAnalytics(harness, providers, served.simpleServer),
+  };
+  return {
+    plan: { prefix, providers: profile.path, analytics: analytics.path },
+    files: [profile, analytics],
+  };
+}
+
+/** Warnings about the harness's files before they are written, each with its code. */
+export function harnessWarnings(machine: MachineSettings): [code: string, message: string][] {
+  const { harness, simpleServer } = machine;
+  if (harness === undefined) return [];
+  const warnings: [string, string][] = [];
+  const key = apiKeyVariable(harness);
+  const kinds = reviewers(machine, harness).map(({ kind }) => kind);
+  if (key !== undefined && kinds.includes("inference-server"))
+    warnings.push([
+      "harness-key",
+      `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where shells that are not interactive see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
+    ]);
+  if (simpleServer.mode !== "host")
+    warnings.push([
+      "harness-no-embedding",
+      "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves.",
+    ]);
+  else if (harness.embeddingModel === undefined)
+    warnings.push([
+      "harness-no-embedding-model",
+      "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.",
+    ]);
+  if (simpleServer.mode === "host" && !kinds.includes("ollama"))
+    warnings.push([
+      "harness-no-ollama-model",
+      "The harness can't review with Ollama: no model is named. List one in `simpleServer.models`, or set `harness.ollamaModel`.",
+    ]);
+  return warnings;
 }

@@ -1,17 +1,64 @@
 import { valid } from "@renovatebot/pep440";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import { endpointOf } from "../planned/reach";
 import type { HarnessSettings } from "../settings/harness";
-import { apiKeyVariable, pairings } from "../settings/reviewers";
-import type { OurServer } from "./ourServers";
+import { apiKeyVariable, pairings, type Reviewer } from "../settings/reviewers";
+import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
-/** Seconds after which a healthcheck counts a server as gone; `/v1/models` answers at once or not at all. */
+/** Seconds until a healthcheck counts a server as gone; `/v1/models` answers at once or not at all. */
 const HEALTHCHECK_SECONDS = 10;
 
+/** The plans of the servers that a harness can use. */
+export interface ServedHere {
+  readonly servers: readonly InferenceServerPlan[];
+  readonly simpleServer: SimpleServerPlan;
+}
+
+/** One of our servers as a provider of the harness: a reviewer with the facts of its plan. */
+export type Provider =
+  | {
+      readonly name: string;
+      readonly kind: "inference-server";
+      /** It ends in `/v1`. */
+      readonly baseUrl: string;
+      readonly model: string;
+      readonly thinking: boolean;
+      /** Version of vLLM, where it is recorded. */
+      readonly vllm: string | undefined;
+    }
+  | { readonly name: string; readonly kind: "ollama"; readonly baseUrl: string; readonly model: string };
+
+/** The providers, in the order in which they are tried. */
+export function providersOf(reviewers: readonly Reviewer[], served: ServedHere): Provider[] {
+  return reviewers.flatMap((each): Provider[] => {
+    const { name } = each;
+    if (each.kind === "ollama") {
+      const { simpleServer } = served;
+      return simpleServer.mode === "host"
+        ? [{ name, kind: each.kind, baseUrl: simpleServer.baseUrl, model: each.model }]
+        : [];
+    }
+    const server = served.servers.find(({ key }) => key === each.server);
+    if (server === undefined) return [];
+    return [
+      {
+        name,
+        kind: each.kind,
+        baseUrl: endpointOf(server.reach).url,
+        model: server.servedModelName,
+        thinking: server.model.thinking,
+        vllm: server.imageRecord.versions.vllm,
+      },
+    ];
+  });
+}
+
 /**
- * The harness's providers profile. Its reader goes line by line and keeps everything behind `=`: so comments stand alone,
- * pairings are dotted keys, and no value holds a double quote or a backslash (`harnessFaults` refuses them). That is why
- * no TOML library writes it.
+ * The harness's providers profile. Its reader goes line by line and keeps everything after `=`: so comments have lines of
+ * their own, pairings are dotted keys, and no value holds a double quote or a backslash (`harnessFaults` refuses them).
+ * A TOML library would not keep to that.
  */
-export function providersProfile(harness: HarnessSettings, servers: readonly OurServer[]): string {
+export function providersProfile(harness: HarnessSettings, servers: readonly Provider[]): string {
   const names = servers.map(({ name }) => name);
   const pairs = pairings(harness, names);
   return [
@@ -30,7 +77,7 @@ export function providersProfile(harness: HarnessSettings, servers: readonly Our
   ].join("\n");
 }
 
-function provider(harness: HarnessSettings, server: OurServer): string[] {
+function provider(harness: HarnessSettings, server: Provider): string[] {
   const timeout = pair("timeout_sec", harness.timeoutSeconds);
   const evaluator = harness.conformanceCommands[server.name];
   const conformance = evaluator === undefined ? [] : [pair("conformance_command", evaluator)];
@@ -68,7 +115,7 @@ function curl(words: readonly string[]): string {
   return ["curl", "-sf", "--max-time", String(HEALTHCHECK_SECONDS), ...words].join(" ");
 }
 
-/** One line. What these values can be is written in TOML as in JSON, lists with a space behind each comma. */
+/** One line. TOML writes these values as JSON does, but lists have a space after each comma. */
 function pair(key: string, value: string | number | boolean | readonly string[]): string {
   const text = Array.isArray(value)
     ? `[${value.map((item) => JSON.stringify(item)).join(", ")}]`

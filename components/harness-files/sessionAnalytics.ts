@@ -2,7 +2,7 @@ import { renderDocument } from "../../harness/analytics/document";
 import { analyticsSchema } from "../../harness/analytics/schema";
 import type { HarnessSettings } from "../settings/harness";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import type { OurServer } from "./ourServers";
+import type { Provider } from "./providersProfile";
 
 /** The judge's backends, as the harness names them: `openai` is any server that speaks chat completions. */
 const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
@@ -13,37 +13,25 @@ const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
  */
 export function sessionAnalytics(
   harness: HarnessSettings,
-  servers: readonly OurServer[],
+  providers: readonly Provider[],
   simpleServer: SimpleServerPlan,
 ): string {
-  const judging = servers.find(({ name }) => name === harness.judge) ?? servers[0];
-  const ollamaUrl = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;
-  const judge = judging === undefined ? undefined : { backend: BACKENDS[judging.kind], model: judging.model };
+  const judging = providers.find(({ name }) => name === harness.judge) ?? providers[0];
+  const judge = judging && { backend: BACKENDS[judging.kind], model: judging.model };
   const tools = Object.keys(analyticsSchema.parse({}).judge.by_copilot).sort();
+  const ollama_url = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;
   return renderDocument({
     _comment: [
       "Made by local-serving from `harness` in the stack file: change it there.",
       "A key that is not here has its default. The judge's key, where one is needed, comes from " +
         `${harness.prefix}SA_JUDGE_API_KEY and never stands here.`,
     ],
-    ...(judge === undefined
-      ? {}
-      : {
-          judge: {
-            default: judge,
-            by_copilot: Object.fromEntries(tools.map((tool) => [tool, judge])),
-            ...(judging?.kind === "inference-server" ? { base_url: judging.baseUrl } : {}),
-            ...(ollamaUrl === undefined ? {} : { ollama_url: ollamaUrl }),
-          },
-        }),
-    ...(ollamaUrl === undefined
-      ? {}
-      : {
-          embedding: {
-            backend: "ollama",
-            ...(harness.embeddingModel === undefined ? {} : { model: harness.embeddingModel }),
-            ollama_url: ollamaUrl,
-          },
-        }),
+    judge: judge && {
+      default: judge,
+      by_copilot: Object.fromEntries(tools.map((tool) => [tool, judge])),
+      base_url: judging?.kind === "inference-server" ? judging.baseUrl : undefined,
+      ollama_url,
+    },
+    embedding: ollama_url && { backend: "ollama", model: harness.embeddingModel, ollama_url },
   });
 }

@@ -1,5 +1,5 @@
 import { gte, valid } from "@renovatebot/pep440";
-import { harnessWarnings } from "../harness-files/warnings";
+import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
 import { weightBand, weightsText } from "../memory/weightBands";
