@@ -95,7 +95,7 @@ export interface ClientKind<
   readonly launcher: string;
   /** The program that the launcher starts, and its npm package; without one it starts what its arguments name. */
   readonly program?: { readonly name: string; readonly npm: string };
-  /** Whether its file holds a key that is no secret, so that the shell's plays no part. */
+  /** Whether its file holds the placeholder, so that the shell's key plays no part. */
   readonly keyInFile: boolean;
   /** Role of its file. */
   readonly role: Role;

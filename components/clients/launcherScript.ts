@@ -125,7 +125,7 @@ function checkLine(check: Check, target: ClientTarget): string {
   return `check ${words.join(" \\\n  ")}`;
 }
 
-/** The name as it stands inside the quotes of a JSON text. */
+/** The name between the quotes of a JSON text. */
 function jsonText(text: string): string {
   return JSON.stringify(text).slice(1, -1);
 }

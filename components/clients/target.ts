@@ -27,7 +27,7 @@ export interface ClientTarget {
   readonly checks: readonly Check[];
 }
 
-/** The variable that holds a client's key, and its value where that is no secret. */
+/** The variable that holds a client's key, and its value unless that is a secret. */
 export interface ClientKey {
   readonly variable: string;
   /** `undefined` when the value is a secret, which only the operator's shell knows. */

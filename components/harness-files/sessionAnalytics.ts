@@ -24,7 +24,7 @@ export function sessionAnalytics(
     _comment: [
       "Made by local-serving from `harness` in the stack file: change it there.",
       "A key that is not here has its default. The judge's key, where one is needed, comes from " +
-        `${harness.prefix}SA_JUDGE_API_KEY and never stands here.`,
+        `${harness.prefix}SA_JUDGE_API_KEY and is never in this file.`,
     ],
     judge: judge && {
       default: judge,

@@ -30,7 +30,7 @@ export function serviceWarnings(
       if (server.container === undefined && isLoopback(server.address))
         warn(
           "loopback-only",
-          `${service.container.name} is to reach ${server.key}, which listens on ${server.address} only: no container can. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`,
+          `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`,
         );
     }
   }
@@ -55,7 +55,7 @@ export function serviceWarnings(
     if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
       warn(
         "client-host",
-        `${client.client} is to reach ${host}, but its server is published on ${reached} only. Publish it on the network (\`listen\`), or take \`clients.host\` away.`,
+        `${client.client} can't reach its server at ${host}: it is published on ${reached} only. Publish it on the network (\`listen\`), or take \`clients.host\` away.`,
       );
   }
   return warnings;

@@ -26,7 +26,7 @@ describe("the variables of a chat-completions client", () => {
     expect(file).toContain("BRIDGE_KEY of your shell");
   });
 
-  it("survive a shell whatever the model is called", () => {
+  it("survive a shell under any name of a model", () => {
     const folder = mkdtempSync(join(tmpdir(), "env-"));
     for (const name of ["plain-1.0", "it's", "$HOME", "`id`", "a;b", 'say"hi"', "back\\slash"]) {
       const file = join(folder, "client.env");

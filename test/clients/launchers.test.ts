@@ -241,7 +241,7 @@ describe("a launcher before a server that is not well", () => {
     ]);
   });
 
-  it("passes on a status that is no success", async () => {
+  it("passes on a status other than success", async () => {
     const { port } = await serve((_request, response) => {
       response.statusCode = 503;
       response.end("loading");

@@ -128,7 +128,7 @@ describe("warnings of services", () => {
     const [warning, ...more] = warningsOf({ instanceA, chatUi: { ...CHAT_UI, connections: ["instance-a"] } });
     expect(warning?.code).toBe("loopback-only");
     expect(warning?.message).toContain(
-      "open-webui-8080 is to reach instance-a, which listens on 127.0.0.1 only",
+      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.",
     );
     expect(more).toEqual([]);
     expect(warningsOf({ instanceA })).toEqual([]);
