@@ -8,6 +8,7 @@ const MAY_USE = {
   "components/kv": ["faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
+  "components/docker": ["components/inference-server", "faults"],
   "components/inference-server": ["components/host", "components/planned", "components/settings"],
   "components/memory": [
     "components/inference-server",
@@ -37,7 +38,7 @@ const MAY_USE = {
   "components/plan": ["components/(?!machine|preflight|evidence)"],
   "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
   "components/machine": ["components/(?!preflight|evidence)"],
-  "components/preflight": ["components/(?!machine|evidence)"],
+  "components/preflight": ["components/(?!machine|evidence)", "faults"],
   policies: ["components", "faults"],
   operate: ["commandLine", "components", "faults", "harness", "policies"],
 };

@@ -1,7 +1,6 @@
 import "./faults/interpretSchemas";
 import { getRootDirectory, log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
-import { utilizationOf } from "./components/inference-server/argv/argvUtilization";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
@@ -22,7 +21,7 @@ export = async () => {
   const planned = plan(settings, readEvidence(settings, getRootDirectory()));
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
-  const onMachine = await preflight(planned, utilizationOf, runtime.isDryRun());
+  const onMachine = await preflight(planned, runtime.isDryRun());
   gate(judge(declaredResources(planned), levels), onMachine, process.env[PACK_VARIABLE] !== undefined);
 
   for (const machine of planned.machines) {

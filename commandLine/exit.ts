@@ -1,6 +1,8 @@
 import { CommanderError } from "commander";
-import { FaultyInput, faultLine, UnreadableInput } from "../faults/fault";
+import { Failed, FaultyInput, faultLine, UnreadableInput } from "../faults/fault";
 import { say } from "./output";
+
+export { Failed };
 
 /** Exit codes of every command; scripts rely on them. */
 export const EXIT = {
@@ -15,11 +17,6 @@ export const EXIT = {
 /** A command was called wrongly. The user sees only the message. */
 export class WrongUse extends Error {
   override readonly name = "WrongUse";
-}
-
-/** Something outside this program that a command needs is missing. The message says what to do. */
-export class Failed extends Error {
-  override readonly name = "Failed";
 }
 
 /** Turns the file system's refusal to write into wrong use; throws anything else on. */

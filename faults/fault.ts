@@ -72,3 +72,8 @@ export class UnreadableInput extends Error {
     this.name = "UnreadableInput";
   }
 }
+
+/** Something outside this program that a command needs is missing. The message says what to do. */
+export class Failed extends Error {
+  override readonly name = "Failed";
+}

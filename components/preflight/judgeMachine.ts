@@ -1,21 +1,15 @@
+import { utilizationOf } from "../inference-server/argv/argvUtilization";
 import { totalFault } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import type { MachineFacts, PreflightFinding } from "./types";
 
-/** Reads the utilization out of an argv: its value, `undefined` where the argv is no inference server's. */
-export type ReadUtilization = (argv: readonly string[]) => number | undefined;
-
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
-export function judgeMachine(
-  machine: MachinePlan,
-  facts: MachineFacts,
-  readUtilization: ReadUtilization,
-): PreflightFinding[] {
+export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
   return [
     ...dockerFindings(machine, facts),
-    ...hostInstanceFindings(machine, facts, readUtilization),
-    ...memoryFindings(machine, facts, readUtilization),
+    ...hostInstanceFindings(machine, facts),
+    ...memoryFindings(machine, facts),
     ...portFindings(machine, facts),
     ...facts.directories.flatMap((directory) =>
       directory.problem === undefined
@@ -48,19 +42,26 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
       ),
     ];
   }
-  if (docker.gpuRuntime || machine.containers.every((container) => container.gpus === null)) return [];
+  const findings = docker.missingBridge === undefined ? [] : [bridgeFinding(docker.missingBridge)];
+  if (docker.gpuRuntime || machine.containers.every((container) => container.gpus === null)) return findings;
   return [
+    ...findings,
     refused(
       "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.",
     ),
   ];
 }
 
+function bridgeFinding(bridge: string): PreflightFinding {
+  return warned(
+    `Docker's own bridge \`${bridge}\` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: \`sudo systemctl restart docker\`.`,
+  );
+}
+
 /** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
 function hostInstanceFindings(
   { hostInstance }: MachinePlan,
   { listeners }: MachineFacts,
-  readUtilization: ReadUtilization,
 ): PreflightFinding[] {
   if (hostInstance === "none") return [];
   const { port, gpuMemoryUtilization } = hostInstance;
@@ -72,7 +73,7 @@ function hostInstanceFindings(
       ),
     ];
   }
-  const actual = listener.argv === undefined ? undefined : readUtilization(listener.argv);
+  const actual = listener.argv === undefined ? undefined : utilizationOf(listener.argv);
   if (actual === undefined) {
     return [
       warned(
@@ -89,11 +90,7 @@ function hostInstanceFindings(
 }
 
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
-function memoryFindings(
-  machine: MachinePlan,
-  { memory, docker }: MachineFacts,
-  readUtilization: ReadUtilization,
-): PreflightFinding[] {
+function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
   if (machine.inferenceServers.length === 0) return [];
   if (memory === undefined)
     return [warned("MemAvailable can't be read: whether the servers find room is not known.")];
@@ -103,7 +100,10 @@ function memoryFindings(
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
-  const held = running.reduce((sum, container) => sum + (readUtilization(container.argv) ?? 0) * totalGiB, 0);
+  const held = running.reduce(
+    (sum, { gpuMemoryUtilization = 0 }) => sum + gpuMemoryUtilization * totalGiB,
+    0,
+  );
   const wanted = machine.inferenceServers.reduce(
     (sum, { serve }) => sum + serve.gpuMemoryUtilization * totalGiB,
     0,
@@ -120,7 +120,9 @@ function memoryFindings(
 }
 
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
-  const ours = new Set(docker.reachable ? docker.containers.flatMap((container) => container.hostPorts) : []);
+  const ours = new Set(
+    docker.reachable ? docker.containers.flatMap(({ ports }) => ports.map(({ host }) => host)) : [],
+  );
   const planned = machine.containers.flatMap((container) =>
     container.ports.map((port) => ({ name: container.name, port: port.host })),
   );

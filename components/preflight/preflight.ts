@@ -1,7 +1,7 @@
 import type { MachinePlan, Plan } from "../plan/types";
 import { elsewhere, isHere } from "../planned/reach";
 import type { GateFinding } from "./gate";
-import { judgeMachine, type ReadUtilization } from "./judgeMachine";
+import { judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
 import { replacedFiles } from "./replacedFiles";
 
@@ -9,16 +9,12 @@ import { replacedFiles } from "./replacedFiles";
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
  * change before the update. A machine that is another computer is refused (a plan warns of it), and nothing is read for it.
  */
-export async function preflight(
-  { machines }: Plan,
-  readUtilization: ReadUtilization,
-  preview: boolean,
-): Promise<GateFinding[]> {
+export async function preflight({ machines }: Plan, preview: boolean): Promise<GateFinding[]> {
   const judged = async (machine: MachinePlan) => {
     if (!isHere(machine))
       return preview ? [] : [{ verdict: "refused" as const, message: elsewhere(machine.name, machine) }];
     return [
-      ...(preview ? [] : judgeMachine(machine, await readMachine(machine), readUtilization)),
+      ...(preview ? [] : judgeMachine(machine, await readMachine(machine))),
       ...(await replacedFiles(machine)),
     ];
   };

@@ -1,5 +1,5 @@
 import type { MachinePlan } from "../plan/types";
-import { readDocker } from "./dockerEngine";
+import { engineProblem } from "./readDocker";
 
 /**
  * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over ssh. `.invalid` is
@@ -13,7 +13,6 @@ const NOWHERE = "ssh://nobody@nowhere.invalid";
  */
 export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
   if (machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
-  const docker = await readDocker(machine.dockerHost, machine.name, machine.network);
-  if (docker.reachable) return { host: machine.dockerHost };
-  return { host: NOWHERE, reason: docker.reason };
+  const reason = await engineProblem(machine);
+  return reason === undefined ? { host: machine.dockerHost } : { host: NOWHERE, reason };
 }

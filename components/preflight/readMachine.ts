@@ -1,9 +1,9 @@
 import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
-import { readDocker } from "./dockerEngine";
-import { readListeners } from "./listeners";
+import { readDocker } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 
@@ -12,7 +12,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
-    readDocker(machine.dockerHost, machine.name, machine.network),
+    readDocker(machine),
     readFile("/proc/meminfo", "utf8").catch(() => ""),
     readListeners([...hostPort, ...ports]),
     Promise.all([...new Set(machine.inferenceServers.map((server) => server.modelCache))].map(readDirectory)),

@@ -1,3 +1,6 @@
+import type { ContainerState } from "../docker/containers";
+import type { Listener } from "../host/listeners";
+
 /** What was read of a machine before anything on it is touched. Everything here comes from reading alone. */
 export interface MachineFacts {
   /** What Docker answered; `reachable: false` carries the reason. */
@@ -56,24 +59,11 @@ export type DockerFacts =
       readonly reachable: true;
       /** Whether a request for all GPUs can be served. */
       readonly gpuRuntime: boolean;
-      readonly containers: readonly RunningContainer[];
+      /** Running containers that carry our label for this machine. */
+      readonly containers: readonly ContainerState[];
+      /** Interface of Docker's default network, where this computer lacks it. */
+      readonly missingBridge?: string;
     };
-
-/** A running container that carries our label for this machine. */
-export interface RunningContainer {
-  readonly name: string;
-  /** Entrypoint and command. */
-  readonly argv: readonly string[];
-  readonly hostPorts: readonly number[];
-}
-
-export interface Listener {
-  readonly port: number;
-  /** Process that listens; `undefined` when it belongs to another user. */
-  readonly pid?: number;
-  /** argv of the listening process; `undefined` when it belongs to another user. */
-  readonly argv?: readonly string[];
-}
 
 export interface DirectoryFacts {
   readonly path: string;

@@ -1,9 +1,9 @@
+import type { ContainerState } from "../../components/docker/containers";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
 import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { valueAt } from "../../faults/schemaFaults";
-import type { ContainerState } from "../programs/readContainers";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
 import type { Hit, LogReading } from "./scanLog";

@@ -1,12 +1,12 @@
 import { Failed } from "../../commandLine/exit";
+import { type ContainerState, readContainers } from "../../components/docker/containers";
+import { docker } from "../../components/docker/docker";
 import { MACHINE_LABEL } from "../../components/host/labels";
 import type { MachinePlan } from "../../components/plan/types";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
 import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { versionsInside } from "../pin/readImage";
-import { docker } from "../programs/docker";
-import { type ContainerState, readContainers } from "../programs/readContainers";
 import type { Edit } from "../stackEdit/applyEdits";
 import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";
 

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
-import { docker, dockerShown } from "../programs/docker";
+import { docker, NO_DOCKER } from "../../components/docker/docker";
+import { runShown } from "../programs/run";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -49,7 +50,7 @@ const REMOVE_SECONDS = 20;
 /** Pulls the image and reads its digests and the versions inside. Starts one short-lived container without network. */
 export async function readImage(reference: string): Promise<ImageReading> {
   const { repository, tag } = splitReference(reference);
-  await dockerShown(["pull", `${repository}:${tag}`]);
+  await pull(`${repository}:${tag}`);
   const digest = await pulledDigest(repository, `${repository}:${tag}`);
   const pinned = `${repository}@${digest}`;
   const [platformDigest, versions] = await Promise.all([
@@ -129,4 +130,12 @@ export function parseVersions(printed: string): Record<string, string> | undefin
   }
   if (typeof found !== "object" || found === null || Array.isArray(found)) return undefined;
   return Object.fromEntries(Object.entries(found).map(([name, version]) => [name, String(version)]));
+}
+
+/** Pulls an image; what docker prints goes to stderr, for a person to see. */
+async function pull(image: string): Promise<void> {
+  const code = await runShown(["docker", "pull", image], { stdio: ["ignore", 2, 2] }).catch(() => {
+    throw new Failed(NO_DOCKER);
+  });
+  if (code !== 0) throw new Failed(`docker pull failed (exit code ${code}).`);
 }

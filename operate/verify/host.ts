@@ -1,8 +1,8 @@
 import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { docker } from "../../components/docker/docker";
+import { readListeners } from "../../components/host/listeners";
 import { saysMemory } from "../../components/kv";
-import { readListeners } from "../../components/preflight/listeners";
-import { docker } from "../programs/docker";
 import { eachLine, start } from "../programs/run";
 
 /** A file on the machine. */

@@ -1,6 +1,6 @@
+import { type ContainerState, readContainers } from "../../components/docker/containers";
+import { docker } from "../../components/docker/docker";
 import { isHere } from "../../components/planned/reach";
-import { docker } from "../programs/docker";
-import { type ContainerState, readContainers } from "../programs/readContainers";
 import { eachLine, start } from "../programs/run";
 import { downloadedBytes } from "./download";
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
-import type { ContainerState } from "../programs/readContainers";
+import type { ContainerState } from "../../components/docker/containers";
 import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { mustRun, run } from "../layers/run";
@@ -68,7 +68,17 @@ async function daemonMissing(): Promise<string | undefined> {
   const { code, stderr } = await run("docker", ["version", "--format", "{{.Server.Version}}"], {
     limitSeconds: 60,
   });
-  return code === 0 ? undefined : `no Docker daemon answers (${stderr.trim().split("\n")[0]})`;
+  return code === 0 ? bridgeMissing() : `no Docker daemon answers (${stderr.trim().split("\n")[0]})`;
+}
+
+/** A daemon whose bridge somebody removed answers everything, and starts no container. */
+async function bridgeMissing(): Promise<string | undefined> {
+  const option = '{{index .Options "com.docker.network.bridge.name"}}';
+  const { stdout } = await run("docker", ["network", "inspect", "bridge", "--format", option]);
+  const name = stdout.trim();
+  return name === "" || existsSync(`/sys/class/net/${name}`)
+    ? undefined
+    : `Docker's own bridge ${name} is missing: something removed it, and no container can start; restart the daemon`;
 }
 
 /** Asks the daemon itself: only a start shows whether it can hand out GPUs. */

@@ -89,9 +89,9 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
   it("the preflight has one refusal, whatever lies or listens here", async () => {
     mkdirSync(dirname(machine.files[0]?.path ?? ""), { recursive: true });
     writeFileSync(machine.files[0]?.path ?? "", "theirs\n");
-    const found = await preflight(planned, () => 0.9, false);
+    const found = await preflight(planned, false);
     expect(found.map(({ name, verdict }) => `${name}: ${verdict}`)).toEqual(["preflight of dgx: refused"]);
-    expect(await preflight(planned, () => 0.9, true)).toEqual([]);
+    expect(await preflight(planned, true)).toEqual([]);
   });
 
   it("doctor says so, and asks the machine's own Docker", async () => {

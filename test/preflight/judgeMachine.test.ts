@@ -1,14 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { containersOf } from "../../components/docker/containers";
 import { plan } from "../../components/plan/plan";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
+import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
-const ofArgv = (argv: readonly string[]) => {
-  const at = argv.indexOf("--gpu-memory-utilization");
-  return at < 0 ? undefined : Number(argv[at + 1]);
-};
 const argvOf = (utilization: number) => [
   "vllm",
   "serve",
@@ -29,7 +27,7 @@ const healthy: MachineFacts = {
 function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
   const [planned] = plan(stack(machine), { home: "/home/me" }).machines;
   if (planned === undefined) throw new Error("no machine planned");
-  return judgeMachine(planned, { ...healthy, ...overlay }, ofArgv);
+  return judgeMachine(planned, { ...healthy, ...overlay });
 }
 
 describe("preflight", () => {
@@ -60,7 +58,9 @@ describe("preflight", () => {
   });
 
   it("counts what our running server holds, by its own argv, since it is being replaced", () => {
-    const running = { name: "vllm-old-8001", argv: argvOf(0.4), hostPorts: [8001] };
+    const found = inspected({ name: "vllm-old-8001" });
+    const [running] = containersOf([{ ...found, Config: { Cmd: argvOf(0.4) } }]);
+    if (running === undefined) throw new Error("no container");
     const facts = {
       docker: { reachable: true, gpuRuntime: true, containers: [running] },
       listeners: [...healthy.listeners, { port: 8001 }],
@@ -124,6 +124,17 @@ describe("preflight", () => {
         (finding) => finding.message,
       ),
     ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
+  });
+
+  it("warns of a daemon whose bridge is gone, by the bridge's name", () => {
+    const docker = { reachable: true, gpuRuntime: true, containers: [], missingBridge: "docker0" } as const;
+    expect(judged({ docker })).toEqual([
+      {
+        verdict: "warned",
+        message:
+          "Docker's own bridge `docker0` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: `sudo systemctl restart docker`.",
+      },
+    ]);
   });
 
   it("refuses a folder that can't be written and a secret without its variable", () => {

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
-import { readListeners } from "../../components/preflight/listeners";
+import { readListeners } from "../../components/host/listeners";
 
 const proc = mkdtempSync(join(tmpdir(), "proc-"));
 afterAll(() => rmSync(proc, { recursive: true }));

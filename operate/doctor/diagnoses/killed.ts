@@ -1,4 +1,4 @@
-import type { ContainerState } from "../../programs/readContainers";
+import type { ContainerState } from "../../../components/docker/containers";
 import type { Diagnosis, Row } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
 import { sign, startSign } from "../sign";

@@ -1,9 +1,9 @@
 import { createReadStream, statSync } from "node:fs";
+import { containersOf } from "../../../components/docker/containers";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
-import { containersOf } from "../../programs/readContainers";
 import { SIGNS } from "../diagnoses";
 import type { Facts, ProbeFacts } from "../facts";
 import { decoderOf, type LogReading, scanLog } from "../scanLog";

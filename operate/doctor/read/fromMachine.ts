@@ -1,8 +1,8 @@
 import { Failed } from "../../../commandLine/exit";
+import { type ContainerState, readContainers } from "../../../components/docker/containers";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { isHere } from "../../../components/planned/reach";
-import { type ContainerState, readContainers } from "../../programs/readContainers";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import type { Facts } from "../facts";
 import type { LogReading } from "../scanLog";

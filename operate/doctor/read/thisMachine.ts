@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { readSockets } from "../../../components/host/listeners";
 import type { PlannedFile } from "../../../components/planned/file";
 import type { FileState, Socket } from "../facts";
 import type { LogReading } from "../scanLog";
 import { scanProgram } from "./scanProgram";
-import { readSockets } from "./sockets";
 
 /** What is read of a machine beside its containers. */
 export interface MachineSource {

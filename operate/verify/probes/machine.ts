@@ -1,7 +1,7 @@
 import { Failed } from "../../../commandLine/exit";
+import { type ContainerState, containersOf } from "../../../components/docker/containers";
 import type { PlannedFile } from "../../../components/planned/file";
 import { isHere } from "../../../components/planned/reach";
-import { type ContainerState, containersOf } from "../../programs/readContainers";
 import type { FileOnDisk, Host } from "../host";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { fail, pass, skip } from "../probe";

@@ -1,3 +1,4 @@
+import type { ContainerState } from "../../../components/docker/containers";
 import type { InferenceServerPlan } from "../../../components/inference-server/plannedServer";
 import { readEngineLog } from "../../../components/kv";
 import { totalFault } from "../../../components/memory/machineTotal";
@@ -5,7 +6,6 @@ import type { StartedServer } from "../../../components/memory/measurement/recor
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { tenThousandths } from "../../../components/planned/utilization";
-import type { ContainerState } from "../../programs/readContainers";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { inspect } from "./machine";

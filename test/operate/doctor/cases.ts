@@ -1,8 +1,8 @@
 import { expect } from "vitest";
+import type { ContainerState } from "../../../components/docker/containers";
 import { kvPlan, modelShape } from "../../../components/kv";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { Facts, Stack } from "../../../operate/doctor/facts";
-import type { ContainerState } from "../../../operate/programs/readContainers";
 import { withMachine, withServer } from "./stack";
 
 /** One trouble as it is found, and what has to be said of it. */

@@ -1,6 +1,9 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { readSockets, socketsOfProc, socketsOfSs } from "../../../operate/doctor/read/sockets";
+import { type ListeningSocket, readSockets, socketsOfProc } from "../../../components/host/listeners";
+import { socketsOfSs } from "../../../operate/doctor/read/sockets";
+
+const place = ({ address, port }: ListeningSocket) => ({ address, port });
 
 describe("listening sockets", () => {
   it("are read from the kernel's table, connections left out", () => {
@@ -13,7 +16,7 @@ describe("listening sockets", () => {
       "   4: 00000000000000000000000001000000:1F91 00000000000000000000000000000000:0000 0A 0 0 0 0 0 5 1",
       "   5: 0000000000000000FFFF00000100007F:1F92 00000000000000000000000000000000:0000 0A 0 0 0 0 0 6 1",
     ].join("\n");
-    expect(socketsOfProc(table)).toEqual([
+    expect(socketsOfProc(table).map(place)).toEqual([
       { address: "127.0.0.1", port: 11434 },
       { address: "0.0.0.0", port: 8001 },
       { address: "::", port: 8080 },
@@ -43,7 +46,7 @@ describe("listening sockets", () => {
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;
-    expect(await readSockets()).toContainEqual({ address: "127.0.0.1", port });
+    expect((await readSockets()).map(place)).toContainEqual({ address: "127.0.0.1", port });
     await new Promise((resolve) => server.close(resolve));
   });
 });

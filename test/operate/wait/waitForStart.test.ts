@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
-import type { ContainerState } from "../../../operate/programs/readContainers";
+import type { ContainerState } from "../../../components/docker/containers";
 import type { ContainerReader } from "../../../operate/wait/container";
 import { type WaitOptions, waitForStart } from "../../../operate/wait/waitForStart";
 

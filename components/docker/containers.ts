@@ -1,5 +1,5 @@
-import { Failed } from "../../commandLine/exit";
-import { utilizationOf } from "../../components/inference-server/argv/argvUtilization";
+import { Failed } from "../../faults/fault";
+import { utilizationOf } from "../inference-server/argv/argvUtilization";
 import { docker } from "./docker";
 
 /** A container as the engine knows it, running or not. */
@@ -39,11 +39,14 @@ const ANSWER_WITHIN_SECONDS = 15;
 /** How often the engine is asked anew because a container went away between two questions, as it does during `up`. */
 const LOOKS = 3;
 
-/** Every container of an engine, running or not. Reads only. Throws `Failed` with docker's own words. */
-export async function readContainers(dockerHost: string): Promise<ContainerState[]> {
+/** Every container of an engine, running or not, or those that pass all of `docker ps`'s filters. Reads only. Throws `Failed` with docker's own words. */
+export async function readContainers(
+  dockerHost: string,
+  filters: readonly string[] = [],
+): Promise<ContainerState[]> {
   for (let look = 1; ; look++) {
     try {
-      return await readOnce(dockerHost);
+      return await readOnce(dockerHost, filters);
     } catch (error) {
       const gone = error instanceof Failed && /No such (?:object|container)/.test(error.message);
       if (!gone || look === LOOKS) throw error;
@@ -51,8 +54,9 @@ export async function readContainers(dockerHost: string): Promise<ContainerState
   }
 }
 
-async function readOnce(dockerHost: string): Promise<ContainerState[]> {
-  const listed = await docker(["ps", "--all", "--quiet", "--no-trunc"], ANSWER_WITHIN_SECONDS, dockerHost);
+async function readOnce(dockerHost: string, filters: readonly string[]): Promise<ContainerState[]> {
+  const list = ["ps", "--all", "--quiet", "--no-trunc", ...filters.flatMap((each) => ["--filter", each])];
+  const listed = await docker(list, ANSWER_WITHIN_SECONDS, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];
   return containersOf(JSON.parse(await docker(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost)));
@@ -124,6 +128,6 @@ function listOf(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,14 +1,28 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
-import type { Listener } from "./types";
+
+/** A socket that listens, as the kernel lists it. */
+export interface ListeningSocket {
+  readonly address: string;
+  readonly port: number;
+  readonly inode: string;
+}
+
+/** Something that listens on a port. */
+export interface Listener {
+  readonly port: number;
+  /** Process that listens; `undefined` when it belongs to another user. */
+  readonly pid?: number;
+  /** argv of the listening process; `undefined` when it belongs to another user. */
+  readonly argv?: readonly string[];
+}
 
 /** State of a listening socket in /proc/net/tcp. */
 const LISTENING = "0A";
 
 /** What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes stay unnamed. */
 export async function readListeners(ports: readonly number[], proc = "/proc"): Promise<Listener[]> {
-  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map(textOrNothing));
   const inodes = new Map<string, number>();
-  for (const { port, inode } of tables.flatMap(listeningSockets)) {
+  for (const { port, inode } of await readSockets(proc)) {
     if (ports.includes(port)) inodes.set(inode, port);
   }
   const owners =
@@ -23,16 +37,23 @@ export async function readListeners(ports: readonly number[], proc = "/proc"): P
   return [...found.values()].sort((a, b) => a.port - b.port);
 }
 
-function listeningSockets(table: string): { port: number; inode: string }[] {
+/** Every listening TCP socket of this computer. */
+export async function readSockets(proc = "/proc"): Promise<ListeningSocket[]> {
+  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map(textOrNothing));
+  return tables.flatMap(socketsOfProc);
+}
+
+/** Listening sockets in the text of /proc/net/tcp or tcp6. */
+export function socketsOfProc(table: string): ListeningSocket[] {
   return table
     .split("\n")
     .slice(1)
     .map((line) => line.trim().split(/\s+/))
     .filter((columns) => columns[3] === LISTENING)
-    .map((columns) => ({
-      port: Number.parseInt(columns[1]?.split(":")[1] ?? "0", 16),
-      inode: columns[9] ?? "",
-    }));
+    .map((columns) => {
+      const [address = "", port = "0"] = columns[1]?.split(":") ?? [];
+      return { address: addressOf(address), port: Number.parseInt(port, 16), inode: columns[9] ?? "" };
+    });
 }
 
 async function ownersOf(
@@ -58,4 +79,20 @@ async function ownersOf(
 
 function textOrNothing(file: string): Promise<string> {
   return readFile(file, "utf8").catch(() => "");
+}
+
+/** The kernel prints each 32-bit word of an address in the order of the machine's bytes. */
+function addressOf(hex: string): string {
+  const words = hex.match(/.{8}/g) ?? [];
+  const bytes = words.flatMap((word) => (word.match(/../g) ?? []).reverse());
+  if (words.length === 1) return bytes.map((byte) => Number.parseInt(byte, 16)).join(".");
+  if (bytes.every((byte) => byte === "00")) return "::";
+  if (bytes.slice(0, 15).every((byte) => byte === "00") && bytes[15] === "01") return "::1";
+  const mapped = bytes.slice(0, 10).every((byte) => byte === "00") && bytes.slice(10, 12).join("") === "FFFF";
+  return mapped
+    ? bytes
+        .slice(12)
+        .map((byte) => Number.parseInt(byte, 16))
+        .join(".")
+    : (bytes.join("").match(/.{4}/g) ?? []).join(":").toLowerCase();
 }

@@ -1,0 +1,88 @@
+import { access, constants } from "node:fs/promises";
+import { delimiter, join } from "node:path";
+import { Failed } from "../../faults/fault";
+import { isRecord, readContainers } from "../docker/containers";
+import { docker } from "../docker/docker";
+import { MACHINE_LABEL } from "../host/labels";
+import type { MachinePlan } from "../plan/types";
+import type { DockerFacts } from "./types";
+
+/** A daemon that says nothing for this long is not going to run a container. */
+const ANSWER_WITHIN_SECONDS = 5;
+
+/** Binary through which the daemon serves `--gpus` where no `nvidia` runtime is configured. */
+const GPU_HOOK = "nvidia-container-runtime-hook";
+const DAEMON_PATH = ["/usr/bin", "/usr/local/bin", "/usr/sbin", "/bin"];
+
+/** Why no engine answers for a machine; `undefined` where one does. */
+export async function engineProblem({ dockerHost }: MachinePlan): Promise<string | undefined> {
+  const version = ["version", "--format", "{{.Server.Version}}"];
+  return docker(version, ANSWER_WITHIN_SECONDS, dockerHost).then(() => undefined, reasonOf);
+}
+
+/**
+ * Asks the engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which of our containers
+ * run for this machine. They are found by our label in our network: a renamed server still holds its old name's memory and
+ * port, and another stack's server of the same machine name is not ours to count. Reads only.
+ */
+export async function readDocker({ dockerHost, name, network }: MachinePlan): Promise<DockerFacts> {
+  const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
+  try {
+    const info: unknown = JSON.parse(await ask("info", "--format", "{{json .}}"));
+    const missingBridge = await bridgeMissing(info, ask);
+    const ours = [`label=${MACHINE_LABEL}=${name}`, `network=${network}`, "status=running"];
+    return {
+      reachable: true,
+      gpuRuntime: hasNvidiaRuntime(info) || (await hookOnPath()),
+      containers: await readContainers(dockerHost, ours),
+      ...(missingBridge === undefined ? {} : { missingBridge }),
+    };
+  } catch (error) {
+    return { reachable: false, reason: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof Failed || error instanceof SyntaxError) return error.message;
+  throw error;
+}
+
+/** The interface of Docker's default network, where this computer has none of that name: no container can start then. */
+async function bridgeMissing(
+  info: unknown,
+  ask: (...args: string[]) => Promise<string>,
+): Promise<string | undefined> {
+  // A rootless daemon, or one in a virtual machine, has its interfaces elsewhere.
+  const elsewhere = /rootless|Docker Desktop/.test(
+    isRecord(info) ? `${String(info.SecurityOptions)} ${String(info.OperatingSystem)}` : "",
+  );
+  if (elsewhere) return undefined;
+  const option = '{{index .Options "com.docker.network.bridge.name"}}';
+  const name = (await ask("network", "inspect", "bridge", "--format", option).catch(() => "")).trim();
+  return name === "" || (await canAccess(`/sys/class/net/${name}`, constants.F_OK)) ? undefined : name;
+}
+
+function hasNvidiaRuntime(info: unknown): boolean {
+  if (!isRecord(info)) return false;
+  if (isRecord(info.Runtimes) && "nvidia" in info.Runtimes) return true;
+  const devices = info.DiscoveredDevices;
+  return (
+    Array.isArray(devices) &&
+    devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
+  );
+}
+
+async function hookOnPath(): Promise<boolean> {
+  const folders = [...new Set([...(process.env.PATH ?? "").split(delimiter), ...DAEMON_PATH])].filter(
+    Boolean,
+  );
+  const found = await Promise.all(folders.map((each) => canAccess(join(each, GPU_HOOK), constants.X_OK)));
+  return found.includes(true);
+}
+
+function canAccess(path: string, mode: number): Promise<boolean> {
+  return access(path, mode).then(
+    () => true,
+    () => false,
+  );
+}
