@@ -37,7 +37,6 @@ export const codex = clientKind({
   coding: true,
   launcher: "local-codex",
   program: { name: "codex", npm: "@openai/codex" },
-  keyInFile: false,
   role: "codex-config",
   file({ target, settings, launcher, onMachine }) {
     const home = onMachine(settings.home);

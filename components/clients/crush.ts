@@ -18,7 +18,6 @@ export const crush = clientKind({
   coding: true,
   launcher: "local-crush",
   program: { name: "crush", npm: "@charmland/crush" },
-  keyInFile: false,
   role: "crush-config",
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     const own = `${folder}/crush`;

@@ -95,8 +95,8 @@ export interface ClientKind<
   readonly launcher: string;
   /** The program that the launcher starts, and its npm package; without one it starts what its arguments name. */
   readonly program?: { readonly name: string; readonly npm: string };
-  /** Whether its file holds the placeholder, so that the shell's key plays no part. */
-  readonly keyInFile: boolean;
+  /** Its file holds the placeholder, so that the shell's key plays no part. */
+  readonly keyInFile?: true;
   /** Role of its file. */
   readonly role: Role;
   file(input: ClientInput<z.output<Schema>>): ClientFile;

@@ -12,7 +12,6 @@ export const opencode = clientKind({
   coding: true,
   launcher: "local-opencode",
   program: { name: "opencode", npm: "opencode-ai" },
-  keyInFile: false,
   role: "opencode-config",
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     const path = `${folder}/opencode.json`;

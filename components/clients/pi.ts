@@ -13,7 +13,6 @@ export const pi = clientKind({
   coding: true,
   launcher: "local-pi",
   program: { name: "pi", npm: "@earendil-works/pi-coding-agent" },
-  keyInFile: false,
   role: "pi-models",
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     // The folder is pi's own: it keeps its sessions there.

@@ -11,7 +11,6 @@ export const qwenCode = clientKind({
   coding: true,
   launcher: "local-qwen",
   program: { name: "qwen", npm: "@qwen-code/qwen-code" },
-  keyInFile: false,
   role: "qwen-code-settings",
   file({ target: { model, window, key, baseUrl }, settings, folder }) {
     const path = `${folder}/qwen-code.settings.json`;
