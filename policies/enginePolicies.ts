@@ -24,7 +24,7 @@ export function enginePolicies(rules: readonly Rule[]): Policies {
 }
 
 /** Name of the policy that holds a mandatory rule's warnings. */
-export function adviceName(rule: Rule): string {
+function adviceName(rule: Rule): string {
   return `${rule.name}-advice`;
 }
 

@@ -19,7 +19,7 @@ export interface Verdict {
 export type Levels = Readonly<Record<string, Level>>;
 
 /** The level in force for a rule. A fixed rule keeps its own, whatever is asked. */
-export function levelOf(rule: Rule, levels: Levels = {}): Level {
+function levelOf(rule: Rule, levels: Levels = {}): Level {
   if (rule.fixed) return rule.level;
   return levels[rule.name] ?? levels.all ?? rule.level;
 }

@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { utilizationOf } from "../inference-server/argv/argvUtilization";
 import { docker } from "./docker";
@@ -84,7 +85,6 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
       oomKilled: state.OOMKilled === true,
       restartCount: Number(found.RestartCount ?? 0),
       error: String(state.Error ?? ""),
-      ...(typeof health === "string" ? { health } : {}),
       ports: portsOf(found),
       mounts: listOf(found.Mounts).map((mount) => ({
         type: String(mount.Type ?? ""),
@@ -95,7 +95,7 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
         ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
         : {},
       compileJobs: jobsOf(config.Env),
-      ...(share === undefined ? {} : { gpuMemoryUtilization: share }),
+      ...defined({ health: typeof health === "string" ? health : undefined, gpuMemoryUtilization: share }),
     },
   ];
 }

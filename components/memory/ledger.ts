@@ -29,7 +29,7 @@ export interface LargestUtilization {
 }
 
 /** Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against 54.73. */
-export const OVERSHOOT_GIB = 0.94;
+const OVERSHOOT_GIB = 0.94;
 
 /** Memory of one compile process (3 to 8 GiB were seen). */
 const COMPILE_JOB_GIB = 8;

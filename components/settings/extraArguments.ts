@@ -1,7 +1,7 @@
 import type { InferenceServerSettings } from "./inferenceServer";
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
-export const FLAGS_WITH_SETTING: Readonly<
+const FLAGS_WITH_SETTING: Readonly<
   Record<string, keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id">
 > = {
   "--model": "model.id",

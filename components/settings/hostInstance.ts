@@ -39,6 +39,3 @@ export const hostInstance = z
   .describe(
     "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
   );
-
-/** The settings of instance A, parsed. */
-export type HostInstanceSettings = z.output<typeof hostInstance>;

@@ -48,6 +48,4 @@ export const model = z
   })
   .describe("The model that this server loads.");
 
-/** The settings of a model, parsed. */
-export type ModelSettings = z.output<typeof model>;
 export type ModelFamily = (typeof modelFamilies)[number];

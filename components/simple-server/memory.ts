@@ -3,7 +3,7 @@ import type { LedgerLine } from "../planned/ledgerLine";
 import { INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
 
 /** Name of the ledger's line for the models that Ollama has loaded. */
-export const LOADED_MODELS = "Ollama's loaded models";
+const LOADED_MODELS = "Ollama's loaded models";
 
 /** The largest declared model as often as models are loaded at once: Ollama loads whichever is asked for. */
 export function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {

@@ -112,7 +112,7 @@ function httpUrl(text: string): HttpUrl {
 }
 
 /** The origin of a URL, or `undefined` when it isn't an absolute http(s) URL. */
-export function originOf(text: string): string | undefined {
+function originOf(text: string): string | undefined {
   const url = httpUrl(text);
   return "origin" in url ? url.origin : undefined;
 }

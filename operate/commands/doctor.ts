@@ -6,12 +6,12 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
-import { diagnose } from "../doctor/diagnose";
-import { doctorText } from "../doctor/doctorText";
 import type { Facts, Stack } from "../doctor/facts";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine } from "../doctor/read/fromMachine";
 import { readStack } from "../doctor/read/stack";
+import { diagnose } from "../doctor/report/diagnose";
+import { doctorText } from "../doctor/report/doctorText";
 import {
   askedStack,
   machineOption,

@@ -40,8 +40,8 @@ before the first \`npm run up\`.`,
     run: async (options: VerifyCommandOptions) => {
       const planned = plannedStack(options);
       // Loaded when it is used: other commands start faster without it.
-      const { probeNames } = await import("../verify/catalog");
-      const { verify } = await import("../verify/runner");
+      const { probeNames } = await import("../verify/run/catalog");
+      const { verify } = await import("../verify/run/runner");
       const { thisHost } = await import("../verify/host");
       const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
       const { keepVerify } = await import("../verify/lastVerify");

@@ -5,7 +5,7 @@ import { say } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
-import type { DiagnosisReport } from "../doctor/diagnose";
+import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { plannedStack } from "../stack/readStack";
 import {
   projectFolder,
@@ -60,7 +60,7 @@ export function waitCommand(): Command {
         if (result.outcome !== "ready") break;
       }
       const diagnoses = await diagnosesOf(options, servers, results);
-      const { doctorText } = await import("../doctor/doctorText");
+      const { doctorText } = await import("../doctor/report/doctorText");
       return {
         result: { servers: results, diagnoses },
         text: [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join(
@@ -99,7 +99,7 @@ async function diagnosesOf(
   // The name of a container is no key: two machines may run the same model.
   const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
   if (machine === undefined) return [];
-  const { diagnose } = await import("../doctor/diagnose");
+  const { diagnose } = await import("../doctor/report/diagnose");
   const { fromMachine } = await import("../doctor/read/fromMachine");
   const { readStack } = await import("../doctor/read/stack");
   const { facts, notes } = await fromMachine(machine, stackFile(options));

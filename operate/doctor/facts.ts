@@ -3,6 +3,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
 import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
+import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
 import type { Edit, EditValue } from "../stackEdit/applyEdits";
 import type { ProbeResult } from "../verify/probe";
@@ -126,7 +127,7 @@ export function serverOf(facts: Facts, log?: LogReading): Server {
   return {
     key,
     container: found?.container.name ?? log?.container ?? "<container>",
-    ...(settings === undefined ? {} : { settings }),
+    ...defined({ settings }),
     set: (path, value) => machineEdit(facts, ["inferenceServers", key, ...path], value),
   };
 }

@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import { defined } from "../../faults/defined";
 import { redact } from "../programs/redact";
 import { escaped, type Sign } from "./sign";
 
@@ -77,7 +78,7 @@ export async function scanLog(
     ...about,
     hits: scanner.end(),
     lines: scanner.lines,
-    ...(cutShort === undefined ? {} : { cutShort }),
+    ...defined({ cutShort }),
   };
 }
 

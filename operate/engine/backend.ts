@@ -6,7 +6,7 @@ import { say } from "../../commandLine/output";
 import { pulumiHome } from "./findPulumi";
 
 /** Folder below the project that holds the state and its passphrase, unless the operator has logged in elsewhere. */
-export const STATE_FOLDER = ".pulumi-state";
+const STATE_FOLDER = ".pulumi-state";
 
 /** Bytes of randomness in a passphrase that we make. */
 const PASSPHRASE_BYTES = 32;

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
+import { defined } from "../../faults/defined";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { runShown } from "../programs/run";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
@@ -26,7 +27,7 @@ async function drive(word: Word, stack: string, rest: readonly string[]): Promis
   const env: NodeJS.ProcessEnv = {
     ...process.env,
     // The program judges by the same levels as the pack.
-    ...(levels === undefined ? {} : { [LEVELS_VARIABLE]: levels }),
+    ...defined({ [LEVELS_VARIABLE]: levels }),
     ...(word === "down" ? {} : { [PACK_VARIABLE]: "on" }),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",

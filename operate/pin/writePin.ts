@@ -21,7 +21,7 @@ export interface Written {
 }
 
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
-export function pinEdits(entry: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
+function pinEdits(entry: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
   const path = ["machines", entry.machine, ...entry.path];
   const record = {
     vllm: versions.vllm,

@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
 import { ENDING_SIGNALS } from "../../commandLine/interrupt";
+import { defined } from "../../faults/defined";
 
 /** Both outputs of a program as one, in the order in which it writes them. */
 const BOTH_OUTPUTS = 'exec "$@" 2>&1';
@@ -59,7 +60,7 @@ export function start(command: readonly string[], options: StartOptions = {}): R
     child.stderr.destroy();
     // A program that waits for a hanging mount ends later, even when it is killed.
     child.unref();
-    close({ code: null, ...(stopped === undefined ? {} : { stopped }) });
+    close({ code: null, ...defined({ stopped }) });
   };
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000, "timeout");
   child.on("error", (error: NodeJS.ErrnoException) =>

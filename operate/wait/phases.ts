@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 /** Where a start is, in the order in which it is gone through: first Docker's part, then vLLM's. */
 export type Phase =
   | "waiting for the image"
@@ -99,7 +100,7 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern: /start gate: (waiting.*|.*waiting for.*)/,
-    read: ([, said]) => ({ phase: "memory gate", ...(said === undefined ? {} : { note: said }) }),
+    read: ([, said]) => ({ phase: "memory gate", ...defined({ note: said }) }),
   },
 ];
 

@@ -15,7 +15,7 @@ export interface ServerRecord {
   readonly codingClients: readonly string[];
 }
 
-export function serverRecord(resource: DeclaredResource): ServerRecord {
+function serverRecord(resource: DeclaredResource): ServerRecord {
   const given = map(resource.props.model);
   const model = given === undefined || given === UNKNOWN ? {} : given;
   const clients = list(resource.props.codingClients);

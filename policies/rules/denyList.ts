@@ -17,7 +17,7 @@ interface KnownBad {
 }
 
 /** Releases that are known to be bad, each with the reason and its source. */
-export const KNOWN_BAD: readonly KnownBad[] = [
+const KNOWN_BAD: readonly KnownBad[] = [
   {
     package: "litellm",
     versions: ["1.82.7", "1.82.8"],

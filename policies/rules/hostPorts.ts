@@ -8,7 +8,7 @@ import { byMachine, type MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Instance A's port (specification, "Processes and ports"). */
-export const INSTANCE_A_PORT = "8000";
+const INSTANCE_A_PORT = "8000";
 /** Where vLLM listens when no `--port` is given. */
 const VLLM_DEFAULT_PORT = "8000";
 

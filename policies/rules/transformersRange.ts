@@ -6,7 +6,7 @@ import { isVersion, series } from "../lib/versions";
 import { advice, type Rule, violation } from "./rule";
 
 /** The transformers releases that each vLLM series asks for (metadata of its wheels on PyPI). */
-export const TRANSFORMERS_RANGES: ReadonlyMap<string, string> = new Map([
+const TRANSFORMERS_RANGES: ReadonlyMap<string, string> = new Map([
   ["0.26", ">=5.5.3"],
   ["0.27", ">=5.5.3"],
   ["0.28", ">=5.5.3"],

@@ -29,7 +29,7 @@ export interface ImageOptions {
 }
 
 /** Versions as they are published for the pinned image of the default stack. */
-export const DEFAULT_VERSIONS: Versions = {
+const DEFAULT_VERSIONS: Versions = {
   vllm: "0.30.0",
   transformers: "5.10.4",
   torch: "2.13.0",

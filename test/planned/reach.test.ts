@@ -14,7 +14,7 @@ import { preflight } from "../../components/preflight/preflight";
 import { fromMachine } from "../../operate/doctor/read/fromMachine";
 import { inventory } from "../../operate/inventory/inventory";
 import { thisHost } from "../../operate/verify/host";
-import { targetsOf } from "../../operate/verify/targets";
+import { targetsOf } from "../../operate/verify/run/targets";
 import { dockerReader } from "../../operate/wait/container";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";

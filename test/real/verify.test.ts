@@ -1,7 +1,7 @@
 import { createServer, request as forward } from "node:http";
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from "vitest";
 import { parse, stringify } from "yaml";
-import { probeNames } from "../../operate/verify/catalog";
+import { probeNames } from "../../operate/verify/run/catalog";
 import { freePort } from "../layers/freePort";
 import { failed, resultOf } from "../operate/verify/environment";
 import { title } from "./programs";

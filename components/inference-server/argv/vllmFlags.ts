@@ -43,7 +43,7 @@ export const LISTS: ReadonlySet<string> = new Set(
 );
 
 /** Options that take exactly one value. */
-export const VALUES: ReadonlySet<string> = new Set(
+const VALUES: ReadonlySet<string> = new Set(
   words(`
   additional-config all2all-backend allowed-headers allowed-local-media-path allowed-methods
   allowed-origins api-server-count attention-backend attention-config block-size chat-template

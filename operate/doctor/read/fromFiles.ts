@@ -1,6 +1,7 @@
 import { createReadStream, statSync } from "node:fs";
 import { containersOf } from "../../../components/docker/containers";
 import { parseMeminfo } from "../../../components/planned/evidence";
+import { defined } from "../../../faults/defined";
 import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
@@ -25,15 +26,21 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" 
   const logs: LogReading[] = [];
   for (const file of files.log ?? []) logs.push(await scanFile(file, "file"));
   if (files.dmesg !== undefined) logs.push(await scanFile(files.dmesg, "kernel"));
-  const probes = files.verify === undefined ? undefined : readProbes(files.verify);
+  const probes = read(files.verify, readProbes);
   if (probes !== undefined) logs.push(await scanProbes(probes));
   return {
     logs,
-    ...(files.meminfo === undefined ? {} : { meminfo: readMeminfo(files.meminfo) }),
-    ...(files.inspect === undefined ? {} : { containers: readInspect(files.inspect) }),
-    ...(files.listeners === undefined ? {} : { sockets: socketsOfSs(textOf(files.listeners)) }),
-    ...(probes === undefined ? {} : { probes }),
+    ...defined({
+      meminfo: read(files.meminfo, readMeminfo),
+      containers: read(files.inspect, readInspect),
+      sockets: read(files.listeners, (file) => socketsOfSs(textOf(file))),
+      probes,
+    }),
   };
+}
+
+function read<Value>(file: string | undefined, reader: (file: string) => Value): Value | undefined {
+  return file === undefined ? undefined : reader(file);
 }
 
 /** Largest log that is read whole, in bytes; of a larger one the start and the newest part say what is wrong. */

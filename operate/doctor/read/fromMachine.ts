@@ -3,6 +3,7 @@ import { type ContainerState, readContainers } from "../../../components/docker/
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { isHere } from "../../../components/planned/reach";
+import { defined } from "../../../faults/defined";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import type { Facts } from "../facts";
 import type { LogReading } from "../scanLog";
@@ -75,7 +76,7 @@ async function readHere({ files, simpleServer }: MachinePlan) {
         ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."]
         : [],
     facts: {
-      ...(meminfo === undefined ? {} : { meminfo }),
+      ...defined({ meminfo }),
       sockets: await thisMachine.sockets(),
       addresses: thisMachine.addresses(),
       files: await Promise.all(

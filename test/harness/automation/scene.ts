@@ -51,9 +51,6 @@ export function wholeConfig() {
   };
 }
 
-/** A config whose blocks a test may change. */
-export type WholeConfig = ReturnType<typeof wholeConfig>;
-
 /** Sets or, with `undefined`, removes the value at a dotted path; the maps on the way are made where they lack. */
 export function change(config: object, path: string, value: unknown): object {
   const steps = path.split(".");

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import type { JsonSchema } from "../../../harness/schema/jsonSchema";
 
 /** JSON values of every type and of sizes beside any bound, to be put where something else belongs. */
-export const WRONG: readonly unknown[] = [
+const WRONG: readonly unknown[] = [
   null,
   true,
   "",

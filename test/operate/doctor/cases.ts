@@ -36,7 +36,7 @@ const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}
 export const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 
 /** A container of the plan; a case says what is wrong with it. */
-export function container(overlay: Partial<ContainerState> = {}): ContainerState {
+function container(overlay: Partial<ContainerState> = {}): ContainerState {
   return {
     id: "0".repeat(64),
     name: CONTAINER,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { forStack } from "../../../operate/doctor/diagnose";
 import { APPLY } from "../../../operate/doctor/diagnosis";
+import { forStack } from "../../../operate/doctor/report/diagnose";
 
 describe("a proposed command", () => {
   it.each([

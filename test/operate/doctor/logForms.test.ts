@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { diagnose } from "../../../operate/doctor/diagnose";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Stack } from "../../../operate/doctor/facts";
+import { diagnose } from "../../../operate/doctor/report/diagnose";
 import { type LogReading, scanLog } from "../../../operate/doctor/scanLog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
-import { type DiagnosisReport, diagnose } from "../../../operate/doctor/diagnose";
 import { diagnoses } from "../../../operate/doctor/diagnoses";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
+import { type DiagnosisReport, diagnose } from "../../../operate/doctor/report/diagnose";
 import { serving } from "../../../operate/servingCommand";
-import { probeNames } from "../../../operate/verify/catalog";
+import { probeNames } from "../../../operate/verify/run/catalog";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { TIER_NAMES } from "../../../components/bridge/bridgeConfig";
-import { probesOf } from "../../../operate/verify/catalog";
+import { probesOf } from "../../../operate/verify/run/catalog";
 import { type BridgeFault, startBridge } from "../../stand-in/bridge";
 import type { StandIn } from "../../stand-in/server";
 import { emptyHost, failed, resultOf, run, type Seen, startPlanned } from "./environment";

@@ -3,7 +3,7 @@ import { plan } from "../../../components/plan/plan";
 import type { MachinePlan, Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/verify/host";
 import type { ProbeResult } from "../../../operate/verify/probe";
-import { type VerifyOptions, verify } from "../../../operate/verify/runner";
+import { type VerifyOptions, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";
 import type { FaultName } from "../../stand-in/faults";
 import { type StandIn, type StandInOptions, startStandIn } from "../../stand-in/server";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { probeNames, probesOf } from "../../../operate/verify/catalog";
+import { probeNames, probesOf } from "../../../operate/verify/run/catalog";
 import { type FaultName, OTHER_FAULTS } from "../../stand-in/faults";
 import type { Framing } from "../../stand-in/server";
 import { failed, planned, resultOf, run, type Seen, startPlanned } from "./environment";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { probesOf } from "../../../operate/verify/catalog";
 import { ask, NoAnswer } from "../../../operate/verify/http";
+import { probesOf } from "../../../operate/verify/run/catalog";
 import { freePort } from "../../layers/freePort";
 import { TRANSPORT_FAULTS, type TransportFault } from "../../stand-in/faults";
 import { failed, planned, resultOf, run, standIn, startPlanned } from "./environment";

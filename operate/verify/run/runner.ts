@@ -1,15 +1,15 @@
-import { Failed } from "../../commandLine/exit";
-import type { MachinePlan } from "../../components/plan/types";
-import { isPlaceholder } from "../../components/settings/secretValue";
-import { redact } from "../programs/redact";
+import { Failed } from "../../../commandLine/exit";
+import type { MachinePlan } from "../../../components/plan/types";
+import { isPlaceholder } from "../../../components/settings/secretValue";
+import { redact } from "../../programs/redact";
+import type { Host } from "../host";
+import { NoAnswer, type NoAnswerReason } from "../http";
+import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "../probe";
+import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
+import { quote, sentence, withoutSecrets } from "../quote";
+import type { VerifyProgress } from "../report";
+import type { Target } from "../target";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
-import type { Host } from "./host";
-import { NoAnswer, type NoAnswerReason } from "./http";
-import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "./probe";
-import { CHAT_UI_KEY_VARIABLE } from "./probes/chatUi";
-import { quote, sentence, withoutSecrets } from "./quote";
-import type { VerifyProgress } from "./report";
-import type { Target } from "./target";
 import { targetsOf } from "./targets";
 
 export interface VerifyOptions {

@@ -1,18 +1,18 @@
-import type { Probe } from "./probe";
-import { bridgeProbes } from "./probes/bridge";
-import { chatUiProbes } from "./probes/chatUi";
-import { harnessFileProbes } from "./probes/harnessFiles";
-import { harnessProviderProbes } from "./probes/harnessProviders";
-import { instanceAProbes } from "./probes/instanceA";
-import { kvCacheProbes } from "./probes/kvCache";
-import { longPromptProbes } from "./probes/longPrompts";
-import { machineProbes } from "./probes/machine";
-import { memoryProbes } from "./probes/memory";
-import { nativePathProbes } from "./probes/nativeMessagesPath";
-import { ollamaProbes } from "./probes/ollama";
-import { serverProbes, windowProbes } from "./probes/server";
-import { chatProbes, messagesProbes, responsesProbes } from "./probes/surfaces";
-import type { ProbesOf, Target } from "./target";
+import type { Probe } from "../probe";
+import { bridgeProbes } from "../probes/bridge";
+import { chatUiProbes } from "../probes/chatUi";
+import { harnessFileProbes } from "../probes/harnessFiles";
+import { harnessProviderProbes } from "../probes/harnessProviders";
+import { instanceAProbes } from "../probes/instanceA";
+import { kvCacheProbes } from "../probes/kvCache";
+import { longPromptProbes } from "../probes/longPrompts";
+import { machineProbes } from "../probes/machine";
+import { memoryProbes } from "../probes/memory";
+import { nativePathProbes } from "../probes/nativeMessagesPath";
+import { ollamaProbes } from "../probes/ollama";
+import { serverProbes, windowProbes } from "../probes/server";
+import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
+import type { ProbesOf, Target } from "../target";
 
 /** Probes by kind of target, in the order of a run: first what the others depend on. */
 const CATALOG: { readonly [Kind in Target["kind"]]: ProbesOf<Kind> } = {

@@ -1,12 +1,11 @@
-import type { MachinePlan } from "../../components/plan/types";
-import { isHere, type Listening } from "../../components/planned/reach";
-import { PLACEHOLDER_KEY } from "../../components/planned/upstream";
-import { Api } from "./api";
-import { harnessTargets } from "./harnessTargets";
-import type { Host } from "./host";
-import { processStart } from "./metrics";
-import { originFromHere } from "./reach";
-import { MESSAGES_VERSION } from "./surfaces/messages";
+import type { MachinePlan } from "../../../components/plan/types";
+import { isHere, type Listening } from "../../../components/planned/reach";
+import { PLACEHOLDER_KEY } from "../../../components/planned/upstream";
+import { Api } from "../api";
+import type { Host } from "../host";
+import { processStart } from "../metrics";
+import { originFromHere } from "../reach";
+import { MESSAGES_VERSION } from "../surfaces/messages";
 import type {
   BridgeTarget,
   ChatUiTarget,
@@ -14,7 +13,8 @@ import type {
   OllamaTarget,
   ServerTarget,
   Target,
-} from "./target";
+} from "../target";
+import { harnessTargets } from "./harnessTargets";
 
 /** Headers of clients whose server ignores the key's value: one goes with each request. */
 const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };

@@ -1,11 +1,11 @@
-import { UnreadableInput } from "../../faults/fault";
-import { parseJson } from "../../faults/jsonDocument";
-import { configureAnalytics } from "../../harness/analytics/configuration";
-import { checkProfile } from "../../harness/providers/check";
-import { askedProviders } from "../../harness/providers/probe";
-import { parseProfile } from "../../harness/providers/profile";
-import type { Host } from "./host";
-import type { AsWritten, HarnessTarget, ProviderTarget } from "./target";
+import { UnreadableInput } from "../../../faults/fault";
+import { parseJson } from "../../../faults/jsonDocument";
+import { configureAnalytics } from "../../../harness/analytics/configuration";
+import { checkProfile } from "../../../harness/providers/check";
+import { askedProviders } from "../../../harness/providers/probe";
+import { parseProfile } from "../../../harness/providers/profile";
+import type { Host } from "../host";
+import type { AsWritten, HarnessTarget, ProviderTarget } from "../target";
 
 /** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
 export async function harnessTargets(

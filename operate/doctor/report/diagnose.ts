@@ -1,16 +1,16 @@
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { shellWord } from "../../components/host/shellWords";
-import { parseStackFile } from "../../components/settings/load";
-import { valueAt } from "../../faults/schemaFaults";
-import { redact } from "../programs/redact";
-import { type StackFileOptions, stackName } from "../stack/stackFile";
-import { applyEdits, type Edit } from "../stackEdit/applyEdits";
-import { unifiedDiff } from "../stackEdit/unifiedDiff";
-import { diagnoses } from "./diagnoses";
-import { APPLY, type Diagnosis, type Explanation } from "./diagnosis";
-import type { Facts, Stack } from "./facts";
-import { unexplained } from "./unexplained";
+import { shellWord } from "../../../components/host/shellWords";
+import { parseStackFile } from "../../../components/settings/load";
+import { valueAt } from "../../../faults/schemaFaults";
+import { redact } from "../../programs/redact";
+import { type StackFileOptions, stackName } from "../../stack/stackFile";
+import { applyEdits, type Edit } from "../../stackEdit/applyEdits";
+import { unifiedDiff } from "../../stackEdit/unifiedDiff";
+import { diagnoses } from "../diagnoses";
+import { unexplained } from "../diagnoses/unexplained";
+import { APPLY, type Diagnosis, type Explanation } from "../diagnosis";
+import type { Facts, Stack } from "../facts";
 
 /** A diagnosis as it is printed. */
 export interface DiagnosisReport {
