@@ -15,15 +15,15 @@ const VLLM_DEFAULT_PORT = "8000";
 /** Two programs can't listen on one port of a machine, and 8000 belongs to instance A. */
 export const hostPorts: Rule = {
   name: "host-ports",
-  description: "A host port is used once per machine, and port 8000 only by the host-installed instance A.",
+  description:
+    "A host port is used once per machine, and port 8000 only by the host-installed instance A, unless the machine has none.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type !== TYPE.container) return [];
     const ports = portsOf(resource);
     if (ports === UNKNOWN) return notKnown(resource, "`ports`");
     return ports.flatMap((port, index) => {
-      if (port.port === UNKNOWN) return notKnown(resource, `\`ports[${index}].external\``);
-      return port.port === INSTANCE_A_PORT ? [onInstanceA(resource, INSTANCE_A_PORT)] : [];
+      return port.port === UNKNOWN ? notKnown(resource, `\`ports[${index}].external\``) : [];
     });
   },
   judgeStack(resources) {
@@ -103,19 +103,18 @@ function addressText(port: PublishedPort): string {
   return port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
 }
 
-/** Instance A may be declared on another port than 8000. */
+/** Instance A's port is its own: 8000, unless the machine says that it has none, and where else it is declared. */
 function onHostInstance(group: MachineGroup): Finding[] {
   const host = group.component?.props.hostInstance;
   const declared = [
     ...group.hostInstances.map((instance) => text(instance.props.port)),
     ...(typeof host === "object" && host !== null ? [text((host as { port?: unknown }).port)] : []),
+    ...(host === "none" && group.hostInstances.length === 0 ? [] : [INSTANCE_A_PORT]),
   ];
   return group.containers.flatMap((container) => {
     const ports = portsOf(container);
     return (ports === UNKNOWN ? [] : ports).flatMap(({ port }) =>
-      typeof port === "string" && port !== INSTANCE_A_PORT && declared.includes(port)
-        ? [onInstanceA(container, port)]
-        : [],
+      typeof port === "string" && declared.includes(port) ? [onInstanceA(container, port)] : [],
     );
   });
 }

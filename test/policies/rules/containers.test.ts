@@ -1,4 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { judge } from "../../../policies/judge";
+import { stack } from "../../fixtures/machine";
+import { HOME } from "../../fixtures/services";
 import {
   container,
   hostInstance,
@@ -96,6 +101,15 @@ describe("host-ports", () => {
     expect(said(RULE, [web(on(8000))])).toEqual([
       "refused: web takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8001.",
     ]);
+  });
+
+  it("leaves port 8000 to a server on a machine that has no instance A", () => {
+    const findings = (instanceA: unknown) =>
+      judge(declaredResources(plan(stack({ instanceA }, { port: 8000 }), { home: HOME })))
+        .filter(({ name, verdict }) => name === RULE && verdict !== "pass")
+        .map(({ message }) => message);
+    expect(findings("none")).toEqual([]);
+    expect(findings({ gpuMemoryUtilization: 0.3, port: 9000 }).join()).toMatch(/takes host port 8000/);
   });
 
   it("refuses the port that instance A is declared on", () => {
