@@ -35,7 +35,7 @@ const MAY_USE = {
     "components/simple-server",
     "harness",
   ],
-  "components/plan": ["components/(?!machine|preflight|evidence)"],
+  "components/plan": ["components/(?!machine|preflight|evidence)", "faults"],
   "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
   "components/machine": ["components/(?!preflight|evidence)"],
   "components/preflight": ["components/(?!machine|evidence)", "faults"],

@@ -1,5 +1,5 @@
 import { stringify } from "yaml";
-import { PLACEHOLDER_KEY, type Upstream } from "../planned/upstream";
+import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { BridgeSettings } from "../settings/bridge";
 
 /**

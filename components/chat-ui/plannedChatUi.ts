@@ -1,12 +1,10 @@
-import { MACHINE_LABEL } from "../host/labels";
 import type { PlannedContainer } from "../planned/container";
-import type { LedgerLine } from "../planned/ledgerLine";
-import { HOST_FROM_CONTAINER, type Listening } from "../planned/reach";
-import type { Upstream } from "../planned/upstream";
+import { MACHINE_LABEL } from "../planned/container";
+import type { LedgerLine } from "../planned/facts";
+import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
 import { INTEGRATED } from "../settings/simpleServer";
-import { connections } from "./connections";
 
 /** The browser chat UI: its container and the volume that keeps its data. */
 export interface ChatUiPlan extends Listening {
@@ -117,4 +115,34 @@ const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
 
 function sorted(variables: Record<string, string>): Record<string, string> {
   return Object.fromEntries(Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1)));
+}
+
+/** Open WebUI separates the entries of a list by this. */
+const SEPARATOR = ";";
+
+/**
+ * Variables that connect Open WebUI to servers. Both kinds of connection are always said: one that is left out has a
+ * default of its own, which is the network for the one and a port on the host for the other.
+ */
+export function connections(servers: readonly Upstream[]): Record<string, string> {
+  const simple = servers.filter((server) => server.kind === "simple-server");
+  const inference = servers.filter((server) => server.kind !== "simple-server");
+  return {
+    ENABLE_OLLAMA_API: flag(simple.length > 0),
+    ENABLE_OPENAI_API: flag(inference.length > 0),
+    ...(simple.length === 0
+      ? {}
+      : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
+    ...(inference.length === 0
+      ? {}
+      : {
+          // Without /v1 it lists no model and says nothing about it.
+          OPENAI_API_BASE_URLS: inference.map((server) => `${server.fromContainer}/v1`).join(SEPARATOR),
+          OPENAI_API_KEYS: inference.map(() => PLACEHOLDER_KEY).join(SEPARATOR),
+        }),
+  };
+}
+
+function flag(on: boolean): string {
+  return on ? "True" : "False";
 }

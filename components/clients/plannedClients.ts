@@ -1,6 +1,6 @@
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { PlannedFile } from "../planned/file";
-import type { Upstream } from "../planned/upstream";
+import type { Upstream } from "../planned/reach";
 import type { ClientKind, ClientSettings } from "./kind";
 import { launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";

@@ -1,5 +1,4 @@
-import { type Listening, originOf } from "../planned/reach";
-import { PLACEHOLDER_KEY, type Upstream } from "../planned/upstream";
+import { type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { utilizationOf } from "../inference-server/argv/argvUtilization";
+import { utilizationOf } from "../inference-server/argv/utilization";
 import { docker } from "./docker";
 
 /** A container as the engine knows it, running or not. */

@@ -1,4 +1,6 @@
-import { operatorHome } from "../host/operatorHome";
+import { realpathSync } from "node:fs";
+import { homedir } from "node:os";
+import { resolve } from "node:path";
 import type { Evidence } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
 import { readAppliedWindows } from "./readApplied";
@@ -12,4 +14,14 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
     models: readModels(settings, project, home),
     appliedWindows: readAppliedWindows(settings, home),
   };
+}
+
+/** Home of whoever runs this, by its real path: a host file is never written through a symbolic link. A relative HOME counts from here. */
+export function operatorHome(): string {
+  const home = resolve(homedir());
+  try {
+    return realpathSync(home);
+  } catch {
+    return home;
+  }
 }

@@ -2,13 +2,8 @@ import { local } from "@pulumi/command";
 import { all, ComponentResource, type ComponentResourceOptions, type Output, secret } from "@pulumi/pulumi";
 import type { PlannedFile } from "../planned/file";
 import { TYPE } from "../planned/type";
-import {
-  HOST_FILE_SCRIPT,
-  hostFileCommand,
-  hostFileRequest,
-  SCRIPT_VARIABLE,
-  sha256,
-} from "./hostFileRequest";
+import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest, SCRIPT_VARIABLE } from "./hostFileRequest";
+import { sha256 } from "./text";
 
 export interface HostFileArgs {
   /** What is written: role, path, mode and text. */

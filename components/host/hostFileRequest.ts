@@ -1,7 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { shellWords } from "./shellWords";
+import { shellWords } from "./text";
 
 /** What the fixed script is told of one file. */
 export interface HostFileRequest {
@@ -46,9 +45,4 @@ export function hostFileRequest({ path, mode, owner, holder, content }: HostFile
 function check(what: string, value: string, form: RegExp, expected: string): void {
   if (!form.test(value))
     throw new Error(`A host file's ${what} is ${JSON.stringify(value)}; expected ${expected}.`);
-}
-
-/** Hash of a file's content, which a preview can show where the content itself is long. */
-export function sha256(text: string): string {
-  return createHash("sha256").update(text).digest("hex");
 }

@@ -5,8 +5,7 @@ import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi
 import type { PlannedFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HostFile } from "./hostFile";
-import { sha256 } from "./hostFileRequest";
-import { shellWords } from "./shellWords";
+import { sha256, shellWords } from "./text";
 
 /** Says what systemd has against a drop-in; see there why its exit code is not asked. */
 export const SYSTEMD_CHECK = readFileSync(join(__dirname, "systemdCheck.sh"), "utf8");

@@ -1,7 +1,7 @@
-import { MACHINE_LABEL, SERVER_LABEL } from "../host/labels";
 import type { PlannedContainer } from "../planned/container";
+import { MACHINE_LABEL, SERVER_LABEL } from "../planned/container";
+import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
-import type { ImageFacts } from "../planned/image";
 import type { Reach } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";

@@ -5,7 +5,7 @@ import { ChatUi } from "../chat-ui/chatUi";
 import { Client } from "../clients/client";
 import { HarnessFiles } from "../harness-files/harnessFiles";
 import { HostFile } from "../host/hostFile";
-import { HostInstance } from "../host/hostInstance";
+import { HostInstance } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";

@@ -1,7 +1,6 @@
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { BESIDE_WEIGHTS_GIB, GIB_PER_GB } from "./engineMemory";
-import { hundredths } from "./ledger";
+import { BESIDE_WEIGHTS_GIB, GIB_PER_GB, hundredths } from "./ledger";
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
 export interface KvRoom {
   /** Where the figure is from: a measurement of this image, a setting, somebody's published start, or the weights alone. */

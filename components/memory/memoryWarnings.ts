@@ -1,14 +1,12 @@
-import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { instanceAFromContainer } from "../inference-server/startGate";
 import { thousands } from "../kv";
+import type { Warning } from "../planned/facts";
 import { upToHundredth } from "../planned/utilization";
-import type { Warning } from "../planned/warning";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { gibRange, timesRange } from "./kvFacts";
 import { isMeasured } from "./kvRoom";
-import type { Ledger } from "./ledger";
-import type { AdmissionOnPaper } from "./meminfoUse";
+import type { KnownServer, MachineMemory } from "./machineMemory";
 import type { ServerKv, ServerKvResult } from "./serverKv";
 
 /**
@@ -22,47 +20,34 @@ const BYTES_PER_GIB = 1024 ** 3;
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
 
-/** What the warnings read of a machine's plan. */
-export interface PlannedMemory {
-  readonly inferenceServers: readonly InferenceServerPlan[];
-  readonly ledger: Ledger;
-  readonly admission: readonly AdmissionOnPaper[];
-}
-
 /** What an operator should know of a machine's memory before it runs: room of the KV cache, starts, compiling. */
 export function memoryWarnings(
   name: string,
   machine: MachineSettings,
-  planned: PlannedMemory,
-  kv: Readonly<Record<string, ServerKvResult>>,
+  servers: readonly (KnownServer & { readonly kv: ServerKvResult })[],
+  { ledger, admission }: MachineMemory,
   appliedWindows: Readonly<Record<string, number>> = {},
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
-  for (const { key, container } of planned.inferenceServers) {
-    const settings = machine.inferenceServers[key];
-    const result = kv[container.name];
-    if (settings === undefined || result === undefined) continue;
+  for (const { settings, plan, kv: result } of servers) {
+    const { key, container } = plan;
     for (const [code, message] of serverWarnings(settings, machine.totalGiB, appliedWindows[key]))
       warn(code, `${key}: ${message}`);
     for (const note of result.notes) warn(result.kv === null ? "kv-unknown" : "kv-note", `${key}: ${note}`);
     if (result.kv === null) continue;
-    const largest = planned.ledger.largestUtilizationThatFits[container.name] ?? 0;
+    const largest = ledger.largestUtilizationThatFits[container.name] ?? 0;
     for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv, largest))
       warn(code, `${key}: ${message}`);
   }
   const { instanceA } = machine;
-  if (
-    instanceA !== "none" &&
-    planned.inferenceServers.length > 0 &&
-    instanceAFromContainer(instanceA) === undefined
-  ) {
+  if (instanceA !== "none" && servers.length > 0 && instanceAFromContainer(instanceA) === undefined) {
     warn(
       "gate-cannot-ask",
       `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
     );
   }
-  for (const each of planned.admission.filter((start) => !start.admitted)) {
+  for (const each of admission.filter((start) => !start.admitted)) {
     warn(
       "not-admitted",
       `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`,

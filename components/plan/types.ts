@@ -9,10 +9,9 @@ import type { Ledger } from "../memory/ledger";
 import type { AdmissionOnPaper } from "../memory/meminfoUse";
 import type { ServerKv } from "../memory/serverKv";
 import type { PlannedContainer } from "../planned/container";
+import type { HostInstanceFacts, Warning } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
-import type { HostInstanceFacts } from "../planned/hostInstance";
 import type { Endpoint, Reach } from "../planned/reach";
-import type { Warning } from "../planned/warning";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */

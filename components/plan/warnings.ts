@@ -2,11 +2,12 @@ import { gte, valid } from "@renovatebot/pep440";
 import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
+import type { KnownServer } from "../memory/machineMemory";
 import { weightBand, weightsText } from "../memory/weightBands";
-import type { Evidence, ModelEvidence } from "../planned/evidence";
+import type { ModelEvidence } from "../planned/evidence";
+import type { Warning } from "../planned/facts";
 import { elsewhere, isHere } from "../planned/reach";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
-import type { Warning } from "../planned/warning";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { simpleServerWarnings } from "../simple-server/warnings";
@@ -19,7 +20,7 @@ export function machineWarnings(
   name: string,
   machine: MachineSettings,
   ledger: Ledger,
-  models: Evidence["models"] = {},
+  servers: readonly KnownServer[],
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
@@ -31,8 +32,7 @@ export function machineWarnings(
       `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
     );
   }
-  const servers = Object.entries(machine.inferenceServers);
-  const recorded = servers.every(([, server]) => isMeasured(server));
+  const recorded = servers.every(({ settings }) => isMeasured(settings));
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
     const budgets = (aggregate * machine.totalGiB).toFixed(1);
@@ -47,9 +47,8 @@ export function machineWarnings(
       `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
     );
   }
-  for (const [key, server] of servers) {
-    for (const [code, message] of serverWarnings(server, models[server.model.id]))
-      warn(code, `${key}: ${message}`);
+  for (const { settings, model, plan } of servers) {
+    for (const [code, message] of serverWarnings(settings, model)) warn(code, `${plan.key}: ${message}`);
   }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);

@@ -1,4 +1,4 @@
-import { utilizationOf } from "../inference-server/argv/argvUtilization";
+import { utilizationOf } from "../inference-server/argv/utilization";
 import { totalFault } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { judgeSimpleServer } from "./judgeSimpleServer";

@@ -3,8 +3,8 @@ import { delimiter, join } from "node:path";
 import { Failed } from "../../faults/fault";
 import { isRecord, readContainers } from "../docker/containers";
 import { docker } from "../docker/docker";
-import { MACHINE_LABEL } from "../host/labels";
 import type { MachinePlan } from "../plan/types";
+import { MACHINE_LABEL } from "../planned/container";
 import type { DockerFacts } from "./types";
 
 /** A daemon that says nothing for this long is not going to run a container. */
@@ -85,4 +85,20 @@ function canAccess(path: string, mode: number): Promise<boolean> {
     () => true,
     () => false,
   );
+}
+
+/**
+ * Address that the provider takes without trying it: it only pings hosts that it doesn't reach over ssh. `.invalid` is
+ * reserved, so nothing can ever answer there.
+ */
+const NOWHERE = "ssh://nobody@nowhere.invalid";
+
+/**
+ * The Docker host for a preview. Where no engine answers, a preview of a new stack is still worth having, and one that
+ * creates needs no engine; so it is given a host that nobody asks. An update always gets the real host.
+ */
+export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
+  if (machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
+  const reason = await engineProblem(machine);
+  return reason === undefined ? { host: machine.dockerHost } : { host: NOWHERE, reason };
 }

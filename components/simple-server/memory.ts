@@ -1,5 +1,5 @@
 import { hundredths } from "../memory/ledger";
-import type { LedgerLine } from "../planned/ledgerLine";
+import type { LedgerLine } from "../planned/facts";
 import { INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
 
 /** Name of the ledger's line for the models that Ollama has loaded. */

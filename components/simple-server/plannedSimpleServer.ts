@@ -1,11 +1,9 @@
-import { shellWords } from "../host/shellWords";
-import { dropInPath } from "../host/systemdText";
+import { dropInPath, environmentLine, shellWords } from "../host/text";
+import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
-import type { LedgerLine } from "../planned/ledgerLine";
 import { originOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { HostSimpleServerSettings } from "../settings/simpleServer";
-import { simpleServerDropIn } from "./dropIn";
 import { simpleServerMemory } from "./memory";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
@@ -104,4 +102,23 @@ function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
     `${shellWords(["printf", "%s\\n", ...lines])} | ${shellWords(["sudo", "tee", dropIn.path])} >/dev/null`,
     `sudo systemctl daemon-reload && ${shellWords(["sudo", "systemctl", "restart", unit])}`,
   ];
+}
+
+/** The drop-in of Ollama's unit: the vendor's own unit stays as it is. */
+function simpleServerDropIn(server: HostSimpleServerSettings, listen: string): string {
+  const environment: Record<string, string> = {
+    OLLAMA_CONTEXT_LENGTH: String(server.contextLength),
+    // An address with its port and no scheme: `http://` without a port would mean port 80.
+    OLLAMA_HOST: `${listen}:${server.port}`,
+    OLLAMA_KEEP_ALIVE: server.keepAlive,
+    OLLAMA_MAX_LOADED_MODELS: String(server.maxLoadedModels),
+    OLLAMA_MODELS: server.modelsDirectory,
+    ...(server.cloud ? {} : { OLLAMA_NO_CLOUD: "1" }),
+  };
+  return [
+    "# Made by local-serving from simpleServer in the stack file: change it there.",
+    "[Service]",
+    ...Object.entries(environment).map(([name, value]) => environmentLine(name, value)),
+    "",
+  ].join("\n");
 }

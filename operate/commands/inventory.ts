@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import type { Command } from "commander";
 import { command } from "../../commandLine/command";
-import { operatorHome } from "../../components/host/operatorHome";
+import { operatorHome } from "../../components/evidence/readEvidence";
 import { inventory } from "../inventory/inventory";
 import { inventoryText } from "../inventory/inventoryText";
 import { readOneMachine } from "../stack/readStack";

@@ -1,8 +1,8 @@
 import { Failed } from "../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
-import { MACHINE_LABEL } from "../../components/host/labels";
 import type { MachinePlan } from "../../components/plan/types";
+import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
 import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";

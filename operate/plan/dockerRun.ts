@@ -1,4 +1,4 @@
-import { shellWords } from "../../components/host/shellWords";
+import { shellWords } from "../../components/host/text";
 import type { PlannedContainer } from "../../components/planned/container";
 
 /** The container as a `docker run` that can be copied into a shell: for reading and for trying, not for operating. */

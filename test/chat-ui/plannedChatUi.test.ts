@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { connections } from "../../components/chat-ui/connections";
-import type { Upstream } from "../../components/planned/upstream";
+import { connections } from "../../components/chat-ui/plannedChatUi";
+import type { Upstream } from "../../components/planned/reach";
 import { CHAT_UI, planned } from "../fixtures/services";
 
 const containerOf = (chatUi: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) => {

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
-import { MACHINE_LABEL } from "../../components/host/labels";
+import { MACHINE_LABEL } from "../../components/planned/container";
 import { mustRun, run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { describeDocker } from "./available";

@@ -14,7 +14,7 @@ import { Workspace } from "./workspace";
 const PROGRAM = `
 import { runtime } from "@pulumi/pulumi";
 import { HarnessFiles } from "./components/harness-files/harnessFiles";
-import { operatorHome } from "./components/host/operatorHome";
+import { operatorHome } from "./components/evidence/readEvidence";
 import { plan } from "./components/plan/plan";
 import { parseEngineConfig } from "./components/settings/load";
 for (const { name, files } of plan(parseEngineConfig(runtime.allConfig()), { home: operatorHome() }).machines) {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterAll, describe, expect, it } from "vitest";
 import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
-import { dropInPath, environmentLine } from "../../components/host/systemdText";
+import { dropInPath, environmentLine } from "../../components/host/text";
 
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const why = hasSystemd ? "" : " (skipped: no systemd-analyze on PATH)";

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { utilizationOf } from "../../components/inference-server/argv/argvUtilization";
+import { utilizationOf } from "../../components/inference-server/argv/utilization";
 import {
   gatedEntrypoint,
   instanceAFromContainer,

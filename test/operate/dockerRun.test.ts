@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shellWord } from "../../components/host/shellWords";
+import { shellWord } from "../../components/host/text";
 import { START_GATE } from "../../components/inference-server/startGate";
 import { plan } from "../../components/plan/plan";
 import { dockerRun } from "../../operate/plan/dockerRun";

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { sha256 } from "../../components/host/hostFileRequest";
+import { sha256 } from "../../components/host/text";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";

@@ -1,5 +1,7 @@
-import { tenThousandths, VLLM_DEFAULT_UTILIZATION } from "../../planned/utilization";
+import { TEN_THOUSAND, tenThousandths, VLLM_DEFAULT_UTILIZATION } from "../../planned/utilization";
 import type { ServerArguments } from "./serverArguments";
+import { readServerArguments } from "./serverArguments";
+import { serverInvocations } from "./serverInvocations";
 import { isText } from "./words";
 
 /** One server's claim on the machine's memory. */
@@ -30,4 +32,16 @@ export function shareFrom(value: unknown, what: string): Share {
     return { known: false, why: `${what} is ${written}, but a share lies above 0 and at most at 1` };
   }
   return { known: true, tenThousandths: tenThousandths(number), byDefault: false };
+}
+
+/**
+ * The share of memory that a process's argv asks for, as vLLM reads it: its default where the flag is missing.
+ * `undefined` where the argv starts no inference server, or one that can't be read for certain.
+ */
+export function utilizationOf(argv: readonly string[]): number | undefined {
+  const [server] = serverInvocations(argv, new Map()).servers;
+  if (server === undefined) return undefined;
+  const args = readServerArguments(server);
+  const share = shareOf(args);
+  return share.known && args.unreadable.length === 0 ? share.tenThousandths / TEN_THOUSAND : undefined;
 }

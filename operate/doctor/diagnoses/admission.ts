@@ -1,4 +1,4 @@
-import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/memory/engineMemory";
+import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/memory/ledger";
 import { downToHundredth } from "../../../components/planned/utilization";
 import type { Row, Told } from "../diagnosis";
 import { numberOf } from "../facts";

@@ -1,4 +1,4 @@
-import { shellWord } from "../../../components/host/shellWords";
+import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
 import { APPLY, type Diagnosis, type Row, type Told } from "../diagnosis";
 import { machineEdit, seen, setting, textSetting } from "../facts";

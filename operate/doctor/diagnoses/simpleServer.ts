@@ -1,4 +1,4 @@
-import { shellWord } from "../../../components/host/shellWords";
+import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
 import type { Diagnosis, Row } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";

@@ -1,4 +1,4 @@
-import { shellWords } from "../../../components/host/shellWords";
+import { shellWords } from "../../../components/host/text";
 import { hundredths } from "../../../components/memory/ledger";
 import { totalFault } from "../../../components/memory/machineTotal";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";

@@ -1,4 +1,4 @@
-import { shellWord } from "../../../components/host/shellWords";
+import { shellWord } from "../../../components/host/text";
 import type { Diagnosis } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting } from "../facts";
 import type { LogReading } from "../scanLog";

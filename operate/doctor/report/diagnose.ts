@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { shellWord } from "../../../components/host/shellWords";
+import { shellWord } from "../../../components/host/text";
 import { parseStackFile } from "../../../components/settings/load";
 import { valueAt } from "../../../faults/schemaFaults";
 import { redact } from "../../programs/redact";

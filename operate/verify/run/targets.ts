@@ -1,6 +1,5 @@
 import type { MachinePlan } from "../../../components/plan/types";
-import { isHere, type Listening } from "../../../components/planned/reach";
-import { PLACEHOLDER_KEY } from "../../../components/planned/upstream";
+import { isHere, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
 import { Api } from "../api";
 import type { Host } from "../host";
 import { processStart } from "../metrics";

@@ -1,9 +1,0 @@
-/** Words as a POSIX shell reads them back, each quoted where it has to be. */
-export function shellWords(words: readonly string[]): string {
-  return words.map(shellWord).join(" ");
-}
-
-/** Quotes a word for a POSIX shell, where it needs quotes. */
-export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
-}

@@ -1,0 +1,43 @@
+import { createHash } from "node:crypto";
+
+/** Hex digits that tell two texts apart and still can be read out. */
+const LENGTH = 12;
+
+/** Short fingerprint of a file's text, for a label that changes exactly when the text does. */
+export function contentHash(text: string): string {
+  return sha256(text).slice(0, LENGTH);
+}
+
+/** Words as a POSIX shell reads them back, each quoted where it has to be. */
+export function shellWords(words: readonly string[]): string {
+  return words.map(shellWord).join(" ");
+}
+
+/** Quotes a word for a POSIX shell, where it needs quotes. */
+export function shellWord(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** Name of our drop-ins. They are read in the order of their names, so an operator's `90-mine.conf` wins over ours. */
+const DROP_IN = "50-local-serving.conf";
+
+/** Path of our drop-in for a unit. */
+export function dropInPath(systemdDirectory: string, unit: string): string {
+  return `${systemdDirectory}/${unit}.d/${DROP_IN}`;
+}
+
+/**
+ * One `Environment=` line, quoted as systemd.exec(5) and systemd.syntax(7) want it: `%` starts a specifier, and inside
+ * quotes a backslash or a quote is escaped. Throws where a value can't stand in one line.
+ */
+export function environmentLine(name: string, value: string): string {
+  if (/[\n\r\0]/.test(value))
+    throw new Error(`The value of ${name} has a line break, which a unit file can't hold.`);
+  const quoted = value.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%");
+  return `Environment="${name}=${quoted}"`;
+}
+
+/** Hash of a file's content, which a preview can show where the content itself is long. */
+export function sha256(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
+}

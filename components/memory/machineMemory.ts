@@ -1,0 +1,69 @@
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { Meminfo, ModelEvidence } from "../planned/evidence";
+import type { LedgerLine } from "../planned/facts";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
+import { weightsGB } from "./kvRoom";
+import { type Ledger, ledger, type MemoryShare } from "./ledger";
+import { type AdmissionOnPaper, admissionOnPaper, meminfoUse } from "./meminfoUse";
+
+/** One of our servers with what is known of it. */
+export interface KnownServer {
+  readonly settings: InferenceServerSettings;
+  readonly model: ModelEvidence | undefined;
+  readonly plan: InferenceServerPlan;
+}
+
+export interface MachineMemory {
+  readonly ledger: Ledger;
+  /** One entry a server of ours, where the machine's meminfo was given. */
+  readonly admission: readonly AdmissionOnPaper[];
+}
+
+/** Adds up one machine's memory; with its meminfo also whether each server would start. */
+export function machineMemory(
+  machine: MachineSettings,
+  servers: readonly KnownServer[],
+  services: readonly LedgerLine[],
+  simpleServer: readonly LedgerLine[],
+  meminfo: Meminfo | undefined,
+): MachineMemory {
+  const { instanceA } = machine;
+  const ours = servers.map(shareOf);
+  const host: MemoryShare | undefined =
+    instanceA === "none"
+      ? undefined
+      : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
+  const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
+  const shares = host === undefined ? ours : [host, ...ours];
+  return {
+    ledger: ledger(machine.totalGiB, shares, [...services, system, ...simpleServer]),
+    admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
+  };
+}
+
+function shareOf({ settings, model, plan: { container } }: KnownServer): MemoryShare {
+  const weights = weightsGB(settings, model);
+  // A variable of the operator's own wins over the setting, in the container and here.
+  const jobs = Number(container.env.MAX_JOBS);
+  return {
+    name: container.name,
+    utilization: settings.gpuMemoryUtilization,
+    ours: true,
+    compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs,
+    ...(weights === undefined ? {} : { weightsGB: weights }),
+  };
+}
+
+/** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */
+function operatingSystem(
+  { operatingSystemGiB: gib }: MachineSettings,
+  measured: ReturnType<typeof meminfoUse> | undefined,
+): LedgerLine {
+  const name = "operating system";
+  if (measured !== undefined)
+    return { name, gib: measured.operatingSystemGiB, basis: "measured", source: measured.source };
+  return gib === DEFAULT_OPERATING_SYSTEM_GIB
+    ? { name, gib, basis: "default", source: "operatingSystemGiB, unmeasured (17 to 20 GiB have been seen)" }
+    : { name, gib, basis: "setting", source: "operatingSystemGiB" };
+}

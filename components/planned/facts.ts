@@ -1,0 +1,32 @@
+export interface LedgerLine {
+  readonly name: string;
+  readonly gib: number;
+  readonly basis: "setting" | "measured" | "default";
+  readonly source: string;
+}
+
+/** Something that will work, and that an operator should know before it runs. */
+export interface Warning {
+  readonly machine: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** Versions inside an image, and how they are known. */
+export interface ImageFacts {
+  readonly image: string;
+  /** `sha256:<64 hex>`, or "" where the image carries none. */
+  readonly digest: string;
+  readonly versions: Readonly<Record<string, string>>;
+  readonly evidence: "published" | "read" | "none";
+  readonly source: string;
+}
+
+/** Instance A as it is declared. */
+export interface HostInstanceFacts {
+  readonly port: number;
+  readonly gpuMemoryUtilization: number;
+  readonly maxModelLen?: number;
+  readonly model?: string;
+  readonly weightsGB?: number;
+}
