@@ -57,7 +57,7 @@ function hashOf(files) {
 /** A bundle, ready to start. `cachedData` saves compiling it; another version of Node ignores it. */
 function load(name, cachedData) {
   const filename = `${DIST}/${name}.cjs`;
-  const script = new Script(readFileSync(filename, "latin1"), { filename, cachedData });
+  const script = new Script(readFileSync(filename, "utf8"), { filename, cachedData });
   const start = () => {
     const module = { exports: {} };
     script.runInThisContext()(module.exports, createRequire(filename), module, filename, DIST);
