@@ -15,6 +15,7 @@ export function machineFacts(machine: MachinePlan) {
     memory: {
       lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
       largestUtilization: machine.ledger.largestUtilization,
+      ...(machine.ledger.fixedKvCache === undefined ? {} : { fixedKvCache: machine.ledger.fixedKvCache }),
     },
     servers: machine.inferenceServers.map(({ container }) => {
       const args = containerArgs(container);

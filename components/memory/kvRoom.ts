@@ -70,12 +70,8 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
     const { nonKvGiB, at } = measured;
     return { basis: "measured", low: nonKvGiB, high: nonKvGiB, source: `measured on ${at}` };
   }
-  const starts = model?.starts ?? [];
-  if (starts.length > 0) {
-    const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
-    const sources = [...new Set(starts.map(startText))].join("; ");
-    return { basis: "published", low: Math.min(...seen), high: Math.max(...seen), source: sources };
-  }
+  const published = publishedOutside(model);
+  if (published !== undefined) return published;
   const weights = weightsGB(server, model);
   if (weights === undefined) return undefined;
   const weightsGiB = weights * GIB_PER_GB;
@@ -85,4 +81,13 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
     high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most),
     source: `${hundredths(weightsGiB)} GiB of weights and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
   };
+}
+
+/** What published starts of this model took outside the KV cache; `undefined` where there is none. */
+export function publishedOutside(model?: ModelEvidence): Outside | undefined {
+  const starts = model?.starts ?? [];
+  if (starts.length === 0) return undefined;
+  const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
+  const sources = [...new Set(starts.map(startText))].join("; ");
+  return { basis: "published", low: Math.min(...seen), high: Math.max(...seen), source: sources };
 }

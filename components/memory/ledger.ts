@@ -1,4 +1,5 @@
 import type { LedgerLine } from "../planned/facts";
+import { type MemoryDemand, takenGiB, takesItsShare } from "../planned/serverMemory";
 import {
   AGGREGATE_LIMIT,
   downToHundredth,
@@ -18,6 +19,8 @@ export interface Ledger {
   readonly largestUtilizationThatFits: Readonly<Record<string, number>>;
   /** What stands behind it: the smaller of the two is the answer. */
   readonly largestUtilization: Readonly<Record<string, LargestUtilization>>;
+  /** Servers with a KV cache of fixed size, where there are any. */
+  readonly fixedKvCache?: Readonly<Record<string, Pick<MemoryDemand, "kvCacheGiB" | "outsideGiB">>>;
 }
 /** Largest utilizations of one server, rounded down to 0.01; 0 where none fits. */
 export interface LargestUtilization {
@@ -33,15 +36,16 @@ const OVERSHOOT_GIB = 0.94;
 /** Memory of one compile process (3 to 8 GiB were seen). */
 const COMPILE_JOB_GIB = 8;
 
-/** A server that takes a share of the machine's memory. */
-export interface MemoryShare {
+/** A server and what it asks of the machine's memory. */
+export interface MemoryShare extends MemoryDemand {
   /** Container name, or `instance A`. */
   readonly name: string;
-  readonly utilization: number;
   /** Ours can be changed by the stack file; instance A can't. */
   readonly ours: boolean;
   readonly weightsGB?: number;
   readonly compileJobs?: number;
+  /** What such servers were seen to take outside the KV cache, in GiB, where this one was not measured. */
+  readonly publishedOutsideGiB?: number;
 }
 
 /** A consumer of memory beside the servers. */
@@ -55,31 +59,42 @@ export function ledger(
 ): Ledger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
+  const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
+    kvCacheGiB === undefined
+      ? []
+      : [[name, { kvCacheGiB, ...(outsideGiB === undefined ? {} : { outsideGiB }) }] as const],
+  );
   return {
     totalGiB,
-    aggregateUtilization: sumOfUtilizations(shares.map((share) => share.utilization)),
+    aggregateUtilization: sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))),
     sumGiB: hundredths(lines.reduce((sum, line) => sum + line.gib, 0)),
     lines,
     largestUtilizationThatFits: Object.fromEntries(
       Object.entries(largest).map(([name, { bySum, byAggregate }]) => [name, Math.min(bySum, byAggregate)]),
     ),
     largestUtilization: largest,
+    ...(fixed.length === 0 ? {} : { fixedKvCache: Object.fromEntries(fixed) }),
   };
 }
 
-/** What a share takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
-export function takenBy(utilization: number, totalGiB: number): number {
-  return hundredths(utilization * totalGiB) + OVERSHOOT_GIB;
+/** What a server takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
+export function takenBy(demand: MemoryDemand, totalGiB: number): number {
+  return hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;
+}
+
+/** What a server takes, as a share of the total. */
+function shareTaken(demand: MemoryDemand, totalGiB: number): number {
+  return takesItsShare(demand) ? demand.utilization : takenGiB(demand, totalGiB) / totalGiB;
 }
 
 function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
-  const budget = hundredths(share.utilization * totalGiB);
+  const budget = hundredths(takenGiB(share, totalGiB));
   const lines: LedgerLine[] = [
     {
       name: share.name,
       gib: budget,
       basis: "setting",
-      source: `gpuMemoryUtilization ${share.utilization} of ${totalGiB} GiB`,
+      source: budgetSource(share, totalGiB),
     },
     {
       name: `${share.name}: overshoot`,
@@ -102,7 +117,30 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
       });
     }
   }
+  const { publishedOutsideGiB: outsideGiB } = share;
+  const more =
+    outsideGiB === undefined ? 0 : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
+  if (more > 0) {
+    lines.push({
+      name: `${share.name}: beside its weights`,
+      gib: more,
+      basis: "default",
+      source: `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`,
+    });
+  }
   return lines;
+}
+
+function budgetSource(share: MemoryShare, totalGiB: number): string {
+  const { utilization, kvCacheGiB, outsideGiB, hostGiB = 0 } = share;
+  const budget = `gpuMemoryUtilization ${utilization} of ${totalGiB} GiB`;
+  const host = hostGiB > 0 ? ` + ${hundredths(hostGiB)} GiB of buffers outside it` : "";
+  if (kvCacheGiB === undefined) return `${budget}${host}`;
+  const cache = `${hundredths(kvCacheGiB)} GiB of kvCacheMemoryBytes`;
+  if (outsideGiB === undefined) return `${budget} + ${cache}, as its weights aren't known${host}`;
+  return outsideGiB + kvCacheGiB > utilization * totalGiB
+    ? `${hundredths(outsideGiB)} GiB outside the KV cache + ${cache}, more than ${budget}${host}`
+    : `${budget}${host}`;
 }
 
 /**
@@ -115,22 +153,28 @@ function largestUtilizations(
   shares: readonly MemoryShare[],
   others: readonly OtherConsumer[],
 ): Record<string, LargestUtilization> {
-  const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => share.utilization)));
+  const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
   const taken = [
-    ...shares.map((share) => takenBy(share.utilization, totalGiB)),
+    ...shares.map((share) => takenBy(share, totalGiB)),
     ...others.map((line) => line.gib),
   ].reduce((sum, gib) => sum + gib, 0);
   return Object.fromEntries(
     shares
       .filter((share) => share.ours)
-      .map(({ name, utilization }) => {
-        const beside = taken - takenBy(utilization, totalGiB) + OVERSHOOT_GIB;
-        const left = tenThousandths(AGGREGATE_LIMIT) - (aggregate - tenThousandths(utilization));
+      .map((share) => {
+        const beside = taken - takenBy(share, totalGiB) + OVERSHOOT_GIB;
+        const others = aggregate - tenThousandths(shareTaken(share, totalGiB));
+        const left = (tenThousandths(AGGREGATE_LIMIT) - others) / TEN_THOUSAND;
+        const { outsideGiB, kvCacheGiB = 0, hostGiB = 0 } = share;
+        const fixedGiB = takenGiB({ ...share, utilization: 0 }, totalGiB);
+        const besideShare = hostGiB + (outsideGiB === undefined ? kvCacheGiB : 0);
+        const within = (freeGiB: number) =>
+          fixedGiB > freeGiB ? 0 : largestWithin(freeGiB - besideShare, totalGiB);
         return [
-          name,
+          share.name,
           {
-            bySum: largestWithin(hundredths(totalGiB) - beside, totalGiB),
-            byAggregate: downToHundredth(left / TEN_THOUSAND),
+            bySum: within(hundredths(totalGiB) - beside),
+            byAggregate: takesItsShare(share) ? downToHundredth(left) : within(left * totalGiB),
           },
         ];
       }),

@@ -1,10 +1,12 @@
+import { demandOf } from "../inference-server/argv/memoryDemand";
+import { readServerArguments } from "../inference-server/argv/serverArguments";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Meminfo, ModelEvidence } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
-import { weightsGB } from "./kvRoom";
-import { type Ledger, ledger, type MemoryShare } from "./ledger";
+import { isMeasured, publishedOutside, weightsGB } from "./kvRoom";
+import { ENGINE_OVERHEAD_GIB, GIB_PER_GB, type Ledger, ledger, type MemoryShare } from "./ledger";
 import { type AdmissionOnPaper, admissionOnPaper, meminfoUse } from "./meminfoUse";
 
 /** One of our servers with what is known of it. */
@@ -44,15 +46,33 @@ export function machineMemory(
 
 function shareOf({ settings, model, plan: { container } }: KnownServer): MemoryShare {
   const weights = weightsGB(settings, model);
+  const demand = demandOf(readServerArguments(container.command));
   // A variable of the operator's own wins over the setting, in the container and here.
   const jobs = Number(container.env.MAX_JOBS);
   return {
+    // A policy refuses what can't be read.
+    ...(demand.known ? demand.memory : {}),
     name: container.name,
     utilization: settings.gpuMemoryUtilization,
     ours: true,
     compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs,
     ...(weights === undefined ? {} : { weightsGB: weights }),
+    ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
   };
+}
+
+/** What a server takes outside its KV cache: as it was measured, else its weights, and then more as others saw it. */
+function outside(
+  settings: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
+  if (isMeasured(settings) && settings.measured !== undefined)
+    return { outsideGiB: settings.measured.nonKvGiB };
+  const weights = weightsGB(settings, model);
+  if (weights === undefined) return {};
+  const outsideGiB = weights * GIB_PER_GB;
+  const seen = publishedOutside(model);
+  return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */

@@ -1,4 +1,5 @@
 import type { Meminfo } from "../planned/evidence";
+import { type MemoryDemand, takenGiB } from "../planned/serverMemory";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../settings/machine";
 import { hundredths, takenBy } from "./ledger";
 
@@ -11,7 +12,7 @@ export interface MeminfoUse {
   readonly source: string;
 }
 
-/** Whether vLLM would start a server by its own rule: MemAvailable at least utilization x total. */
+/** Whether a server would start: MemAvailable at least what it takes (vLLM's own rule: utilization x total). */
 export interface AdmissionOnPaper {
   readonly name: string;
   readonly wantedGiB: number;
@@ -20,10 +21,9 @@ export interface AdmissionOnPaper {
   readonly admitted: boolean;
 }
 
-/** A server's name and share. */
-export interface Share {
+/** A server's name and what it asks of the memory. */
+export interface Share extends MemoryDemand {
   readonly name: string;
-  readonly utilization: number;
 }
 
 /**
@@ -38,7 +38,7 @@ export function meminfoUse(
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
   const sum = (shares: readonly Share[]) =>
-    shares.reduce((total, share) => total + takenBy(share.utilization, totalGiB), 0);
+    shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
   const a = instanceA === undefined ? [] : [instanceA];
   const held = (servers: MeminfoUse["running"]) =>
     ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[
@@ -70,11 +70,13 @@ export function admissionOnPaper(
 ): AdmissionOnPaper[] {
   const { totalGiB } = meminfo;
   let available = totalGiB - meminfoUse(meminfo, instanceA, ours).operatingSystemGiB;
-  if (instanceA !== undefined) available -= takenBy(instanceA.utilization, totalGiB);
-  return ours.map(({ name, utilization }) => {
-    const wantedGiB = hundredths(utilization * totalGiB);
+  if (instanceA !== undefined) available -= takenBy(instanceA, totalGiB);
+  return ours.map((share) => {
+    const { name } = share;
+    // vLLM itself checks the share alone, and runs out of memory later.
+    const wantedGiB = hundredths(takenGiB(share, totalGiB));
     const availableGiB = hundredths(available);
-    available -= takenBy(utilization, totalGiB);
+    available -= takenBy(share, totalGiB);
     return { name, wantedGiB, availableGiB, admitted: availableGiB >= wantedGiB };
   });
 }

@@ -133,7 +133,7 @@ function roomWarnings(
     if (taken > budget) {
       warnings.push([
         "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB that \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization} declares: the ledger counts too little. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
+        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
       ]);
     }
   }

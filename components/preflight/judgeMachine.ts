@@ -1,6 +1,9 @@
-import { utilizationOf } from "../inference-server/argv/utilization";
+import { demandOfProcess } from "../inference-server/argv/memoryDemand";
+import { GIB_PER_GB } from "../memory/ledger";
 import { totalFault } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
+import { takenGiB, takesItsShare } from "../planned/serverMemory";
+import { upToHundredth } from "../planned/utilization";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import type { MachineFacts, PreflightFinding } from "./types";
 
@@ -60,8 +63,8 @@ function bridgeFinding(bridge: string): PreflightFinding {
 
 /** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
 function hostInstanceFindings(
-  { hostInstance }: MachinePlan,
-  { listeners }: MachineFacts,
+  { hostInstance, ledger }: MachinePlan,
+  { listeners, memory }: MachineFacts,
 ): PreflightFinding[] {
   if (hostInstance === "none") return [];
   const { port, gpuMemoryUtilization } = hostInstance;
@@ -73,11 +76,25 @@ function hostInstanceFindings(
       ),
     ];
   }
-  const actual = listener.argv === undefined ? undefined : utilizationOf(listener.argv);
-  if (actual === undefined) {
+  const demand = listener.argv === undefined ? undefined : demandOfProcess(listener.argv);
+  if (demand === undefined) {
     return [
       warned(
         `How instance A (port ${port}) was started can't be read${listener.argv === undefined ? ", since it belongs to another user" : ""}: its declared utilization of ${gpuMemoryUtilization} is believed.`,
+      ),
+    ];
+  }
+  const actual = demand.utilization;
+  if (!takesItsShare(demand)) {
+    const totalGiB = memory?.totalGiB ?? ledger.totalGiB;
+    const { weightsGB } = hostInstance;
+    const outside = weightsGB === undefined ? {} : { outsideGiB: weightsGB * GIB_PER_GB };
+    const taken = takenGiB({ ...demand, ...outside }, totalGiB);
+    const share = upToHundredth(taken / totalGiB);
+    if (taken <= gpuMemoryUtilization * totalGiB) return [];
+    return [
+      refused(
+        `Instance A on port ${port} runs with utilization ${actual} and \`--kv-cache-memory-bytes\`: it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : ""}, or restart instance A yourself without that flag.`,
       ),
     ];
   }
@@ -104,15 +121,17 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
     (sum, { gpuMemoryUtilization = 0 }) => sum + gpuMemoryUtilization * totalGiB,
     0,
   );
+  const { fixedKvCache = {} } = machine.ledger;
   const wanted = machine.inferenceServers.reduce(
-    (sum, { serve }) => sum + serve.gpuMemoryUtilization * totalGiB,
+    (sum, { serve, container }) =>
+      sum + takenGiB({ utilization: serve.gpuMemoryUtilization, ...fixedKvCache[container.name] }, totalGiB),
     0,
   );
   if (memory.availableGiB + held < wanted) {
     const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
     findings.push(
       refused(
-        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
       ),
     );
   }

@@ -109,7 +109,7 @@ export const inferenceServer = z
       .positive()
       .optional()
       .describe(
-        "`--kv-cache-memory-bytes`: fixed size of the KV cache. vLLM's start check still uses the utilization, so both must fit each other.",
+        "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization.",
       ),
     tensorParallelSize: z
       .int()

@@ -1,5 +1,8 @@
+import { demandOf } from "../../components/inference-server/argv/memoryDemand";
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { type Share, shareFrom, shareOf } from "../../components/inference-server/argv/utilization";
+import { type Share, shareFrom } from "../../components/inference-server/argv/utilization";
+import { type MemoryDemand, takenGiB, takesItsShare } from "../../components/planned/serverMemory";
 import { TYPE } from "../../components/planned/type";
 import {
   AGGREGATE_LIMIT,
@@ -20,13 +23,15 @@ interface Claim {
   readonly who: string;
   readonly ours: boolean;
   readonly share: Share;
+  /** Where the server takes more than its share by other flags: what it asks, of how much. */
+  readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
 }
 
 /** All `--gpu-memory-utilization` shares of one machine stay at or under 0.90, instance A included. */
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90.",
+    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share.",
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -35,7 +40,11 @@ export const aggregateUtilization: Rule = {
   },
   judgeStack(resources) {
     return byMachine(resources).flatMap((group) => {
-      const claims = [...hostClaims(group), ...group.containers.flatMap(containerClaims)];
+      const size = sizeOf(group.component);
+      const claims = [
+        ...hostClaims(group),
+        ...group.containers.flatMap((each) => containerClaims(each, size)),
+      ];
       const ours = claims.filter((claim) => claim.ours);
       const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
       if (subject === undefined || ours.length === 0) return [];
@@ -65,7 +74,7 @@ function judged(
   }
   const sum = total(claims);
   if (sum <= limit) return [];
-  const size = component === undefined ? undefined : Number(text(component.props.totalGiB));
+  const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
   const bySum = sharesBySum(component);
@@ -85,11 +94,24 @@ function judged(
 
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
 function remedy(claim: Claim, limit: number, sum: number, bySum = TEN_THOUSAND): string {
+  if (claim.beyond !== undefined) return beyondRemedy(claim.who, claim.beyond, (sum - limit) / TEN_THOUSAND);
   const byLimit = largestThatFits(limit, sum - own(claim));
   const fits = Math.min(byLimit, bySum);
   if (fits <= 0) return `Beside the others no share is left for ${claim.who}.`;
   const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
   return `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less${both}.`;
+}
+
+/** No lower share helps a server that takes more than its share: what it takes beside it must shrink. */
+function beyondRemedy(
+  who: string,
+  { demand: { kvCacheGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
+  tooMuch: number,
+): string {
+  const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
+  return lessGiB < kvCacheGiB
+    ? `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`
+    : `Leave --kv-cache-memory-bytes of ${who} out.`;
 }
 
 /** What the owner of instance A may lower it to, where that alone would do. */
@@ -118,10 +140,19 @@ function machineText(component: DeclaredResource | undefined): string {
   return typeof machine === "string" ? `machine ${machine}` : "this machine";
 }
 
-function claimText({ who, share }: Claim): string {
+function claimText({ who, share, beyond }: Claim): string {
   if (!share.known) return `${who} ?`;
+  if (beyond !== undefined) return `${who} ${shareText(share.tenThousandths)} (${beyondText(beyond)})`;
   const why = share.byDefault ? " (vLLM's default, as --gpu-memory-utilization is missing)" : "";
   return `${who} ${shareText(share.tenThousandths)}${why}`;
+}
+
+function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string {
+  const { utilization, kvCacheGiB = 0, outsideGiB } = demand;
+  const rest = outsideGiB ?? utilization * totalGiB;
+  const outside =
+    outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
+  return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}`;
 }
 
 function total(claims: readonly Claim[]): number {
@@ -135,6 +166,7 @@ function sameSum(a: readonly Claim[], b: readonly Claim[]): boolean {
 
 /** Claims that a machine component declares in its inputs. */
 function claimsOf(machine: DeclaredResource): Claim[] {
+  const size = sizeOf(machine);
   const claims: Claim[] = [];
   const host = machine.props.hostInstance;
   if (host === UNKNOWN) claims.push(unknownClaim("Instance A", false, "`hostInstance` is not known"));
@@ -163,6 +195,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
       ...readingClaims(
         who,
         readLaunch(serverLaunch(server), () => true),
+        size,
       ),
     );
   }
@@ -186,18 +219,63 @@ function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
   return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
 }
 
-function containerClaims(container: DeclaredResource): Claim[] {
-  return readingClaims(displayName(container), readContainer(container));
+function containerClaims(container: DeclaredResource, size: MachineSize): Claim[] {
+  return readingClaims(displayName(container), readContainer(container), size);
 }
 
-function readingClaims(who: string, reading: ServerReading): Claim[] {
+/** What the machine component says: its total, and what servers take outside their KV cache. */
+interface MachineSize {
+  readonly totalGiB: number | undefined;
+  readonly outsideGiB: ReadonlyMap<string, number>;
+}
+
+function sizeOf(component: DeclaredResource | undefined): MachineSize {
+  const total = Number(text(component?.props.totalGiB));
+  const memory = map(component?.props.memory);
+  const fixed = memory === undefined || memory === UNKNOWN ? undefined : map(memory.fixedKvCache);
+  const servers = fixed === undefined || fixed === UNKNOWN ? {} : fixed;
+  return {
+    totalGiB: total > 0 && Number.isFinite(total) ? total : undefined,
+    outsideGiB: new Map(
+      Object.entries(servers).flatMap(([name, entry]) => {
+        const server = map(entry);
+        const gib = server === undefined || server === UNKNOWN ? Number.NaN : Number(text(server.outsideGiB));
+        return gib > 0 ? [[name, gib] as const] : [];
+      }),
+    ),
+  };
+}
+
+function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB }: MachineSize): Claim {
+  const read = demandOf(args);
+  if (!read.known) return unknownClaim(who, true, read.why);
+  const { memory, byDefault } = read;
+  const ours = { who, ours: true };
+  if (takesItsShare(memory)) {
+    return { ...ours, share: { known: true, tenThousandths: tenThousandths(memory.utilization), byDefault } };
+  }
+  if (totalGiB === undefined) {
+    const why =
+      "`--kv-cache-memory-bytes` takes memory whatever the share says, and the machine's total is not known";
+    return unknownClaim(who, true, why);
+  }
+  const known = outsideGiB.get(who);
+  const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
+  const taken = takenGiB(demand, totalGiB);
+  const share = { known: true, tenThousandths: tenThousandths(taken / totalGiB), byDefault } as const;
+  return taken > memory.utilization * totalGiB
+    ? { ...ours, share, beyond: { demand, totalGiB } }
+    : { ...ours, share };
+}
+
+function readingClaims(who: string, reading: ServerReading, size: MachineSize): Claim[] {
   if (reading.kind === "no") return [];
   if (reading.unreadable.length > 0) {
     const may = reading.kind === "possible" ? "it may be an inference server: " : "";
     return [unknownClaim(who, true, may + reading.unreadable.join("; "))];
   }
   if (reading.kind === "possible") return [];
-  return reading.servers.map((server) => ({ who, ours: true, share: shareOf(server) }));
+  return reading.servers.map((server) => serverClaim(who, server, size));
 }
 
 function unknownClaim(who: string, ours: boolean, why: string): Claim {

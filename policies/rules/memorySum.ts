@@ -36,7 +36,9 @@ export const memorySum: Rule = {
         ),
       ];
     }
-    return judged(machine, lines, total, largestShares(memory.largestUtilization));
+    const fixed = map(memory.fixedKvCache);
+    const pinned = fixed === undefined || fixed === UNKNOWN ? [] : Object.keys(fixed);
+    return judged(machine, lines, total, largestShares(memory.largestUtilization), pinned);
   },
 };
 
@@ -45,10 +47,11 @@ function judged(
   lines: readonly Line[],
   total: number,
   largest: readonly LargestShare[],
+  pinned: readonly string[],
 ): Finding[] {
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
-  const cure = largest.map(remedy).join(" ");
+  const cure = largest.map((share) => remedy(share, pinned)).join(" ");
   if (sum(certain) > total) {
     const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
     return [
@@ -82,12 +85,12 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-function remedy({ name, bySum, byAggregate }: LargestShare): string {
+function remedy({ name, bySum, byAggregate }: LargestShare, pinned: readonly string[]): string {
   const least = Math.min(bySum, byAggregate);
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
-    : `No --gpu-memory-utilization fits for ${name} (${both}).`;
+    : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower its `kvCacheMemoryBytes`, or leave it out" : ""}.`;
 }
 
 /** What an operator may shrink beside our servers, the largest first. */

@@ -3,7 +3,7 @@ import { containersOf } from "../../components/docker/containers";
 import { plan } from "../../components/plan/plan";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
-import { stack } from "../fixtures/machine";
+import { serverInput, stack } from "../fixtures/machine";
 import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
@@ -80,6 +80,23 @@ describe("preflight", () => {
           "Instance A on port 8000 runs with utilization 0.72, and 0.45 is declared. Declare what it runs with (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
       },
     ]);
+  });
+
+  it("refuses an instance A whose fixed KV cache takes more than is declared", () => {
+    const listeners = [{ port: 8000, argv: [...argvOf(0.3), "--kv-cache-memory=40G"] }];
+    expect(judged({ listeners })[0]?.message).toContain(
+      "runs with utilization 0.3 and `--kv-cache-memory-bytes`: it takes up to 76.49 GiB, and 0.45 is declared. Declare `instanceA.gpuMemoryUtilization: 0.63` (less, once",
+    );
+    const known = { instanceA: { gpuMemoryUtilization: 0.45, weightsGB: 12 } };
+    expect(judged({ listeners }, known)).toEqual([]);
+  });
+
+  it("asks for what our own fixed KV cache takes beyond the share", () => {
+    const model = { id: "org/model", family: "qwen3", thinking: true, weightsGB: 22 };
+    const b = serverInput({ model, kvCacheMemoryBytes: 50 * 1024 ** 3 });
+    expect(judged({}, { inferenceServers: { b } })[0]?.message).toContain(
+      "70.49 GiB are wanted (utilization x 121.63 GiB, or what `kvCacheMemoryBytes` takes)",
+    );
   });
 
   it.each([

@@ -1,0 +1,190 @@
+import { describe, expect, it } from "vitest";
+import { demandOf, humanReadableInteger } from "../../components/inference-server/argv/memoryDemand";
+import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { ledger } from "../../components/memory/ledger";
+import { admissionOnPaper } from "../../components/memory/meminfoUse";
+import { plan } from "../../components/plan/plan";
+import { takenGiB } from "../../components/planned/serverMemory";
+import { TYPE } from "../../components/planned/type";
+import { judge } from "../../policies/judge";
+import { DIGEST, serverInput, stack } from "../fixtures/machine";
+import { container, declared, IMAGE, said } from "../policies/declared";
+
+const GIB = 2 ** 30;
+const TOTAL = 121.63;
+const WEIGHTS = { id: "org/model", family: "qwen3", thinking: true, weightsGB: 22 };
+
+function planned(machine: Record<string, unknown>, server: Record<string, unknown>) {
+  return plan(stack(machine, server), { home: "/home/me" });
+}
+
+function refusals(machine: Record<string, unknown>, server: Record<string, unknown>) {
+  return judge(declaredResources(planned(machine, server))).filter(({ verdict }) => verdict === "refused");
+}
+
+describe("what a server with a KV cache of fixed size takes", () => {
+  it.each([
+    ["its share, where that is more", { kvCacheGiB: 8, outsideGiB: 20 }, 0.45 * TOTAL],
+    ["what lies outside the cache and the cache", { kvCacheGiB: 54, outsideGiB: 20 }, 74],
+    ["its share and the cache, where the rest isn't known", { kvCacheGiB: 54 }, 0.45 * TOTAL + 54],
+    ["its share, without such a cache", { outsideGiB: 90 }, 0.45 * TOTAL],
+  ])("is %s", (_, more, gib) => {
+    expect(takenGiB({ utilization: 0.45, ...more }, TOTAL)).toBeCloseTo(gib, 6);
+  });
+
+  it("counts in the ledger, in the aggregate and in what fits beside it", () => {
+    const b = { name: "B", utilization: 0.1, kvCacheGiB: 54, outsideGiB: 20 };
+    const book = ledger(
+      TOTAL,
+      [
+        { ...b, ours: true },
+        { name: "C", utilization: 0.1, ours: true },
+      ],
+      [],
+    );
+    expect(book.lines[0]).toMatchObject({ gib: 74, basis: "setting" });
+    expect(book.aggregateUtilization).toBeCloseTo(74 / TOTAL + 0.1, 3);
+    expect(book.largestUtilizationThatFits.C).toBe(0.29);
+    expect(book.fixedKvCache).toEqual({ B: { kvCacheGiB: 54, outsideGiB: 20 } });
+  });
+
+  it("leaves no share that fits where the cache alone is too much", () => {
+    const a = { name: "A", utilization: 0.45, ours: false };
+    const b = { name: "B", utilization: 0.1, kvCacheGiB: 54, outsideGiB: 20, ours: true };
+    expect(ledger(TOTAL, [a, b], []).largestUtilization).toEqual({ B: { bySum: 0, byAggregate: 0 } });
+    expect(ledger(TOTAL, [a, { ...b, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({ B: 0.45 });
+    const unknown = { name: "B", utilization: 0.1, kvCacheGiB: 30, ours: true };
+    expect(ledger(TOTAL, [a, unknown], []).largestUtilizationThatFits).toEqual({ B: 0.2 });
+  });
+
+  it("counts in the admission of a meminfo", () => {
+    const b = { name: "B", utilization: 0.1, kvCacheGiB: 100, outsideGiB: 20 };
+    const [start] = admissionOnPaper({ totalGiB: TOTAL, availableGiB: 117 }, undefined, [b]);
+    expect(start).toMatchObject({ wantedGiB: 120, admitted: false });
+  });
+});
+
+describe("the size of a KV cache, as vLLM reads it", () => {
+  it.each([
+    ["120G", 120 * GIB],
+    ["120g", 120e9],
+    ["1.5g", 1.5e9],
+    ["512M", 512 * 2 ** 20],
+    ["8_000", 8000],
+    [" 24932245504 ", 24_932_245_504],
+    ["1T", 2 ** 40],
+  ])("%s is %i bytes", (written, bytes) => {
+    expect(humanReadableInteger(written)).toBe(bytes);
+  });
+
+  it.each(["1.5G", "-1", "8GiB", "8GB", "many", "", "1e9"])("%s is none", (written) => {
+    expect(humanReadableInteger(written)).toBeUndefined();
+  });
+
+  it.each([
+    ["--kv-cache-memory-bytes", "8G"],
+    ["--kv-cache-memory-bytes=8G"],
+    ["--kv_cache_memory_bytes", "8G"],
+    ["--kv-cache-memory=8G"],
+    ["--kv-cache-mem", "8G"],
+    ["--kv-cache-memory-bytes=1", "--kv-cache-memory-bytes=8G"],
+  ])("is found in %s %s", (...words) => {
+    expect(demandOf(readServerArguments(["m", ...words]))).toMatchObject({ memory: { kvCacheGiB: 8 } });
+  });
+
+  it("of 0 is none, for vLLM too", () => {
+    expect(demandOf(readServerArguments(["m", "--kv-cache-memory=0"]))).toEqual({
+      known: true,
+      byDefault: true,
+      memory: { utilization: 0.92 },
+    });
+  });
+});
+
+describe("a stack file with kvCacheMemoryBytes", () => {
+  it("is refused at 54 GiB beside instance A at 0.45, by both rules", () => {
+    const found = refusals({}, { kvCacheMemoryBytes: 54 * GIB, model: WEIGHTS });
+    expect(found.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
+    expect(found[0]?.message).toContain(
+      "vllm-model-8001 0.6125 (54.00 GiB of --kv-cache-memory-bytes + 20.49 outside its KV cache). The limit is 0.90. Lower --kv-cache-memory-bytes of vllm-model-8001 by 19.77 GiB or more.",
+    );
+    expect(found[1]?.message).toContain(
+      "No --gpu-memory-utilization fits for vllm-model-8001 (0.00 by the sum, 0.00 by the aggregate limit): lower its `kvCacheMemoryBytes`, or leave it out",
+    );
+  });
+
+  it("adds the bytes to the share where the weights aren't known", () => {
+    const [found] = refusals({}, { kvCacheMemoryBytes: 20 * GIB });
+    expect(found?.name).toBe("aggregate-utilization");
+    expect(found?.message).toContain(
+      "20.00 GiB of --kv-cache-memory-bytes + 54.73 its share, as its weights are not known",
+    );
+  });
+
+  it("goes by what was measured before the weights", () => {
+    const measured = {
+      nonKvGiB: 50,
+      kvTokens: 1000,
+      maxConcurrency: 1,
+      at: "2026-11-21",
+      image: `sha256:${DIGEST.slice("sha256:".length)}`,
+    };
+    const [found] = refusals({}, { kvCacheMemoryBytes: 20 * GIB, model: WEIGHTS, measured });
+    expect(found?.message).toContain("+ 50.00 outside its KV cache");
+  });
+
+  it("passes for the published pair of 0.35 and 0.35, with a warning from what others saw", () => {
+    const one = { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 8 * GIB, model: WEIGHTS };
+    const inferenceServers = {
+      b: serverInput(one),
+      c: serverInput({ ...one, servedModelName: "other", port: 8002 }),
+    };
+    const machine = { instanceA: "none", inferenceServers };
+    expect(refusals(machine, {})).toEqual([]);
+    const starts = [
+      { vllm: "0.28.0", utilization: 0.6, totalGiB: 121.69, availableKvGiB: 23.22, source: "a record" },
+    ];
+    const models = { "org/model": { source: "x", starts } };
+    const [dgx] = plan(stack(machine), { home: "/home/me", models }).machines;
+    expect(dgx?.ledger.lines).toContainEqual({
+      name: "vllm-model-8001: beside its weights",
+      gib: 15.22,
+      basis: "default",
+      source: "49.79 GiB were seen outside the KV cache of such a server; measure yours",
+    });
+  });
+});
+
+describe("a container of one's own with --kv-cache-memory-bytes", () => {
+  const command = ["m", "--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", "120G"];
+  const machine = declared(TYPE.machine, "dgx", {
+    machine: "dgx",
+    totalGiB: TOTAL,
+    hostInstance: "none",
+    servers: [],
+  });
+
+  it("is refused where its machine has not so much", () => {
+    const found = said("aggregate-utilization", [
+      machine,
+      container("own", { image: IMAGE, command }),
+    ]).join();
+    expect(found).toMatch(
+      /^refused: .*own 1\.0866 \(120\.00 GiB of --kv-cache-memory-bytes \+ 12\.16 its share/,
+    );
+  });
+
+  it("is refused where no total is declared", () => {
+    expect(said("aggregate-utilization", [container("own", { image: IMAGE, command })]).join()).toContain(
+      "the machine's total is not known",
+    );
+  });
+
+  it("is refused where the size can't be read", () => {
+    const odd = [...command.slice(0, -1), "1.5G"];
+    expect(
+      said("aggregate-utilization", [machine, container("own", { image: IMAGE, command: odd })]).join(),
+    ).toContain("`--kv-cache-memory-bytes` is `1.5G`, which is no size");
+  });
+});
