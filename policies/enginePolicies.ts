@@ -15,11 +15,16 @@ import type { Finding, Rule } from "./rules/rule";
  */
 export function enginePolicies(rules: readonly Rule[]): Policies {
   const inputs = new Inputs();
-  return rules.flatMap((rule) => {
-    const violations = policy(rule, inputs, "violation", rule.name, rule.description, rule.level);
+  return rules.flatMap((rule, index) => {
+    // Disabled policies are not asked. The first rule is fixed, so it always meets a resource before the others.
+    const read = (args: ResourceValidationArgs) => (index === 0 ? inputs.remember(args) : inputs.met(args));
+    const violations = policy(rule, inputs, read, "violation", rule.name, rule.description, rule.level);
     if (!rule.advises) return [violations];
     const name = adviceName(rule);
-    return [violations, policy(rule, inputs, "advice", name, `Advice: ${rule.description}`, "advisory")];
+    return [
+      violations,
+      policy(rule, inputs, read, "advice", name, `Advice: ${rule.description}`, "advisory"),
+    ];
   });
 }
 
@@ -31,6 +36,7 @@ function adviceName(rule: Rule): string {
 function policy(
   rule: Rule,
   inputs: Inputs,
+  read: (args: ResourceValidationArgs) => DeclaredResource,
   kind: Finding["kind"],
   name: string,
   description: string,
@@ -41,18 +47,19 @@ function policy(
       if (finding.kind === kind) reportViolation(finding.message, finding.resource.urn);
     }
   };
+  // The engine hands every resource to each function anew, so only what a rule has is there. It has one of the two.
+  const { judgeResource, judgeStack } = rule;
+  const validateResource = (args: ResourceValidationArgs, reportViolation: ReportViolation) =>
+    report(judgeResource?.(read(args)) ?? [], reportViolation);
+  const validateStack = (args: StackValidationArgs, reportViolation: ReportViolation) =>
+    report(judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
   return {
     name,
     description,
     enforcementLevel,
-    validateResource: (args: ResourceValidationArgs, reportViolation: ReportViolation) => {
-      const resource = inputs.remember(args);
-      report(rule.judgeResource?.(resource) ?? [], reportViolation);
-    },
-    validateStack: (args: StackValidationArgs, reportViolation: ReportViolation) => {
-      report(rule.judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
-    },
-  };
+    ...(judgeResource && { validateResource }),
+    ...(judgeStack && { validateStack }),
+  } as Policies[number];
 }
 
 /**
@@ -73,6 +80,11 @@ class Inputs {
     });
     this.byUrn.set(args.urn, resource);
     return resource;
+  }
+
+  /** A resource that a policy before this one has read. */
+  met(args: ResourceValidationArgs): DeclaredResource {
+    return this.byUrn.get(args.urn) ?? this.remember(args);
   }
 
   /** Falls back to the outputs where no inputs were seen, as for a component that was registered without any. */

@@ -1,11 +1,14 @@
 import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { stackSettings } from "../../components/settings/stackSettings";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { judge } from "../../policies/judge";
 import { serverInput } from "../fixtures/machine";
-import { report, timed } from "./figures";
+import { inTurns, report, reportTurns, timed } from "./figures";
 
 const COLD_RUNS = 15;
 const WARM_RUNS = 30;
@@ -17,14 +20,27 @@ const evidence = {
   models: { "org/model": { source: "config.json", config, weightsGB: 22 } },
 };
 
-/** The plan from a cold start, and its core in a warm process by number of machines. */
+/** Commands from a cold start, and the core of the plan in a warm process by number of machines. */
 export async function planBench(): Promise<void> {
-  report(
-    "serving plan, cold",
-    await timed(COLD_RUNS, () => execFileSync("node", ["bundle/serving.cjs", "plan", "--format", "json"])),
-    "goal: under 500 ms",
+  const serving = (...args: string[]) => execFileSync("node", ["bundle/serving.cjs", ...args]);
+  reportTurns(
+    ["serving plan, cold", "node with nothing to do, cold"],
+    await inTurns(
+      COLD_RUNS,
+      () => serving("plan", "--format", "json"),
+      () => execFileSync("node", ["-e", "0"]),
+    ),
+    3,
   );
-  report("node with nothing to do, cold", await timed(COLD_RUNS, () => execFileSync("node", ["-e", "0"])));
+  const folder = mkdtempSync(join(tmpdir(), "bench-"));
+  const profile = join(folder, "providers.toml");
+  serving("config", "init", "providers", profile);
+  report(
+    "serving config check, cold",
+    await timed(COLD_RUNS, () => serving("config", "check", "providers", profile)),
+    "goal: under 300 ms",
+  );
+  rmSync(folder, { recursive: true });
   for (const count of [1, 100, 1000]) {
     const input = {
       machines: Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, machine()])),

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseMeminfo } from "../../components/planned/evidence";
-import type { PinnedImage } from "../docker/image";
+import type { PinnedImage } from "../docker/makeImage";
 
 export interface StackParts {
   readonly image: PinnedImage;

@@ -1,8 +1,9 @@
-import { cpSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { inject } from "vitest";
 import { type Finished, mustRun, run } from "../layers/run";
+import { copyProgram } from "./copyProgram";
 import { engineEnvironment } from "./environment";
 import { type StackConfig, writeStackFile } from "./stackFile";
 import { readUpdate, type Update } from "./update";
@@ -17,21 +18,6 @@ export interface WorkspaceOptions {
   /** Variables of the engine and the program; `undefined` takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
 }
-
-/** Parts of this project that no program needs to run. */
-const LEFT_OUT = [
-  ".git",
-  ".github",
-  ".ci",
-  ".pulumi-state",
-  "coverage",
-  "dist",
-  "docs",
-  "node_modules",
-  "test",
-];
-
-const PROJECT = resolve(__dirname, "../..");
 
 /** The longest that one run of the engine may take, in seconds; an `up` here takes about ten. */
 const RUN_LIMIT_SECONDS = 150;
@@ -61,7 +47,7 @@ export class Workspace {
     try {
       for (const folder of ["home", "pulumi", "state", "project"]) mkdirSync(join(root, folder));
       symlinkSync(layer.plugins, join(root, "pulumi/plugins"));
-      copyProgram(options.program ?? PROJECT, workspace.project);
+      copyProgram(workspace.project, options.program);
       workspace.configure(options.config ?? {});
       const init = ["stack", "init", workspace.stack, "--non-interactive"];
       await mustRun(layer.pulumi, init, { cwd: workspace.project, env });
@@ -147,13 +133,4 @@ export class Workspace {
     const eventLog = join(this.root, `events-${this.runs}.json`);
     return readUpdate(await this.pulumi(...args, "--event-log", eventLog), eventLog);
   }
-}
-
-/** Sources are copied, packages linked; stack files stay behind, since each workspace writes its own. */
-function copyProgram(from: string, to: string): void {
-  for (const name of readdirSync(from)) {
-    if (LEFT_OUT.includes(name) || /^Pulumi\..+\.yaml$/.test(name)) continue;
-    cpSync(join(from, name), join(to, name), { recursive: true });
-  }
-  symlinkSync(realpathSync(join(PROJECT, "node_modules")), join(to, "node_modules"));
 }
