@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { runShown } from "../programs/run";
@@ -13,10 +14,15 @@ import { findPulumi, pathWith } from "./findPulumi";
 const ENGINE_COMMANDS = { preview: "preview", up: "up", down: "destroy" } as const;
 type Word = keyof typeof ENGINE_COMMANDS;
 
+/** The engine knows these at `up` and `down` only. */
+const SAYS_YES = /^(--yes|-y|--yes=.*)$/;
+
 const SKIPS_PREVIEW = /^(--skip-preview|-f|--skip-preview=.*)$/;
 
 /** Runs the real Pulumi with our policies, our default state folder and a preview that is never skipped. */
-async function drive(word: Word, stack: string, rest: readonly string[]): Promise<number> {
+async function drive(word: Word, stack: string, given: readonly string[]): Promise<number> {
+  const rest = word === "preview" ? given.filter((argument) => !SAYS_YES.test(argument)) : given;
+  if (rest.length < given.length) say("A preview changes nothing and asks nothing, so it needs no `--yes`.");
   const skipping = rest.find((argument) => SKIPS_PREVIEW.test(argument));
   if (skipping !== undefined)
     throw new WrongUse(`${skipping}: the preview is what the policies judge; it is never skipped here.`);
