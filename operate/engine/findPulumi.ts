@@ -9,7 +9,7 @@ const SIGN_OF_LIFE_SECONDS = 5;
 
 /** The Pulumi CLI: on PATH, in ~/.pulumi/bin, or installed by the Automation API's own installer. */
 export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<string> {
-  const found = installed(env);
+  const found = installedPulumi(env);
   if (found !== undefined) return found;
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
   say(
@@ -34,7 +34,8 @@ export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<
   }
 }
 
-function installed(env: NodeJS.ProcessEnv): string | undefined {
+/** The Pulumi CLI that is there already. */
+export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
   const folders = [...(env.PATH ?? "").split(delimiter).filter(Boolean), join(pulumiHome(env), "bin")];
   return folders.map((folder) => join(folder, "pulumi")).find(isExecutable);
 }

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { plan } from "../../components/plan/plan";
@@ -19,12 +19,20 @@ const PAIRS = 5;
 
 /** Previews against a bare program and an empty pack, and an `up` without changes; with real parts or not at all. */
 export async function engineBench(): Promise<void> {
-  const engine = await findEngine();
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "bench-")));
+  try {
+    await benchIn(root);
+  } finally {
+    rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function benchIn(root: string): Promise<void> {
+  const engine = await findEngine(join(root, "engine"));
   if (engine.missing !== undefined) return console.log(`engine figures skipped: ${engine.missing}`);
   const docker = await startDockerLayer();
   const { layer } = docker;
   if (layer.missing !== undefined) return console.log(`engine figures skipped: ${layer.missing}`);
-  const root = realpathSync(mkdtempSync(join(tmpdir(), "bench-")));
   const env = engineEnvironment(root, engine);
   const pulumi = (cwd: string, ...args: string[]) =>
     mustRun(engine.pulumi, [...args, "--stack", "bench", "--non-interactive"], {
@@ -34,8 +42,7 @@ export async function engineBench(): Promise<void> {
     });
   const [ours, bare, empty] = [join(root, "ours"), join(root, "bare"), join(root, "empty")];
   try {
-    for (const folder of ["home", "pulumi", "state", "ours"]) mkdirSync(join(root, folder));
-    symlinkSync(engine.plugins, join(root, "pulumi/plugins"));
+    mkdirSync(ours);
     const config = stackConfig({
       image: await makeImage(layer),
       portA: 1,
@@ -86,7 +93,6 @@ export async function engineBench(): Promise<void> {
       ["destroy", "--yes", "--skip-preview", "--stack", "bench", "--non-interactive"],
       { cwd: ours, env },
     ).catch(() => {});
-    rmSync(root, { recursive: true, force: true });
     await docker.stop();
   }
 }

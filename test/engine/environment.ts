@@ -1,3 +1,4 @@
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { EngineLayer } from "./layer";
@@ -7,8 +8,13 @@ type Found = Extract<EngineLayer, { pulumi: string }>;
 /** Variables of the test runner or of the person at the keyboard that would change what the engine does. */
 const TAKEN_AWAY = /^(PULUMI_|VITEST|NODE_OPTIONS$|NODE_ENV$|XDG_|NO_COLOR$|FORCE_COLOR$)/;
 
-/** The environment of an engine that keeps everything under `root`: no account, no update check, no passphrase to ask. */
+/**
+ * Makes the folders of an engine that keeps everything under `root`, and returns its environment: no account, no update
+ * check, no passphrase to ask.
+ */
 export function engineEnvironment(root: string, engine: Found): Record<string, string | undefined> {
+  for (const folder of ["home", "pulumi", "state"]) mkdirSync(join(root, folder));
+  symlinkSync(engine.plugins, join(root, "pulumi/plugins"));
   const cleared = Object.keys(process.env).filter((name) => TAKEN_AWAY.test(name));
   return {
     ...Object.fromEntries(cleared.map((name) => [name, undefined])),

@@ -1,6 +1,6 @@
-import { existsSync, mkdirSync, readdirSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { installedPulumi, pulumiHome } from "../../operate/engine/findPulumi";
 import { run } from "../layers/run";
 
 /** What the tests with the real engine have, or why they have nothing. */
@@ -11,52 +11,49 @@ export type EngineLayer =
       /** Path of the CLI. */
       readonly pulumi: string;
       readonly version: string;
-      /** Folder of installed plugins, shared by the workspaces. */
+      /** Folder of plugins, shared by the workspaces. */
       readonly plugins: string;
     };
 
 /** Provider plugins of the stack; their versions are those of the npm packages. */
 const PLUGINS = ["docker", "command"];
 
-const PULUMI_HOME = process.env.PULUMI_HOME ?? join(homedir(), ".pulumi");
-
-/** Finds the CLI on PATH or in ~/.pulumi/bin, and sees to its plugins. */
-export async function findEngine(): Promise<EngineLayer> {
-  const pulumi = onPath("pulumi") ?? firstExisting([join(PULUMI_HOME, "bin/pulumi")]);
-  if (pulumi === undefined) return { missing: `no pulumi on PATH or in ${join(PULUMI_HOME, "bin")}` };
-  const { code, stdout, stderr } = await run(pulumi, ["version"], {
-    env: { PULUMI_SKIP_UPDATE_CHECK: "true" },
-  });
+/**
+ * Finds the CLI and sees to its plugins, in a home of their own: what the person at the keyboard has installed is linked
+ * there, and what is missing is installed there.
+ */
+export async function findEngine(home: string): Promise<EngineLayer> {
+  const pulumi = installedPulumi(process.env);
+  const own = pulumiHome(process.env);
+  if (pulumi === undefined) return { missing: `no pulumi on PATH or in ${join(own, "bin")}` };
+  const env = { PULUMI_HOME: home, PULUMI_SKIP_UPDATE_CHECK: "true" };
+  const { code, stdout, stderr } = await run(pulumi, ["version"], { env });
   if (code !== 0) return { missing: `${pulumi} does not run (${stderr.trim().split("\n")[0]})` };
-  const plugins = join(PULUMI_HOME, "plugins");
+  const plugins = join(home, "plugins");
   mkdirSync(plugins, { recursive: true });
   for (const name of PLUGINS) {
-    const missing = await pluginMissing(pulumi, plugins, name);
-    if (missing !== undefined) return { missing };
+    const version = (require(`@pulumi/${name}/package.json`) as { version: string }).version;
+    if (isOnPath(`pulumi-resource-${name}`)) continue;
+    const folder = `resource-${name}-v${version}`;
+    if (linkFiles(join(own, "plugins", folder), join(plugins, folder))) continue;
+    const args = ["plugin", "install", "resource", name, version, "--exact"];
+    const installed = await run(pulumi, args, { env, limitSeconds: 180 });
+    if (installed.code === 0) continue;
+    const reason = installed.stderr.trim().split("\n").at(-1);
+    return { missing: `no plugin pulumi-resource-${name} v${version} (${reason})` };
   }
   return { pulumi, version: stdout.trim(), plugins };
 }
 
-/** A plugin may lie on PATH, in the cache, or be had from its publisher now. */
-async function pluginMissing(pulumi: string, cache: string, name: string): Promise<string | undefined> {
-  const version = packageVersion(name);
-  if (onPath(`pulumi-resource-${name}`) !== undefined) return undefined;
-  if (readdirSync(cache).includes(`resource-${name}-v${version}`)) return undefined;
-  const args = ["plugin", "install", "resource", name, version, "--exact"];
-  const { code, stderr } = await run(pulumi, args, { limitSeconds: 180 });
-  if (code === 0) return undefined;
-  return `no plugin pulumi-resource-${name} v${version} (${stderr.trim().split("\n").at(-1)})`;
+/** Links the files of a folder one by one, since the engine takes no link for a plugin's folder. */
+function linkFiles(from: string, to: string): boolean {
+  if (!existsSync(from)) return false;
+  mkdirSync(to);
+  for (const file of readdirSync(from)) symlinkSync(join(from, file), join(to, file));
+  return true;
 }
 
-function packageVersion(name: string): string {
-  return (require(`@pulumi/${name}/package.json`) as { version: string }).version;
-}
-
-function onPath(program: string): string | undefined {
+function isOnPath(program: string): boolean {
   const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
-  return firstExisting(folders.map((folder) => join(folder, program)));
-}
-
-function firstExisting(paths: readonly string[]): string | undefined {
-  return paths.find((path) => existsSync(path));
+  return folders.some((folder) => existsSync(join(folder, program)));
 }

@@ -1,16 +1,9 @@
-import { spawn } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { inject } from "vitest";
+import { run } from "../layers/run";
+import { engineEnvironment } from "./environment";
 
 const PROJECT = resolve(__dirname, "../..");
 
@@ -34,10 +27,17 @@ export interface PolicyRun {
 export class PolicyProgram {
   private runs = 0;
 
-  private constructor(readonly folder: string) {}
+  private constructor(
+    readonly folder: string,
+    private readonly pulumiProgram: string,
+    private readonly env: Readonly<Record<string, string | undefined>>,
+  ) {}
 
   static async open(program: string): Promise<PolicyProgram> {
-    const opened = new PolicyProgram(mkdtempSync(join(tmpdir(), "policy-run-")));
+    const engine = inject("engineLayer");
+    if (engine.missing !== undefined) throw new Error(engine.missing);
+    const folder = mkdtempSync(join(tmpdir(), "policy-run-"));
+    const opened = new PolicyProgram(folder, engine.pulumi, engineEnvironment(folder, engine));
     cpSync(join(__dirname, "policy-programs"), opened.folder, { recursive: true });
     writeFileSync(
       join(opened.folder, "Pulumi.yaml"),
@@ -45,7 +45,6 @@ export class PolicyProgram {
     );
     writeFileSync(join(opened.folder, "package.json"), '{ "name": "policies", "version": "0.0.0" }\n');
     symlinkSync(join(PROJECT, "node_modules"), join(opened.folder, "node_modules"));
-    mkdirSync(join(opened.folder, "state"));
     const { code, output } = await opened.pulumi(["stack", "init", "test"]);
     if (code !== 0) throw new Error(output);
     return opened;
@@ -72,33 +71,13 @@ export class PolicyProgram {
     rmSync(this.folder, { recursive: true, force: true });
   }
 
-  private pulumi(args: readonly string[]): Promise<{ code: number; output: string }> {
-    const kept = Object.entries(process.env).filter(
-      ([name]) => !/^(PULUMI_|VITEST|NODE_OPTIONS$)/.test(name),
+  private async pulumi(args: readonly string[]): Promise<{ code: number; output: string }> {
+    const { code, stdout, stderr } = await run(
+      this.pulumiProgram,
+      [...args, "--non-interactive", "--color", "never"],
+      { cwd: this.folder, env: this.env },
     );
-    return new Promise((done, failed) => {
-      const child = spawn("pulumi", [...args, "--non-interactive", "--color", "never"], {
-        cwd: this.folder,
-        env: {
-          ...Object.fromEntries(kept),
-          PULUMI_BACKEND_URL: `file://${join(this.folder, "state")}`,
-          PULUMI_CONFIG_PASSPHRASE: "",
-          PULUMI_SKIP_UPDATE_CHECK: "true",
-          PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION: "true",
-          // `--event-log` is a flag only with this.
-          PULUMI_DEBUG_COMMANDS: "true",
-        },
-      });
-      let output = "";
-      child.stdout.on("data", (chunk) => {
-        output += String(chunk);
-      });
-      child.stderr.on("data", (chunk) => {
-        output += String(chunk);
-      });
-      child.on("error", failed);
-      child.on("close", (code) => done({ code: code ?? -1, output }));
-    });
+    return { code, output: stdout + stderr };
   }
 }
 

@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -45,8 +45,7 @@ export class Workspace {
     const env = { ...engineEnvironment(root, layer), ...options.env };
     const workspace = new Workspace(root, options.stack ?? "test", env, layer.pulumi);
     try {
-      for (const folder of ["home", "pulumi", "state", "project"]) mkdirSync(join(root, folder));
-      symlinkSync(layer.plugins, join(root, "pulumi/plugins"));
+      mkdirSync(workspace.project);
       copyProgram(workspace.project, options.program);
       workspace.configure(options.config ?? {});
       const init = ["stack", "init", workspace.stack, "--non-interactive"];

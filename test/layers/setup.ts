@@ -1,3 +1,6 @@
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { TestProject } from "vitest/node";
 import { type DockerLayer, startDockerLayer } from "../docker/layer";
 import { type EngineLayer, findEngine } from "../engine/layer";
@@ -11,7 +14,10 @@ declare module "vitest" {
 
 /** Runs once before the tests of the engine and docker layers: finds their parts and says what will be skipped, and why. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const [engine, docker] = await Promise.all([findEngine(), startDockerLayer()]);
+  const [engine, docker] = await Promise.all([
+    findEngine(mkdtempSync(join(tmpdir(), "engine-home-"))),
+    startDockerLayer(),
+  ]);
   project.provide("engineLayer", engine);
   project.provide("dockerLayer", docker.layer);
   say("engine", engine.missing, engine.missing === undefined ? `pulumi ${engine.version}` : "");
