@@ -17,7 +17,7 @@ export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   // The machine's meminfo is no part of it: it differs from one minute to the next, and so would every preview.
-  const planned = plan(settings, readEvidence(settings, getRootDirectory()));
+  const planned = userInput(() => plan(settings, readEvidence(settings, getRootDirectory())));
   for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
 
   const onMachine = await preflight(planned, runtime.isDryRun());

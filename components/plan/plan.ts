@@ -17,14 +17,20 @@ import { appliedPlan } from "./appliedPlan";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
+import { refuseWrittenTwice } from "./writtenTwice";
 
-/** Computes everything that a stack file asks for. Pure: the same input gives the same bytes. */
+/**
+ * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws `FaultyInput` where two
+ * files have one path.
+ */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const planned = Object.entries(settings.machines).map(([name, machine]) =>
     machinePlan(name, machine, evidence),
   );
+  const machines = planned.map(({ machine }) => machine);
+  refuseWrittenTwice(machines);
   return {
-    machines: planned.map(({ machine }) => machine),
+    machines,
     warnings: planned.flatMap(({ warnings }) => warnings),
   };
 }

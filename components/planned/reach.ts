@@ -1,3 +1,5 @@
+import { posix } from "node:path";
+
 /**
  * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
  * read here (memory, ports, folders, processes) is true. A `tcp://` address counts as elsewhere even on loopback, where a
@@ -5,6 +7,31 @@
  */
 export function isHere({ dockerHost }: { readonly dockerHost: string }): boolean {
   return dockerHost.startsWith("unix://");
+}
+
+const DEFAULT_SOCKET = "/run/docker.sock";
+
+/** Ports that Docker's own addresses mean where they name none. */
+const DEFAULT_PORTS: Readonly<Record<string, readonly string[]>> = { ssh: ["22"], tcp: ["2375", "2376"] };
+
+/**
+ * One name for every way to write the address of a Docker engine, so that two machines on one engine are seen: user, slashes,
+ * letter case and default ports make no difference, and /var/run is /run. On loopback each port of `tcp://` may be the end
+ * of another tunnel.
+ */
+export function engineOf({ dockerHost }: { readonly dockerHost: string }): string {
+  const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
+  if (scheme === "unix") {
+    const path = posix.normalize(`/${rest}`).replace(/\/$/, "");
+    return path === "" ? DEFAULT_SOCKET : path.replace(/^\/var\/run\//, "/run/");
+  }
+  const [authority = ""] = rest.split(/[/?#]/, 1);
+  const [, host = "", port = ""] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
+  const named = host.replace(/\.$/, "");
+  const byDefault = port === "" || DEFAULT_PORTS[scheme]?.includes(String(Number(port))) === true;
+  if (!isLoopback(named)) return byDefault ? named : `${named}:${Number(port)}`;
+  if (scheme === "ssh") return byDefault ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
+  return `localhost:${port === "" ? DEFAULT_PORTS.tcp?.[0] : Number(port)}`;
 }
 
 /** Why `up` refuses a machine that is another computer. */

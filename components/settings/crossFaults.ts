@@ -1,5 +1,6 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import { engineOf } from "../planned/reach";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
 import { referenceFaults } from "./referenceFaults";
@@ -11,7 +12,17 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
   const faults: Fault[] = [];
   const fault = (path: PropertyKey[], code: string, message: string) =>
     faults.push({ path: dotted(path), code, message, severity: "error", ...document?.locate(path) });
+  const engines = new Map<string, string>();
   for (const [machineName, machine] of Object.entries(settings.machines)) {
+    const engine = engineOf(machine);
+    const first = engines.get(engine);
+    if (first === undefined) engines.set(engine, machineName);
+    else
+      fault(
+        ["machines", machineName, "dockerHost"],
+        "repeated_engine",
+        `${machineName} and ${first} are on one Docker engine (${machine.dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
+      );
     for (const { path, code, message } of referenceFaults(machine))
       fault(["machines", machineName, ...path], code, message);
     for (const { path, message } of harnessFaults(machine))

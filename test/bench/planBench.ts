@@ -43,7 +43,9 @@ export async function planBench(): Promise<void> {
   rmSync(folder, { recursive: true });
   for (const count of [1, 100, 1000]) {
     const input = {
-      machines: Object.fromEntries(Array.from({ length: count }, (_, index) => [`m${index}`, machine()])),
+      machines: Object.fromEntries(
+        Array.from({ length: count }, (_, index) => [`m${index}`, machine(index)]),
+      ),
     };
     const core = await timed(count > 100 ? 5 : WARM_RUNS, () => plan(stackSettings.parse(input), evidence));
     report(
@@ -61,8 +63,9 @@ export async function planBench(): Promise<void> {
   }
 }
 
-function machine() {
+function machine(index: number) {
   return {
+    dockerHost: `ssh://me@m${index}`,
     totalGiB: 121.63,
     instanceA: { gpuMemoryUtilization: 0.45 },
     inferenceServers: { b: serverInput() },

@@ -129,12 +129,15 @@ describe("serving plan", () => {
       (
         JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }
       ).machines.map(({ ledger }) => ledger.lines.find(({ name }) => name === "operating system")?.basis);
-    /** The default stack file with its machine twice. */
+    /** The default stack file with its machine twice, the second time as another computer. */
     const twice = () => {
       const text = readFileSync("Pulumi.dgx.yaml", "utf8");
       const machine = text.slice(text.indexOf("    dgx:\n"));
       const file = join(folder, "twice.yaml");
-      writeFileSync(file, text + machine.replace("    dgx:\n", "    dgx2:\n"));
+      writeFileSync(
+        file,
+        text + machine.replace("    dgx:\n", "    dgx2:\n      dockerHost: ssh://me@dgx2\n"),
+      );
       return file;
     };
 

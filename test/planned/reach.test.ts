@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vites
 import { plan } from "../../components/plan/plan";
 import {
   endpointOf,
+  engineOf,
   isHere,
   isLoopback,
   originFromContainer,
@@ -120,5 +121,34 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
     expect(targets.map(({ unreachable }) => unreachable).filter((reason) => reason === undefined)).toEqual(
       [],
     );
+  });
+});
+
+describe("the name of a Docker engine", () => {
+  it.each([
+    ["unix:///var/run/docker.sock", "unix:///run/docker.sock"],
+    ["unix:///var/run/docker.sock", "unix:///var/run/docker.sock/"],
+    ["unix:///var/run/docker.sock", "unix:////var//run/./docker.sock"],
+    ["unix:///var/run/docker.sock", "unix:///var/lib/../run/docker.sock"],
+    ["unix:///var/run/docker.sock", "unix://"],
+    ["unix:///var/run/docker.sock", "ssh://me@localhost"],
+    ["ssh://me@dgx", "ssh://dgx/"],
+    ["ssh://me@dgx", "ssh://root@DGX:22"],
+    ["ssh://me@dgx", "tcp://dgx.:2375"],
+    ["tcp://dgx:2375", "tcp://dgx:02376/"],
+    ["tcp://127.0.0.1:2375", "tcp://localhost"],
+    ["tcp://[::1]:4000", "tcp://127.0.0.1:4000"],
+  ])("is the same for %s and %s", (one, other) => {
+    expect(engineOf({ dockerHost: one })).toBe(engineOf({ dockerHost: other }));
+  });
+
+  it.each([
+    ["unix:///var/run/docker.sock", "unix:///run/user/1000/docker.sock"],
+    ["unix:///var/run/docker.sock", "tcp://127.0.0.1:2375"],
+    ["ssh://me@dgx", "ssh://me@dgx2"],
+    ["ssh://me@gate:2201", "ssh://me@gate:2202"],
+    ["tcp://127.0.0.1:2375", "tcp://127.0.0.1:2376"],
+  ])("differs for %s and %s", (one, other) => {
+    expect(engineOf({ dockerHost: one })).not.toBe(engineOf({ dockerHost: other }));
   });
 });

@@ -1,0 +1,27 @@
+import { posix } from "node:path";
+import { type Fault, FaultyInput } from "../../faults/fault";
+import { engineOf, isHere } from "../planned/reach";
+import type { MachinePlan } from "./types";
+
+/** Throws `FaultyInput` where two files have one path on one computer: the later would replace the earlier without a word. */
+export function refuseWrittenTwice(machines: readonly MachinePlan[]): void {
+  const first = new Map<string, string>();
+  const faults: Fault[] = [];
+  for (const machine of machines) {
+    const computer = isHere(machine) ? "" : engineOf(machine);
+    for (const { path, role } of [...machine.files, ...machine.secretFiles]) {
+      const place = `${computer}:${posix.normalize(path)}`;
+      const writer = `${role} of ${machine.name}`;
+      const earlier = first.get(place);
+      if (earlier === undefined) first.set(place, writer);
+      else
+        faults.push({
+          path: `machines.${machine.name}`,
+          code: "repeated_path",
+          message: `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`,
+          severity: "error",
+        });
+    }
+  }
+  if (faults.length > 0) throw new FaultyInput("stack file", faults);
+}
