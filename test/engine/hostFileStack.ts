@@ -23,15 +23,17 @@ import { readFileSync } from "node:fs";
 import { HostFile } from "./components/host/hostFile";
 import { secretFileArgs } from "./components/host/secretFile";
 import { SystemdDropIn } from "./components/host/systemdDropIn";
-const declared = JSON.parse(readFileSync("declared.json", "utf8"));
-for (const { name, path, text, mode = "0644", variable } of declared.files ?? []) {
-  if (variable === undefined) new HostFile(name, { file: { role: "test", path, mode, text } });
-  else new HostFile(name, secretFileArgs({ role: "test", path, mode: "0600", variable }));
-}
-if (declared.dropIn !== undefined) {
-  const { unit, path, text } = declared.dropIn;
-  new SystemdDropIn("drop-in", { unit, file: { role: "test", path, mode: "0644", text }, elevate: ["sudo", "-n"] });
-}
+export = async () => {
+  const declared = JSON.parse(readFileSync("declared.json", "utf8"));
+  for (const { name, path, text, mode = "0644", variable } of declared.files ?? []) {
+    if (variable === undefined) new HostFile(name, { file: { role: "test", path, mode, text } });
+    else new HostFile(name, secretFileArgs({ role: "test", path, mode: "0600", variable }));
+  }
+  if (declared.dropIn !== undefined) {
+    const { unit, path, text } = declared.dropIn;
+    new SystemdDropIn("drop-in", { unit, file: { role: "test", path, mode: "0644", text }, elevate: ["sudo", "-n"] });
+  }
+};
 `;
 
 /** A stack of host files under the real engine, with folders that stand for the machine's. */

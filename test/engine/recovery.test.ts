@@ -122,8 +122,8 @@ describeEngine("a new stack without a daemon", () => {
     await workspace.close();
     expect(preview, said(preview)).toMatchObject({ code: 0 });
     expect(preview.steps.map(({ op, name }) => `${op} ${name}`)).toContain("create dgx-b");
-    expect(said(preview)).toContain(
-      "dgx: previewed without a Docker engine (connect ENOENT /nonexistent/docker.sock)",
+    expect(said(preview)).toMatch(
+      /dgx: previewed without a Docker engine \(.*unix:\/\/\/nonexistent\/docker\.sock/,
     );
   });
 });
