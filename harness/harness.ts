@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { join } from "node:path";
+import { homeFolder } from "../faults/home";
 
 /** The harness that reads our files, under the specification's neutral names. */
 export interface Harness {
@@ -27,5 +27,5 @@ export function harnessFile(home: string, name: keyof typeof HARNESS_FILES): str
 }
 
 function expandHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;
+  return path === "~" || path.startsWith("~/") ? join(homeFolder(), path.slice(1)) : path;
 }

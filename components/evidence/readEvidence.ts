@@ -1,6 +1,5 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
-import { resolve } from "node:path";
+import { homeFolder } from "../../faults/home";
 import type { Evidence } from "../planned/evidence";
 import type { StackSettings } from "../settings/stackSettings";
 import { readAppliedWindows } from "./readApplied";
@@ -16,9 +15,9 @@ export function readEvidence(settings: StackSettings, project: string): Evidence
   };
 }
 
-/** Home of whoever runs this, by its real path: a host file is never written through a symbolic link. A relative HOME counts from here. */
+/** Home of whoever runs this, by its real path: a host file is never written through a symbolic link. */
 export function operatorHome(): string {
-  const home = resolve(homedir());
+  const home = homeFolder();
   try {
     return realpathSync(home);
   } catch {

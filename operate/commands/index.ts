@@ -15,4 +15,5 @@ export const COMMANDS: CommandTable = {
     }),
   app: async () => (await import("../../harness/cli/app")).appCommand(),
   gate: async () => (await import("../../harness/cli/gate")).gateCommand(),
+  completion: async () => (await import("./completion")).completionCommand(COMMANDS),
 };

@@ -24,16 +24,21 @@ export function hanging(text: string, indent: number, width: Width): string {
     : text;
 }
 
-/** Rows in columns, four columns in; the last one takes as many lines as it needs. */
+/** Columns by which a cell is set in that stands below its row. */
+const BELOW = 8;
+
+/** Rows in columns, four columns in; the last one takes as many lines as it needs, below its row where there is no room. */
 export function table(rows: readonly string[][], width: Width): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const last = widths.length - 1;
   const before = widths.slice(0, last).reduce((sum, each) => sum + each + 2, 4);
   return rows.map((row) => {
-    const cells = row.map((cell, column) =>
-      column === last ? hanging(cell, before, width) : cell.padEnd(widths[column] ?? 0),
-    );
-    return `    ${cells.join("  ")}`.trimEnd();
+    const cells = row.slice(0, last).map((cell, column) => cell.padEnd(widths[column] ?? 0));
+    const text = row[last] ?? "";
+    const beside = width - before >= Math.min(FEWEST_COLUMNS, writer.displayWidth(text));
+    return beside
+      ? `    ${[...cells, hanging(text, before, width)].join("  ")}`.trimEnd()
+      : `    ${cells.join("  ").trimEnd()}\n${" ".repeat(BELOW)}${hanging(text, BELOW, width)}`;
   });
 }
 

@@ -13,7 +13,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
   const line = (text: string) => `  ${hanging(text, 4, width)}`;
   return [
     heading("Memory"),
-    `  ${memoryBar(ledger)}`,
+    `  ${memoryBar(ledger, width)}`,
     ...table(
       [
         ...ledger.lines.map(({ gib, basis, source }, index) => [

@@ -55,7 +55,7 @@ export function stackPath(options: StackFileOptions): string {
 }
 
 /** The stacks that the project has files of. */
-function stackNames(): string[] {
+export function stackNames(): string[] {
   return readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
 }
 

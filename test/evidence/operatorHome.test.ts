@@ -1,10 +1,11 @@
-import { join } from "node:path";
 import { afterEach, expect, it, vi } from "vitest";
 import { operatorHome } from "../../components/evidence/readEvidence";
 
-afterEach(() => void vi.unstubAllEnvs());
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
 
-it.each(["test", "no-such-folder"])("a relative HOME (%s) counts from the current folder", (home) => {
+it.each(["test", "no-such-folder", ""])("HOME=%j, which is no absolute path, is refused", (home) => {
   vi.stubEnv("HOME", home);
-  expect(operatorHome()).toBe(join(process.cwd(), home));
+  expect(operatorHome).toThrow("HOME: expected the absolute path of your home, such as /home/me, got ");
 });

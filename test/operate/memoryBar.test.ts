@@ -26,6 +26,11 @@ describe("the memory bar", () => {
     }
   });
 
+  it.each([60, 40, 20])("fits a terminal of %i columns", (width) => {
+    for (const gib of [30, 60, 1e6])
+      expect(`  ${memoryBar(book(60, gib), width)}`.length).toBeLessThanOrEqual(Math.max(width, 30));
+  });
+
   it("adds up by running totals: many small lines are not rounded away", () => {
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 0, max: 500 }), { maxLength: 20 }), (cents) => {

@@ -195,3 +195,37 @@ describe("the bundled program", () => {
     expect(out).not.toContain("\u001b[");
   });
 });
+
+describe("the stack of a command", () => {
+  it.each([
+    ["dgx, when nobody names one", [], "", 0],
+    ["the one in LOCAL_SERVING_STACK", [], "other", 2],
+    ["the one in --stack, whatever the variable says", ["--stack", "dgx"], "other", 0],
+  ] as const)("is %s", async (_name, args, variable, code) => {
+    const run = await runServing(["plan", ...args], { LOCAL_SERVING_STACK: variable });
+    expect(run.code).toBe(code);
+    expect(run.err).toContain(code === 0 ? "" : "No Pulumi.other.yaml in ");
+  });
+});
+
+describe("a home that no file can be written to", () => {
+  it.each([
+    ["rel", "`rel`"],
+    ["", "empty text"],
+  ])("HOME=%j is refused in one sentence", async (home, got) => {
+    expect(await runServing(["plan"], { HOME: home })).toEqual({
+      code: 2,
+      out: "",
+      err: `HOME: expected the absolute path of your home, such as /home/me, got ${got}\n`,
+    });
+  });
+});
+
+describe("a terminal", () => {
+  it("is as wide as COLUMNS says", async () => {
+    const { out } = await runServing(["plan"], { COLUMNS: "60", NO_COLOR: "1" });
+    const lines = out.split("\n");
+    const memory = lines.slice(lines.indexOf("  Memory"), lines.indexOf("  Reached at"));
+    expect(Math.max(...memory.map(({ length }) => length))).toBeLessThanOrEqual(60);
+  });
+});

@@ -170,8 +170,8 @@ describe("the memory on a terminal", () => {
     ]);
   });
 
-  it.each([80, 100, 120])("of %i columns is nowhere wider, and keeps every word", (width) => {
-    const words = (lines: readonly string[]) => lines.join(" ").split(/\s+/);
+  it.each([48, 60, 79, 80, 100, 120])("of %i columns is nowhere wider, and keeps every word", (width) => {
+    const words = ([title, , ...rows]: readonly string[]) => [title, ...rows].join(" ").split(/\s+/);
     expect(Math.max(...memory(width).map((line) => line.length))).toBeLessThanOrEqual(width);
     expect(words(memory(width))).toEqual(words(memory(Number.POSITIVE_INFINITY)));
   });
@@ -182,6 +182,20 @@ describe("the memory on a terminal", () => {
       "                                               0.45 of 121.63 GiB",
       "    B   overshoot                    0.94 GiB  default: 55.67 GiB were seen",
       "                                               against a budget of 54.73",
+    ]);
+  });
+});
+
+describe("the memory on a narrow terminal", () => {
+  const memory = stripVTControlCharacters(planText(planned, [], 60))
+    .split("\n")
+    .slice(5, 8);
+
+  it("has a shorter bar, and what finds no room beside its row below it", () => {
+    expect(memory).toEqual([
+      "  [AAAAAAAAAAAAAAAAAACCCCCCCCCCCCCCCCCCDG..]",
+      "    A instance A                    54.73 GiB",
+      "        setting: gpuMemoryUtilization 0.45 of 121.63 GiB",
     ]);
   });
 });

@@ -10,8 +10,8 @@ export interface Run {
   readonly err: string;
 }
 
-/** Where nothing can be kept: a test that wants `serving verify` to keep its results names a folder. */
-const NOWHERE = { XDG_STATE_HOME: "/dev/null" };
+/** Nothing of who runs the tests; nothing can be kept: a test that wants `verify` to keep its results names a folder. */
+const NOWHERE = { XDG_STATE_HOME: "/dev/null", LOCAL_SERVING_STACK: "", COLUMNS: "" };
 
 /** A machine of which nothing is known, since this one may have any trouble. */
 function hideThisMachine() {

@@ -1,0 +1,13 @@
+import { homedir } from "node:os";
+import { isAbsolute } from "node:path";
+import { UnreadableInput } from "./fault";
+
+/** The user's home. Throws `UnreadableInput` when HOME is no absolute path: files would land wherever the command runs. */
+export function homeFolder(): string {
+  const home = homedir();
+  if (isAbsolute(home)) return home;
+  throw new UnreadableInput(
+    "HOME",
+    `expected the absolute path of your home, such as /home/me, got ${home === "" ? "empty text" : `\`${home}\``}`,
+  );
+}
