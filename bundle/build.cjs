@@ -1,8 +1,11 @@
 // Makes dist/: a bundle of each program (see run.cjs), a list of the sources that went into it, and its compiled code.
 const { spawnSync } = require("node:child_process");
-const { copyFileSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+const { copyFileSync, cpSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
 const { basename, join } = require("node:path");
 const { DIST, hashOf, load, PROGRAMS, ROOT, stampOf } = require("./run.cjs");
+
+/** What each version of vLLM takes: a program reads the one that it needs. */
+const ENGINES = "components/inference-server/engine-data";
 
 /** What each program does while its compiled code is collected; functions that don't run then are compiled when they do. */
 const WARM_UP = { program: [], policies: [], serving: ["plan"], engine: ["--help"] };
@@ -33,12 +36,15 @@ function build() {
     .map((file) => `components/${file}`);
   // Sources read them from their own folder.
   for (const script of scripts) copyFileSync(join(ROOT, script), join(DIST, basename(script)));
+  const engines = readdirSync(join(ROOT, ENGINES)).map((file) => `${ENGINES}/${file}`);
+  cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
   for (const name of Object.keys(PROGRAMS)) {
     spawnSync(process.execPath, [__filename, name], { cwd: ROOT, stdio: "ignore" });
     const sources = Object.keys(metafile.outputs[`dist/${name}.cjs`].inputs);
     const files = [
       ...sources.filter((file) => !file.startsWith("node_modules/")),
       ...scripts,
+      ...engines,
       "bundle/build.cjs",
       "package-lock.json",
     ];

@@ -1,7 +1,7 @@
 import type { InferenceServerSettings } from "./inferenceServer";
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
-const FLAGS_WITH_SETTING: Readonly<
+export const FLAGS_WITH_SETTING: Readonly<
   Record<string, keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id">
 > = {
   "--model": "model.id",
@@ -43,12 +43,12 @@ const SHORTEST_ABBREVIATION = "--x".length;
 
 /**
  * Why an extra argument can't be passed, or `undefined` when it can. vLLM takes abbreviated flags, underscores for
- * dashes and `--no-` forms, so a flag that only begins like one of ours is refused as well.
+ * dashes, `--no-` forms and `--disable-x` for `--no-enable-x`, so a flag that only begins like one of ours is refused as well.
  */
 export function extraArgumentFault(argument: string): string | undefined {
   if (!argument.startsWith("-")) return undefined;
   const flag = (argument.split("=", 1)[0] ?? argument).replaceAll("_", "-");
-  const positive = flag.replace(/^--no-/, "--");
+  const positive = flag.replace(/^--no-/, "--").replace(/^--disable-/, "--enable-");
   const refused = Object.entries(REFUSED_FLAGS).find(([name]) => abbreviates(positive, name));
   if (refused !== undefined) return `\`${refused[0]}\` can't be passed: ${refused[1]}.`;
   const owner = Object.entries(FLAGS_WITH_SETTING).find(([name]) => abbreviates(positive, name));

@@ -7,6 +7,7 @@ import { holdsUnknown, type Read, text, UNKNOWN } from "../../components/inferen
 import { isText, type Word } from "../../components/inference-server/argv/words";
 import { containerLaunch, type LaunchInputs } from "./container";
 import type { DeclaredResource } from "./declaredResource";
+import { engineOf } from "./engine";
 import { imageReference, roleOf } from "./imageReference";
 
 /** What a container is, as far as an inference server goes. */
@@ -42,6 +43,12 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean): ServerRea
   const byImage = typeof launch.image === "string" && roleOf(launch.image) === "inference-server";
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
+  const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
+    const { data } = engineOf(launch.image);
+    const read = servers.map((words) => readServerArguments(words, data));
+    const faults = read.flatMap((each) => each.unreadable);
+    return { kind: "yes", servers: read, unreadable: [...unreadable, ...faults] };
+  };
   if (found.servers.length > 0) return readable(found.servers, found.unreadable);
   const unknownWord = argv.some((word) => !isText(word));
 
@@ -73,15 +80,6 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean): ServerRea
       : []),
   ];
   return { kind: "possible", unreadable };
-}
-
-function readable(servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading {
-  const read = servers.map(readServerArguments);
-  return {
-    kind: "yes",
-    servers: read,
-    unreadable: [...unreadable, ...read.flatMap((each) => each.unreadable)],
-  };
 }
 
 function wrapperArguments(argv: readonly Word[]): readonly Word[] | undefined {

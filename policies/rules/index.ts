@@ -4,6 +4,7 @@ import { clientBaseUrl } from "./clientBaseUrl";
 import { clientServer } from "./clientServer";
 import { clientTiers } from "./clientTiers";
 import { denyList } from "./denyList";
+import { engineNames } from "./engineNames";
 import { hostPorts } from "./hostPorts";
 import { inferenceContainer } from "./inferenceContainer";
 import { inferenceImage } from "./inferenceImage";
@@ -27,6 +28,7 @@ export const rules: readonly Rule[] = [
   movingTag,
   denyList,
   transformersRange,
+  engineNames,
   inferenceContainer,
   hostPorts,
   toolCalling,

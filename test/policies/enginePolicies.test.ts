@@ -5,7 +5,7 @@ import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
 import type { DeclaredResource } from "../../policies/lib/declaredResource";
 import { rules } from "../../policies/rules";
-import { declared, hostInstance, record, server, UNKNOWN_LIST } from "./declared";
+import { DIGEST, declared, hostInstance, record, server, UNKNOWN_LIST } from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
@@ -66,6 +66,7 @@ describe("the policies of the pack", () => {
       ["inference-image-advice", "advisory"],
       ["memory-sum-advice", "advisory"],
       ["transformers-range-advice", "advisory"],
+      ["engine-names-advice", "advisory"],
     ]);
   });
 
@@ -74,6 +75,9 @@ describe("the policies of the pack", () => {
     const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
     findings.push(
       ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded })]),
+    );
+    findings.push(
+      ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),
     );
     const warning = findings.filter((each) => each.verdict === "warned" && each.level === "mandatory");
     expect(new Set(warning.map((each) => each.name))).toEqual(

@@ -1,15 +1,20 @@
+import { type EngineData, newestEngineData } from "../engineData";
+import { type Option, type OptionTable, optionTable } from "./optionTable";
 import { UNKNOWN } from "./unknown";
-import { ALIASES, LISTS, LONG_OPTIONS, SWITCHES } from "./vllmFlags";
 import { isText, SOME_WORDS, type Word } from "./words";
 
 /** What vLLM makes of its arguments. */
 export interface ServerArguments {
+  /** The arguments themselves. */
+  readonly words: readonly Word[];
   /** The model: positional, or `--model`; `undefined` when none is given. */
   readonly model: Word | undefined;
   /** Values of each option by its full name; of a repeated option the last one counts. A switch has `on` or `off`. */
   readonly options: ReadonlyMap<string, readonly Word[]>;
   /** Why the arguments can't be read for certain, in words for a person. */
   readonly unreadable: readonly string[];
+  /** Long flags, as they are written, that this version of vLLM doesn't have. */
+  readonly unknownFlags: readonly string[];
 }
 
 /** Whether a switch such as `enable-auto-tool-choice` is on. */
@@ -20,8 +25,15 @@ export function isOn(args: ServerArguments, name: string): boolean {
 /**
  * Reads an argv with vLLM's own leniency: `--flag=value`, underscores for dashes, abbreviations that fit one option only,
  * repeated flags, short names, `--no-...`, several values behind `--served-model-name`.
+ *
+ * @param engine what its version takes; the newest that is known where nothing tells the version
  */
-export function readServerArguments(words: readonly Word[]): ServerArguments {
+export function readServerArguments(
+  words: readonly Word[],
+  engine: EngineData = newestEngineData(),
+): ServerArguments {
+  const table = optionTable(engine);
+  const unknownFlags: string[] = [];
   const options = new Map<string, readonly Word[]>();
   const unreadable: string[] = [];
   const positional: Word[] = [];
@@ -53,28 +65,28 @@ export function readServerArguments(words: readonly Word[]): ServerArguments {
       positional.push(word);
       continue;
     }
-    const { name, explicit, candidates } = resolve(word);
-    if (candidates !== undefined) {
+    const here = resolve(word, table);
+    // vLLM refuses to start with an option that it doesn't have; an image may be newer than its tag says.
+    const { name, takes, explicit, candidates } =
+      here.candidates.length > 0 ? here : resolve(word, optionTable(newestEngineData()));
+    if (candidates.length > 1) {
       unreadable.push(`\`${flagOf(word)}\` may mean ${candidates.map((each) => `--${each}`).join(" or ")}`);
-    } else if (name.startsWith("no-") && SWITCHES.has(name.slice(3))) {
-      options.set(name.slice(3), ["off"]);
-    } else if (SWITCHES.has(name)) {
-      options.set(name, ["on"]);
+    } else if (takes === "nothing" || takes === "off") {
+      options.set(name, [takes === "off" ? "off" : "on"]);
     } else if (explicit !== undefined) {
       options.set(name, [explicit]);
     } else {
-      options.set(name, LISTS.has(name) ? values() : oneValue());
+      options.set(name, takes === "several" ? values() : oneValue());
     }
+    if (here.candidates.length === 0) unknownFlags.push(flagOf(word));
     if (options.get(name)?.includes(SOME_WORDS)) {
       unreadable.push(`what stands behind \`${flagOf(word)}\` is not known and may hold further options`);
     }
   }
   if (options.has("config")) unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
-  return { model, options, unreadable };
+  return { words, model, options, unreadable, unknownFlags };
 }
-
-const EXACT: ReadonlySet<string> = new Set(LONG_OPTIONS);
 
 function isOption(word: Word | undefined): boolean {
   // A negative number is a value, as argparse has it.
@@ -85,23 +97,34 @@ function flagOf(word: string): string {
   return word.split("=", 1)[0] ?? word;
 }
 
-/** The option that a word means; `candidates` when an abbreviation fits several. */
-function resolve(word: string): { name: string; explicit?: string; candidates?: readonly string[] } {
+interface Resolved extends Option {
+  readonly explicit?: string;
+  /** The spellings that fit: several where an abbreviation is ambiguous, none where vLLM has no such option. */
+  readonly candidates: readonly string[];
+}
+
+/** The option that a word means. */
+function resolve(word: string, { long, short }: OptionTable): Resolved {
   const equals = word.indexOf("=");
   const flag = equals < 0 ? word : word.slice(0, equals);
   const explicit = equals < 0 ? {} : { explicit: word.slice(equals + 1) };
   if (!flag.startsWith("--")) {
-    if (/^-O.+/.test(word)) return { name: "optimization-level", explicit: word.slice(2) };
-    return { name: ALIASES.get(flag) ?? flag, ...explicit };
+    const level = /^-O=?(.+)/.exec(word)?.[1];
+    if (level !== undefined)
+      return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
+    return { ...(short.get(flag) ?? { name: flag, takes: "one" }), candidates: [flag], ...explicit };
   }
   // `--compilation-config.level 3` sets one key of an option that takes JSON; underscores behind the dot stay.
   const [base = "", ...inner] = flag.slice(2).split(".");
   const written = base.replaceAll("_", "-");
-  if (inner.length > 0) return { name: `${written}.${inner.join(".")}`, ...explicit };
-  const fitting = EXACT.has(written)
+  const candidates = long.has(written)
     ? [written]
-    : LONG_OPTIONS.filter((option) => option.startsWith(written));
-  if (fitting.length > 1) return { name: written, candidates: fitting };
-  const name = fitting[0] ?? written;
-  return { name: ALIASES.get(`--${name}`) ?? name, ...explicit };
+    : [...long.keys()].filter((spelling) => spelling.startsWith(written));
+  const [first] = candidates;
+  const meant = first !== undefined && candidates.length === 1 ? long.get(first) : undefined;
+  if (inner.length > 0) {
+    const name = [meant?.name ?? written, ...inner].join(".");
+    return { name, takes: "one", candidates: candidates.slice(0, 1), ...explicit };
+  }
+  return { ...(meant ?? { name: written, takes: "one" }), candidates, ...explicit };
 }

@@ -90,7 +90,7 @@ describe("names, switches and what can't be read", () => {
     [
       "ambiguous abbreviation",
       ["m", "--max-num", "4"],
-      /`--max-num` may mean --max-num-batched-tokens or --max-num-/,
+      /`--max-num` may mean .*--max-num-batched-tokens or --max-num-/,
     ],
     ["--config", ["m", "--config", "serve.yaml"], /`--config` takes options from a file/],
     ["--config=", ["m", "--config=serve.yaml"], /`--config` takes options from a file/],

@@ -1,0 +1,56 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+
+/** What one version of `vllm serve` takes. `npm run engine-data -- VERSION` reads it out of the wheel. */
+export interface EngineData {
+  readonly version: string;
+  readonly madeBy: {
+    readonly command: string;
+    readonly date: string;
+    readonly wheel: string;
+    readonly sha256: string;
+  };
+  /** Options without a value, by name, with the spellings that turn each off. */
+  readonly switches: Readonly<Record<string, readonly string[]>>;
+  /** Options that take one value or more. */
+  readonly lists: readonly string[];
+  /** Options that take one value. */
+  readonly values: readonly string[];
+  /** Other spellings of an option, with their dashes, and its name. */
+  readonly aliases: Readonly<Record<string, string>>;
+  /** The values that an option takes; `speculative-config.method` is a key of an option that takes JSON. */
+  readonly choices: Readonly<Record<string, readonly string[]>>;
+  /** Options whose choices may be written in any case, and with dashes for underscores. */
+  readonly anyCase: readonly string[];
+  /** The environment variables `VLLM_...`. */
+  readonly variables: readonly string[];
+}
+
+/** One file a version. A plan reads only its own. */
+const FOLDER = join(__dirname, "engine-data");
+const read = new Map<string, EngineData>();
+
+/** Every version that there is data of, oldest first. */
+export function engineVersions(): string[] {
+  return readdirSync(FOLDER)
+    .map((file) => file.replace(/\.json$/, ""))
+    .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+}
+
+/** The data of exactly this version. */
+export function engineData(version: string): EngineData | undefined {
+  const known = read.get(version);
+  if (known !== undefined) return known;
+  if (!engineVersions().includes(version)) return undefined;
+  // The file is ours, made by the command above and held against vLLM's own parser.
+  const data = JSON.parse(readFileSync(join(FOLDER, `${version}.json`), "utf8")) as EngineData;
+  read.set(version, data);
+  return data;
+}
+
+/** The data of the newest version, for a server whose own version is not known. */
+export function newestEngineData(): EngineData {
+  const data = engineData(engineVersions().at(-1) ?? "");
+  if (data === undefined) throw new Error(`There is no engine data in ${FOLDER}.`);
+  return data;
+}

@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { createHash } from "node:crypto";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { isDeepStrictEqual, promisify } from "node:util";
+import type { EngineData } from "../../components/inference-server/engineData";
+
+const run = promisify(execFile);
+const PROJECT = resolve(__dirname, "../..");
+const FOLDER = join(PROJECT, "components/inference-server/engine-data");
+const READER = join(__dirname, "readEngine.py");
+
+/** Nothing here opens a connection, and a registry's mirror may lack the newest certificates. */
+const ANY_VERSION_DOES = "certifi\n";
+
+/** What vLLM's own parser makes of each shortened long option: every spelling that fits, with its option's name. */
+export type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
+
+/** One version's data, and what its parser says beyond it. */
+export interface ReadEngine {
+  readonly data: EngineData;
+  readonly abbreviations: Abbreviations;
+}
+
+/** Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes minutes and 10 GB of disk. */
+export async function readEngine(version: string): Promise<ReadEngine> {
+  const folder = mkdtempSync(join(tmpdir(), "engine-data-"));
+  try {
+    await run("python3", ["-m", "venv", join(folder, "env")]);
+    const program = (name: string) => join(folder, "env", "bin", name);
+    await run(program("pip"), ["install", "--quiet", "uv"]);
+    const only = ["--no-deps", "--only-binary", ":all:", "--dest", folder];
+    await run(program("pip"), ["download", "--quiet", ...only, `vllm==${version}`]);
+    const wheel = readdirSync(folder).find((file) => file.endsWith(".whl")) ?? "";
+    writeFileSync(join(folder, "override.txt"), ANY_VERSION_DOES);
+    await run(
+      program("uv"),
+      ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel],
+      {
+        cwd: folder,
+        env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
+        maxBuffer: 2 ** 26,
+      },
+    );
+    // Elsewhere than in the folder of this project, whose folders Python would take for packages.
+    const { stdout } = await run(program("python"), [READER, "--abbreviations"], {
+      cwd: folder,
+      maxBuffer: 2 ** 26,
+    });
+    const { abbreviations, ...read } = JSON.parse(stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length));
+    const madeBy = {
+      command: `npm run engine-data -- ${version}`,
+      date: new Date().toISOString().slice(0, 10),
+      wheel,
+      sha256: createHash("sha256")
+        .update(readFileSync(join(folder, wheel)))
+        .digest("hex"),
+    };
+    return { data: { madeBy, ...read }, abbreviations };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** `npm run engine-data -- [--check] VERSION...`: writes the data of each version, or says where it is not vLLM's own. */
+async function main([first, ...rest]: readonly string[]): Promise<void> {
+  const check = first === "--check";
+  const versions = check ? rest : [first, ...rest];
+  for (const version of versions) {
+    if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version))
+      throw new Error("Usage: npm run engine-data -- [--check] VERSION... (such as 0.33.0)");
+    const file = join(FOLDER, `${version}.json`);
+    const { data } = await readEngine(version);
+    if (!check) writeFileSync(file, `${JSON.stringify(data, null, 1)}\n`);
+    else if (!existsSync(file) || !isSame(data, JSON.parse(readFileSync(file, "utf8")))) {
+      process.exitCode = 1;
+      process.stdout.write(`${file} is not what ${data.madeBy.wheel} says.\n`);
+    }
+  }
+}
+
+/** Whether two data are the same but for who made them, and when. */
+export function isSame(one: EngineData, other: EngineData): boolean {
+  return isDeepStrictEqual({ ...one, madeBy: undefined }, { ...other, madeBy: undefined });
+}
+
+if (require.main === module) void main(process.argv.slice(2));

@@ -1,0 +1,122 @@
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { isText, type Word } from "../../components/inference-server/argv/words";
+import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
+import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
+import { nearestKey } from "../../faults/quoting";
+
+/** A name that a version of vLLM doesn't know. */
+export interface EngineFault {
+  /** What was written and what to write, as a sentence. */
+  readonly message: string;
+  /** A plug-in may add the name, or another version knows the variable, which then does nothing. */
+  readonly harmless: boolean;
+}
+
+/** Options that load code which may add to another option's choices. */
+const PLUG_INS: Readonly<Record<string, string>> = {
+  "tool-call-parser": "tool-parser-plugin",
+  "reasoning-parser": "reasoning-parser-plugin",
+};
+
+/** Keys of options that take JSON, by the option whose choices they have. */
+const JSON_KEYS = [
+  { option: "speculative-config", key: "method", choices: "speculative-config.method" },
+  { option: "attention-config", key: "backend", choices: "attention-backend" },
+  { option: "kernel-config", key: "moe_backend", choices: "moe-backend" },
+] as const;
+
+/** Settings that are no flag of their own. */
+const SETTINGS: Readonly<Record<string, string>> = { "--speculative-config.method": "speculative.method" };
+
+const PREFIX = "VLLM_";
+
+/** The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the nearest that it does. */
+export function engineFaults(
+  server: ServerArguments,
+  variables: ReadonlyMap<string, Word>,
+  engine: EngineData,
+): EngineFault[] {
+  const names = [...engine.values, ...engine.lists, ...Object.keys(engine.switches)];
+  return [
+    ...server.unknownFlags.map((flag) => {
+      const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
+      return fault(
+        `has no flag \`${flag}\``,
+        near === undefined ? "Take it away" : `Write \`--${near}\``,
+        engine,
+      );
+    }),
+    ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
+    ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
+  ];
+}
+
+function fault(what: string, remedy: string, { version }: EngineData, harmless = false): EngineFault {
+  return { message: `vLLM ${version} ${what}. ${remedy}.`, harmless };
+}
+
+interface Written {
+  /** As in `choices`. */
+  readonly choices: string;
+  readonly flag: string;
+  readonly value: string;
+}
+
+/** Every value that was written, of an option or inside its JSON. */
+function writtenChoices({ options }: ServerArguments): Written[] {
+  const plain = [...options].flatMap(([name, values]) =>
+    values.filter(isText).map((value) => ({ choices: name, flag: `--${name}`, value })),
+  );
+  const inside = JSON_KEYS.flatMap(({ option, key, choices }) => {
+    const [json] = options.get(option) ?? [];
+    const value = isText(json) ? keyOf(json, key) : options.get(`${option}.${key}`)?.[0];
+    return typeof value === "string" ? [{ choices, flag: `--${option}.${key}`, value }] : [];
+  });
+  return [...plain.filter(({ flag }) => !inside.some((each) => each.flag === flag)), ...inside];
+}
+
+function keyOf(json: string, key: string): unknown {
+  try {
+    const value: unknown = JSON.parse(json);
+    return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
+  } catch {
+    return undefined; // vLLM says so itself.
+  }
+}
+
+function choiceFault(
+  { choices, flag, value }: Written,
+  server: ServerArguments,
+  engine: EngineData,
+): EngineFault[] {
+  const known = Object.hasOwn(engine.choices, choices) ? engine.choices[choices] : undefined;
+  const same = (one: string) =>
+    engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one;
+  if (value === "" || known === undefined || known.some((each) => same(each) === same(value))) return [];
+  const near = nearestKey(value, known);
+  const setting = SETTINGS[flag] ?? FLAGS_WITH_SETTING[flag];
+  const write = setting === undefined ? `${flag} ${near}` : `${setting}: ${near}`;
+  const remedy = near === undefined ? `It takes ${known.join(", ")}` : `Write \`${write}\``;
+  const plugIn = PLUG_INS[choices];
+  const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
+  const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
+  return [fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded)];
+}
+
+function variableFault(name: string, value: Word, engine: EngineData): EngineFault[] {
+  if (!name.startsWith(PREFIX) || engine.variables.includes(name)) return [];
+  // Switched off, a variable that does nothing does what it should.
+  if (value === "0") return [];
+  const what = `has no variable \`${name}\``;
+  const others = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
+  if (others.length > 0) {
+    const range = others.length === 1 ? others[0] : `${others[0]} to ${others.at(-1)}`;
+    return [fault(`${what}, which ${range} had: it does nothing`, "Take it away", engine, true)];
+  }
+  const near = nearestKey(
+    name.slice(PREFIX.length),
+    engine.variables.map((each) => each.slice(PREFIX.length)),
+  );
+  const remedy = near === undefined ? "Take it away" : `Write \`${PREFIX}${near}\``;
+  return [fault(what, remedy, engine)];
+}

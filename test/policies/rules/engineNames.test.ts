@@ -1,0 +1,145 @@
+import { describe, expect, it } from "vitest";
+import { launchArguments } from "../../../components/inference-server/launchArguments";
+import { served } from "../../../components/inference-server/serve";
+import { loadStackFile } from "../../../components/settings/load";
+import { CLEAN_COMMAND, DIGEST, record, said, server, serving } from "../declared";
+
+const RULE = "engine-names";
+const FORK = `eugr/spark-vllm-b12x:v0.30.0@${DIGEST}`;
+
+/** The clean arguments and more, in the image of 0.30.0. */
+const judged = (...more: string[]) => said(RULE, [serving(...CLEAN_COMMAND, ...more), record()]);
+const withVariable = (variable: string, image?: string) =>
+  said(RULE, [server({ envs: [variable], ...(image === undefined ? {} : { image }) }), record()]);
+
+describe("engine-names", () => {
+  it.each([
+    [
+      ["--tool-call-parser", "qwen3_codr"],
+      "has no `qwen3_codr` for `--tool-call-parser`. Write `tools.parser: qwen3_coder`.",
+    ],
+    [
+      ["--reasoning-parser=qwen33"],
+      "has no `qwen33` for `--reasoning-parser`. Write `reasoningParser: qwen3`.",
+    ],
+    [["--kv-cache-dtype", "fp88"], "has no `fp88` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
+    [["--kv-cache-dtype", "FP8"], "has no `FP8` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
+    [
+      ["--attention-backend", "FLASHINFR"],
+      "has no `FLASHINFR` for `--attention-backend`. Write `attentionBackend: FLASHINFER`.",
+    ],
+    [
+      ["--attention-config", '{"backend": "FLASHINFR"}'],
+      "has no `FLASHINFR` for `--attention-config.backend`. Write `--attention-config.backend FLASHINFER`.",
+    ],
+    [["--moe-backend", "marln"], "has no `marln` for `--moe-backend`. Write `moeBackend: marlin`."],
+    [
+      ["--load-format", "fastsafetensor"],
+      "has no `fastsafetensor` for `--load-format`. Write `loadFormat: fastsafetensors`.",
+    ],
+    [
+      ["--speculative-config", '{"method": "mtpp"}'],
+      "has no `mtpp` for `--speculative-config.method`. Write `speculative.method: mtp`.",
+    ],
+    [
+      ["--speculative-config.method", "mtpp"],
+      "has no `mtpp` for `--speculative-config.method`. Write `speculative.method: mtp`.",
+    ],
+    [
+      ["--performance-mode", "zzz"],
+      "has no `zzz` for `--performance-mode`. It takes balanced, interactivity, throughput.",
+    ],
+    [
+      ["--enable-prefix-cachin-g"],
+      "has no flag `--enable-prefix-cachin-g`. Write `--enable-prefix-caching`.",
+    ],
+    [
+      ["--device-memory-utilization", "0.4"],
+      "has no flag `--device-memory-utilization`. Write `--gpu-memory-utilization`.",
+    ],
+  ])("refuses %j", (more, what) => {
+    expect(judged(...more)).toEqual([`refused: b: vLLM 0.30.0 ${what}`]);
+  });
+
+  it.each([
+    [["--moe-backend", "Flashinfer-CUTLASS"]],
+    [["--attention-backend", "flashinfer"]],
+    [["--speculative-config", '{"method": "mtp", "num_speculative_tokens": 3}']],
+    [["--speculative-config", "{"]],
+    [
+      [
+        "--gpu-mem",
+        "0.4",
+        "--no_enable_prefix_caching",
+        "-tp",
+        "1",
+        "-O3",
+        "--compilation-config.level",
+        "3",
+      ],
+    ],
+    [["--reasoning-parser", ""]],
+    [["--middleware", "anything.at.all", "--hf-overrides", "{}"]],
+  ])("has nothing against %j", (more) => {
+    expect(judged(...more)).toEqual([]);
+  });
+
+  it("only warns where a plug-in may add the parser", () => {
+    expect(judged("--tool-parser-plugin", "/p.py", "--tool-call-parser", "mine")).toEqual([
+      expect.stringMatching(
+        /^warned: b: vLLM 0.30.0 has no `mine` for `--tool-call-parser`, unless `--tool-parser-plugin` adds it\./,
+      ),
+    ]);
+    expect(judged("--tool-parser-plugin", "/p.py", "--reasoning-parser", "mine")).toEqual([
+      expect.stringMatching(/^refused: b: vLLM 0.30.0 has no `mine` for `--reasoning-parser`\./),
+    ]);
+  });
+
+  it("only warns of a fork, and of a version without data", () => {
+    const fork = said(RULE, [
+      server({ image: FORK, command: [...CLEAN_COMMAND, "--load-format", "b12x"] }),
+      record(),
+    ]);
+    expect(fork).toEqual([
+      expect.stringMatching(
+        /^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/,
+      ),
+    ]);
+    const later = serving(...CLEAN_COMMAND, "--moe-backend", "newest");
+    expect(said(RULE, [later, record({ vllm: "0.99.0", transformers: "6" })])).toEqual([
+      expect.stringMatching(/^warned: b: vLLM 0.33.0 has no `newest` for `--moe-backend`/),
+    ]);
+  });
+
+  it("takes the version from the record of the digest before the tag", () => {
+    const of033 = record({ vllm: "0.33.0", transformers: "5.17.0" });
+    expect(said(RULE, [serving(...CLEAN_COMMAND, "--tool-call-parser", "qwen3_json"), of033])).toEqual([]);
+    expect(said(RULE, [serving(...CLEAN_COMMAND, "--tool-call-parser", "qwen3_json")])).toEqual([
+      expect.stringContaining("refused: b: vLLM 0.30.0 has no `qwen3_json`"),
+    ]);
+  });
+
+  it("refuses a variable that no version knows", () => {
+    expect(withVariable("VLLM_MARLIN_USE_ATOMIC_AD=1")).toEqual([
+      "refused: b: vLLM 0.30.0 has no variable `VLLM_MARLIN_USE_ATOMIC_AD`. Write `VLLM_MARLIN_USE_ATOMIC_ADD`.",
+    ]);
+    expect(withVariable("VLLM_PLE_TABLE_MEMORY=disk", FORK)).toEqual([expect.stringMatching(/^warned: /)]);
+    expect(withVariable("MY_VLLM_THING=1")).toEqual([]);
+  });
+
+  it("warns of a variable that another version knew, unless it is off", () => {
+    expect(withVariable("VLLM_USE_FLASHINFER_MOE_FP4=1")).toEqual([
+      expect.stringMatching(
+        /^warned: b: vLLM 0.30.0 has no variable `VLLM_USE_FLASHINFER_MOE_FP4`, which .*0.23.0 had: it does nothing\. Take it away\.$/,
+      ),
+    ]);
+    expect(withVariable("VLLM_USE_FLASHINFER_MOE_FP4=0")).toEqual([]);
+  });
+
+  it("has nothing against the default instance B", () => {
+    const settings = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
+    const command =
+      settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
+    expect(said(RULE, [serving(...command), record()])).toEqual([]);
+  });
+});
