@@ -227,6 +227,8 @@ export const cases: readonly MatrixCase[] = [
   own("no-kernel-image", "no kernel image", {}),
   own("source-build-unpinned", "0.25.2.dev0", {}),
   own("unknown-vllm-variable", "VLLM_ATTENTION_BACKEND", {
+    // The plan knows it too, and has nothing against it any more once it is changed.
+    ids: ["unknown-vllm-variable", "plan-refused"],
     text: withServer(["environment", { VLLM_ATTENTION_BACKEND: "FLASHINFER" }]),
     edits: [
       [`${B}.environment.VLLM_ATTENTION_BACKEND`, undefined],
@@ -410,6 +412,7 @@ export const cases: readonly MatrixCase[] = [
     after: ({ plan }) => expect(plan.containers[0]?.command).not.toContain("--reasoning-parser"),
   }),
   own("unknown-parser", "qwen4", {
+    ids: ["unknown-parser", "plan-refused"],
     text: withServer(["tools.parser", "qwen4"]),
     edits: [[`${B}.tools.parser`, "auto"]],
     after: ({ plan }) =>
