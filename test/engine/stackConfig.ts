@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseMeminfo } from "../../components/planned/evidence";
+import { defined } from "../../faults/defined";
 import type { PinnedImage } from "../docker/makeImage";
 
 export interface StackParts {
@@ -26,6 +27,7 @@ export function stackConfig(
     "local-serving:machines": {
       dgx: {
         totalGiB: TOTAL_GIB,
+        ...defined({ dockerHost: process.env.DOCKER_HOST }),
         network: `net-${parts.unique}`,
         operatingSystemGiB: 1,
         instanceA: { port: parts.portA, gpuMemoryUtilization: SHARE },
