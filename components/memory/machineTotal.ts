@@ -20,6 +20,20 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
   return undefined;
 }
 
+/** Beyond this share a declared total is another machine's, or was never read. */
+const REFUSED_BEYOND = 0.02;
+
+/** What the preflight and a plan with the machine's meminfo find of a declared total: a little off is warned of. */
+export function totalFinding(
+  declaredGiB: number,
+  machineGiB: number,
+): { readonly verdict: "refused" | "warned"; readonly message: string } | undefined {
+  const message = totalFault(declaredGiB, machineGiB);
+  if (message === undefined) return undefined;
+  const off = Math.abs(declaredGiB - machineGiB) / machineGiB;
+  return { verdict: off > REFUSED_BEYOND ? "refused" : "warned", message };
+}
+
 /** The total to plan with: the declared one, unless the machine has less. */
 export function plannedTotal(declaredGiB: number, machineGiB: number | undefined): number {
   return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB

@@ -1,6 +1,6 @@
 import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
-import { totalFault } from "../memory/machineTotal";
+import { totalFinding } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { takenGiB, takesItsShare } from "../planned/serverMemory";
 import { upToHundredth } from "../planned/utilization";
@@ -108,12 +108,15 @@ function hostInstanceFindings(
 
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
 function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
-  if (machine.inferenceServers.length === 0) return [];
+  const servers = machine.inferenceServers.length;
   if (memory === undefined)
-    return [warned("MemAvailable can't be read: whether the servers find room is not known.")];
+    return servers === 0
+      ? []
+      : [warned("MemAvailable can't be read: whether the servers find room is not known.")];
   const findings: PreflightFinding[] = [];
-  const fault = totalFault(machine.ledger.totalGiB, memory.totalGiB);
-  if (fault !== undefined) findings.push(warned(fault));
+  const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
+  if (total !== undefined) findings.push(total);
+  if (servers === 0) return findings;
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];

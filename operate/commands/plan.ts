@@ -5,6 +5,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
+import { totalFinding } from "../../components/memory/machineTotal";
 import { plan } from "../../components/plan/plan";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
@@ -14,7 +15,7 @@ import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { terminalWidth } from "../plan/layout";
-import { planText } from "../plan/planText";
+import { planText, type Verdict } from "../plan/planText";
 import { writePlan } from "../plan/writePlan";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
@@ -49,11 +50,15 @@ export function planCommand(): Command {
     example: "plan --stack dgx --format json | jq '.machines[0].ledger'",
     run: (options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
-      const planned = plan(settings, evidence(options, settings));
-      const policies = judge(
-        declaredResources(planned),
-        readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
-      );
+      const known = evidence(options, settings);
+      const planned = plan(settings, known);
+      const policies = [
+        ...judge(
+          declaredResources(planned),
+          readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
+        ),
+        ...wrongTotals(settings, known),
+      ];
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
       return {
         result: { ...planned, policies },
@@ -61,6 +66,16 @@ export function planCommand(): Command {
         failed: policies.some((each) => each.verdict === "refused"),
       };
     },
+  });
+}
+
+/** What the preflight of `up` would refuse of a declared total, by the meminfo that was given. */
+function wrongTotals({ machines }: StackSettings, { meminfo = {} }: Evidence): Verdict[] {
+  return Object.entries(machines).flatMap(([resource, { totalGiB }]) => {
+    const machine = meminfo[resource];
+    const found = machine && totalFinding(totalGiB, machine.totalGiB);
+    if (found?.verdict !== "refused") return [];
+    return [{ name: "preflight", level: "mandatory", resource, ...found }];
   });
 }
 

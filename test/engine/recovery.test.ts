@@ -57,7 +57,7 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });
 
-  it("refuses an instance A that isn't as declared, and names a total that isn't the machine's", async () => {
+  it("refuses an instance A that isn't as declared, and a total that isn't the machine's", async () => {
     configure(
       { gpuMemoryUtilization: 0.5 },
       { totalGiB: 4096, instanceA: { port: parts.portA, gpuMemoryUtilization: 0.1 } },
@@ -66,8 +66,9 @@ describeEngineWithGpus("an `up` that fails half way", () => {
     expect(said(up)).toContain(
       `Instance A on port ${parts.portA} runs with utilization ${SHARE}, and 0.1 is declared.`,
     );
+    // A refusal has a dash before it, a warning has none.
     expect(said(up)).toMatch(
-      /totalGiB is declared as 4096, and the machine has ([\d.]+): [\d.]+ GiB of the plan are not there\. Set `totalGiB: \1`/,
+      /- preflight of dgx: totalGiB is declared as 4096, and the machine has ([\d.]+): [\d.]+ GiB of the plan are not there\. Set `totalGiB: \1`/,
     );
     expect(up.steps.filter(({ type }) => type.startsWith("docker:"))).toEqual([]);
   });

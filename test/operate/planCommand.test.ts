@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { totalFinding } from "../../components/memory/machineTotal";
 import { runServing } from "./runServing";
 
 const folder = mkdtempSync(join(tmpdir(), "plan-"));
@@ -148,6 +149,23 @@ describe("serving plan", () => {
         expect([code, operatingSystems(out)]).toEqual([0, ["measured"]]);
       }
     });
+
+    it.each([
+      ["less", 24_683_151],
+      ["more", 200_000_000],
+    ])(
+      "is of a machine with %s memory than declared: refused in the words of the preflight",
+      async (_, kib) => {
+        const file = meminfo("other", kib, 20 * 1024 ** 2);
+        const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
+        const { policies } = JSON.parse(out) as { policies: { name: string }[] };
+        const message = totalFinding(121.63, kib / 1024 ** 2)?.message;
+        expect(code).toBe(1);
+        expect(policies.filter(({ name }) => name === "preflight")).toEqual([
+          { name: "preflight", level: "mandatory", verdict: "refused", resource: "dgx", message },
+        ]);
+      },
+    );
 
     it("is asked for by machine where there are several", async () => {
       const one = meminfo("one", 127_600_592, 60 * 1024 ** 2);

@@ -54,7 +54,17 @@ describe("preflight", () => {
   it("takes the share of what the machine has, not of what is declared: vLLM does", () => {
     const found = judged({ memory: { totalGiB: 128, availableGiB: 57.5 } });
     expect(found.at(-1)?.message).toContain("57.60 GiB are wanted (utilization x 128.00 GiB)");
-    expect(judged({}, { totalGiB: 140 }).map(({ verdict }) => verdict)).toEqual(["warned"]);
+    expect(judged({}, { totalGiB: 140 }).map(({ verdict }) => verdict)).toEqual(["refused"]);
+  });
+
+  it.each([
+    ["above", 124.2, ["refused"]],
+    ["a little above", 124, ["warned"]],
+    ["a little below", 119.3, ["warned"]],
+    ["below", 119.1, ["refused"]],
+  ])("judges a declared total %s the machine's: %d GiB of 121.63", (_, totalGiB, verdicts) => {
+    expect(judged({}, { totalGiB }).map(({ verdict }) => verdict)).toEqual(verdicts);
+    expect(judged({}, { totalGiB, inferenceServers: {} }).map(({ verdict }) => verdict)).toEqual(verdicts);
   });
 
   it("counts what our running server holds, by its own argv, since it is being replaced", () => {
@@ -170,10 +180,10 @@ describe("preflight", () => {
     ]);
   });
 
-  it("warns when the declared total is not the machine's", () => {
+  it("refuses when the declared total is not the machine's", () => {
     expect(judged({ memory: { totalGiB: 128, availableGiB: 100 } })).toEqual([
       {
-        verdict: "warned",
+        verdict: "refused",
         message:
           "totalGiB is declared as 121.63, and the machine has 128.00: vLLM takes its share of what the machine has, so the plan's figures are too small. Set `totalGiB: 128`.",
       },
