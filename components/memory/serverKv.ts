@@ -33,7 +33,6 @@ const NOT_FOLLOWED = [
   "--block-size",
   "--mamba-cache-mode",
   "--mamba-block-size",
-  "--num-gpu-blocks-override",
   "--hf-overrides",
   "--pipeline-parallel-size",
 ];

@@ -1,4 +1,5 @@
-import { demandOfProcess } from "../inference-server/argv/memoryDemand";
+import { demandOf, demandOfProcess } from "../inference-server/argv/memoryDemand";
+import { readServerArguments } from "../inference-server/argv/serverArguments";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
@@ -94,7 +95,7 @@ function hostInstanceFindings(
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
     return [
       refused(
-        `Instance A on port ${port} runs with utilization ${actual} and \`--kv-cache-memory-bytes\`: it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : ""}, or restart instance A yourself without that flag.`,
+        `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : ""}, or restart instance A yourself without those flags.`,
       ),
     ];
   }
@@ -125,11 +126,11 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
     0,
   );
   const { fixedKvCache = {} } = machine.ledger;
-  const wanted = machine.inferenceServers.reduce(
-    (sum, { serve, container }) =>
-      sum + takenGiB({ utilization: serve.gpuMemoryUtilization, ...fixedKvCache[container.name] }, totalGiB),
-    0,
-  );
+  const wanted = machine.inferenceServers.reduce((sum, { serve, container }) => {
+    const demand = demandOf(readServerArguments(container.command));
+    const asked = demand.known ? demand.memory : { utilization: serve.gpuMemoryUtilization };
+    return sum + takenGiB({ ...asked, ...fixedKvCache[container.name] }, totalGiB);
+  }, 0);
   if (memory.availableGiB + held < wanted) {
     const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
     findings.push(

@@ -35,6 +35,8 @@ export const FLAGS_WITH_SETTING: Readonly<
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "a file of further flags can't be read by the plan or the policies",
+  "--num-gpu-blocks-override":
+    "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
   "--api-key": "a key would stand in the argv; on the LAN put a reverse proxy in front",
 };
 

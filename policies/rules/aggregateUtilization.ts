@@ -10,6 +10,7 @@ import {
   shareText,
   TEN_THOUSAND,
   tenThousandths,
+  utilizationText,
 } from "../../components/planned/utilization";
 import { displayName, serverLaunch } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
@@ -31,7 +32,7 @@ interface Claim {
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share.",
+    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading and swap count as well.",
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -105,9 +106,10 @@ function remedy(claim: Claim, limit: number, sum: number, bySum = TEN_THOUSAND):
 /** No lower share helps a server that takes more than its share: what it takes beside it must shrink. */
 function beyondRemedy(
   who: string,
-  { demand: { kvCacheGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
+  { demand: { kvCacheGiB = 0, hostGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
   tooMuch: number,
 ): string {
+  if (hostGiB > 0) return `Lower what ${who} takes outside its share, or leave those flags out.`;
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
   return lessGiB < kvCacheGiB
     ? `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`
@@ -148,11 +150,13 @@ function claimText({ who, share, beyond }: Claim): string {
 }
 
 function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string {
-  const { utilization, kvCacheGiB = 0, outsideGiB } = demand;
+  const { utilization, kvCacheGiB = 0, outsideGiB, hostGiB = 0 } = demand;
+  const host = `${hostGiB.toFixed(2)} GiB of offloading and swap`;
+  if (kvCacheGiB === 0) return `${utilizationText(utilization)} and ${host}`;
   const rest = outsideGiB ?? utilization * totalGiB;
   const outside =
     outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
-  return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}`;
+  return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
 function total(claims: readonly Claim[]): number {
@@ -256,7 +260,7 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   }
   if (totalGiB === undefined) {
     const why =
-      "`--kv-cache-memory-bytes` takes memory whatever the share says, and the machine's total is not known";
+      "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
     return unknownClaim(who, true, why);
   }
   const known = outsideGiB.get(who);

@@ -95,7 +95,7 @@ describe("preflight", () => {
   it("refuses an instance A whose fixed KV cache takes more than is declared", () => {
     const listeners = [{ port: 8000, argv: [...argvOf(0.3), "--kv-cache-memory=40G"] }];
     expect(judged({ listeners })[0]?.message).toContain(
-      "runs with utilization 0.3 and `--kv-cache-memory-bytes`: it takes up to 76.49 GiB, and 0.45 is declared. Declare `instanceA.gpuMemoryUtilization: 0.63` (less, once",
+      "runs with utilization 0.3 and memory beside it (`--kv-cache-memory-bytes`, offloading or swap): it takes up to 76.49 GiB, and 0.45 is declared. Declare `instanceA.gpuMemoryUtilization: 0.63` (less, once",
     );
     const known = { instanceA: { gpuMemoryUtilization: 0.45, weightsGB: 12 } };
     expect(judged({ listeners }, known)).toEqual([]);
@@ -107,6 +107,8 @@ describe("preflight", () => {
     expect(judged({}, { inferenceServers: { b } })[0]?.message).toContain(
       "70.49 GiB are wanted (utilization x 121.63 GiB, or what `kvCacheMemoryBytes` takes)",
     );
+    const offloading = serverInput({ extraArgs: ["--cpu-offload-gb", "20"] });
+    expect(judged({}, { inferenceServers: { b: offloading } })[0]?.message).toContain("74.73 GiB are wanted");
   });
 
   it.each([

@@ -17,16 +17,82 @@ const KV_CACHE = "kv-cache-memory-bytes";
 export function demandOf(args: ServerArguments): Demand {
   const share = shareOf(args);
   if (!share.known) return share;
+  const why = uncountable(args);
+  if (why !== undefined) return { known: false, why };
   const cache = fixedCacheGiB(args);
   if (typeof cache === "string") return { known: false, why: cache };
+  const host = hostGiB(args);
+  if (typeof host === "string") return { known: false, why: host };
   return {
     known: true,
     byDefault: share.byDefault,
     memory: {
       utilization: share.tenThousandths / TEN_THOUSAND,
       ...(cache > 0 ? { kvCacheGiB: cache } : {}),
+      ...(host > 0 ? { hostGiB: host } : {}),
     },
   };
+}
+
+/** Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is the same. */
+const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "swap-space"];
+
+/** Sum of what those options ask for, or what is wrong with one. Releases without an option refuse to start with it. */
+function hostGiB({ options }: ServerArguments): number | string {
+  let sum = 0;
+  for (const [name, [value]] of options) {
+    const option = HOST_OPTIONS.find((each) => each === name || (name.length > 2 && each.startsWith(name)));
+    if (option === undefined) continue;
+    const gib =
+      isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
+    if (gib === undefined) return `the value of \`--${option}\` is no amount of GiB that can be read`;
+    sum += gib;
+  }
+  return sum;
+}
+
+/** Connectors that move KV cache and keep none in the host's memory. */
+const KEEPS_NOTHING =
+  /^(Nixl(Pull|Push)?|Mooncake|MoRIIO|Example|ExampleHiddenStates|DecodeBench|P2pNccl|SharedStorage|Multi)Connector$/;
+
+/** Why a server takes memory whose size stands nowhere in its arguments; `undefined` where it doesn't. */
+function uncountable({ options }: ServerArguments): string | undefined {
+  if (options.has("num-gpu-blocks-override"))
+    return "`--num-gpu-blocks-override` sets the KV cache in blocks, whatever memory they take: take `--kv-cache-memory-bytes`";
+  const group = options.get("offload-group-size")?.[0] ?? "0";
+  if (group !== "0")
+    return "`--offload-group-size` keeps weights in the host's memory, which is the same here, and doesn't say how much: leave it out";
+  const backend = options.get("kv-offloading-backend")?.[0] ?? "native";
+  if (options.has("kv-offloading-size") && backend !== "native")
+    return "`--kv-offloading-backend` other than native keeps no limit of ours: take native";
+  for (const [name, [value]] of options) {
+    if (name.split(".", 1)[0] !== "kv-transfer-config") continue;
+    const connectors = isText(value) ? connectorsIn(name, value) : undefined;
+    const unknown = connectors?.find((each) => !KEEPS_NOTHING.test(each));
+    if (connectors === undefined || unknown !== undefined)
+      return `\`--kv-transfer-config\` ${unknown === undefined ? "can't be read" : `with ${unknown} may keep KV cache in the host's memory, which is the same here`}: take \`--kv-offloading-size\``;
+  }
+  return undefined;
+}
+
+/** Every connector that a `--kv-transfer-config` names, at any depth; `undefined` where it is no JSON. */
+function connectorsIn(option: string, value: string): string[] | undefined {
+  const found: string[] = [];
+  const last = option.split(".").at(-1) ?? "";
+  if (last === "kv_connector") return [value];
+  try {
+    JSON.parse(value, (key, inner: unknown) => {
+      if (key === "kv_connector") found.push(String(inner));
+      // A connector of one's own, and a buffer of the CPU's, may hold anything.
+      if (key === "kv_connector_module_path" || (key === "kv_buffer_device" && inner === "cpu"))
+        found.push(key);
+      return inner;
+    });
+    return found;
+  } catch {
+    // `--kv-transfer-config.kv_role kv_both` is one key's plain value.
+    return ["kv_role", "engine_id", "kv_ip"].includes(last) ? [] : undefined;
+  }
 }
 
 /** GiB of `--kv-cache-memory-bytes`, or what is wrong with it. vLLM takes 0 for not given. */
