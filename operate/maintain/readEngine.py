@@ -97,13 +97,16 @@ def registered(serve):
     from vllm.reasoning import ReasoningParserManager
     backends = first_of("AttentionBackendEnum", "vllm.v1.attention.backends.registry", "vllm.attention.backends.registry")
     tools = first_of("ToolParserManager", "vllm.tool_parsers", "vllm.entrypoints.openai.tool_parsers")
-    quantization = importlib.import_module("vllm.config.quantization")
+    try:
+        from vllm.config.quantization import ONLINE_QUANT_SHORTHAND_NAMES as online
+    except ImportError:
+        online = []
     unset = ["none"] if serve._option_string_actions["--reasoning-parser"].type("none") == "" else []
     return {
         "attention-backend": ["auto", *backends.__members__],
         "kv-cache-dtype": literals(CacheDType),
         "load-format": literals(LoadFormats),
-        "quantization": [*QUANTIZATION_METHODS, *getattr(quantization, "ONLINE_QUANT_SHORTHAND_NAMES", [])],
+        "quantization": [*QUANTIZATION_METHODS, *online],
         "reasoning-parser": [*ReasoningParserManager.list_registered(), *unset],
         "speculative-config.method": literals(SpeculativeMethod),
         "tool-call-parser": tools.list_registered(),
