@@ -12,6 +12,8 @@ interface Parsers {
  */
 const PARSERS: Readonly<Record<Exclude<ModelFamily, "other">, Parsers>> = {
   qwen3: { tool: "qwen3_coder", reasoning: "qwen3" },
+  "qwen3-coder": { tool: "qwen3_coder" },
+  // Published recipes name hermes and no reasoning parser.
   "qwen3-next-instruct": { tool: "hermes" },
   "gpt-oss": { tool: "openai", reasoning: "openai_gptoss" },
   "nemotron-3": { tool: "qwen3_coder", reasoning: "nemotron_v3" },

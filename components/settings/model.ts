@@ -1,16 +1,21 @@
 import { z } from "zod";
 
-/** Families whose tool and reasoning parsers are known; the table is components/inference-server/parsers.ts. */
-export const modelFamilies = [
-  "qwen3",
-  "qwen3-next-instruct",
-  "gpt-oss",
-  "nemotron-3",
-  "glm-4.5",
-  "gemma-4",
-  "llama-4",
-  "other",
-] as const;
+/** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
+const FAMILIES = {
+  qwen3: "Qwen3.5, Qwen3.6, Qwen3.8",
+  "qwen3-coder": "Qwen3-Coder, Qwen3-Coder-Next",
+  "qwen3-next-instruct": "Qwen3-Next Instruct",
+  "gpt-oss": "gpt-oss-20b, gpt-oss-120b",
+  "nemotron-3": "Nemotron-3 Nano and Super, Nemotron-3.5 Lightning",
+  "glm-4.5": "GLM-4.5, GLM-4.6",
+  "gemma-4": "Gemma 4",
+  "llama-4": "Llama 4",
+  other: "every other model; name its parsers yourself",
+} as const;
+export type ModelFamily = keyof typeof FAMILIES;
+// Object.keys forgets the names.
+const families = Object.keys(FAMILIES) as [ModelFamily, ...ModelFamily[]];
+const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[family]}`).join("; ");
 
 /** A model and the facts about it that no flag carries. */
 export const model = z
@@ -23,10 +28,10 @@ export const model = z
       )
       .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
     family: z
-      .enum(modelFamilies)
+      .enum(families)
       .default("other")
       .describe(
-        "Family, which chooses the default tool parser and reasoning parser. Never guessed from the name.",
+        `Family, which chooses the default tool parser and reasoning parser. Never guessed from the name. ${modelsOfFamilies}.`,
       ),
     kind: z
       .enum(["chat", "base"])
@@ -47,5 +52,3 @@ export const model = z
       .describe("Size of the weights in GB (10^9 bytes), for the memory plan before anything was measured."),
   })
   .describe("The model that this server loads.");
-
-export type ModelFamily = (typeof modelFamilies)[number];

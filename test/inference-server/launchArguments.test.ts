@@ -50,6 +50,7 @@ describe("arguments of vllm serve", () => {
 
   it.each([
     ["qwen3", "qwen3_coder"],
+    ["qwen3-coder", "qwen3_coder"],
     ["qwen3-next-instruct", "hermes"],
     ["gpt-oss", "openai"],
     ["nemotron-3", "qwen3_coder"],
@@ -59,6 +60,13 @@ describe("arguments of vllm serve", () => {
   ])("take the tool parser of family %s", (family, parser) => {
     expect(valuesOf(argv({ model: { id: "org/m", family } }), "--tool-call-parser")).toEqual([parser]);
   });
+
+  it.each(["qwen3-coder", "qwen3-next-instruct", "llama-4"])(
+    "pass no reasoning parser for family %s, even if it is said to think",
+    (family) => {
+      expect(argv({ model: { id: "org/m", family, thinking: true } })).not.toContain("--reasoning-parser");
+    },
+  );
 
   it("pass no tool parser for an unknown family, and the named one where it is named", () => {
     expect(argv({ model: { id: "org/m" } })).not.toContain("--tool-call-parser");
