@@ -19,3 +19,15 @@ export function printResult(format: Format, result: unknown, text: () => string)
 export function say(message: string): void {
   process.stderr.write(`${message}\n`);
 }
+
+/** Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned, but for the first column. */
+export function columns(rows: readonly (readonly string[])[], { numbers = false } = {}): string[] {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows.map((row) => {
+    const cells = row.map((cell, column) => {
+      const width = column === row.length - 1 ? 0 : (widths[column] ?? 0);
+      return numbers && column > 0 ? cell.padStart(width) : cell.padEnd(width);
+    });
+    return cells.join("  ").trimEnd();
+  });
+}

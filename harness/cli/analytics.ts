@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import { say } from "../../commandLine/output";
+import { columns, say } from "../../commandLine/output";
 import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import {
@@ -79,13 +79,13 @@ export function showAnalyticsCommand(): Command {
       for (const line of issueLines(issues, sources.document?.file ?? "settings")) say(line);
       const rows = Object.entries(values).map(([name, { value, layer }]) => [
         name,
-        typeof value === "string" ? value : JSON.stringify(value),
         layer,
+        typeof value === "string" ? value : JSON.stringify(value),
       ]);
       return {
         result: { values, issues },
         // A wrong argument must be mended first: without it the table answers another question.
-        text: configuration.wrongArguments ? "" : table(rows),
+        text: configuration.wrongArguments ? "" : columns(rows).join("\n"),
         failed: hasErrors(issues),
       };
     },
@@ -156,14 +156,4 @@ function readObject(file: string): Record<string, unknown> {
   if (twice !== undefined)
     throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
   return value as Record<string, unknown>;
-}
-
-function table(rows: readonly (readonly string[])[]): string {
-  const width = (column: number) => Math.max(...rows.map((row) => row[column]?.length ?? 0));
-  const widths = [width(0), width(2)] as const;
-  return rows
-    .map(([name = "", value = "", layer = ""]) =>
-      `${name.padEnd(widths[0])}  ${layer.padEnd(widths[1])}  ${value}`.trimEnd(),
-    )
-    .join("\n");
 }

@@ -1,3 +1,4 @@
+import { columns } from "../../commandLine/output";
 import type { Inventory } from "./inventory";
 
 /** The inventory as tables, and the record as a diff of the stack file. */
@@ -31,13 +32,5 @@ function versionText(versions: Readonly<Record<string, string>>): string {
 }
 
 function table(heads: readonly string[], rows: readonly string[][]): string[] {
-  if (rows.length === 0) return [`${heads[0]}: none`];
-  const all = [[...heads], ...rows];
-  const widths = heads.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
-  return all.map((row) =>
-    row
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd(),
-  );
+  return rows.length === 0 ? [`${heads[0]}: none`] : columns([heads, ...rows]);
 }

@@ -1,3 +1,4 @@
+import { columns } from "../../commandLine/output";
 import { type Admission, gib, type KvPlan, thousands } from "../../components/kv";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
@@ -9,27 +10,33 @@ export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
     verdict,
     ...plan.problems.map((problem) => `${problem.severity}: ${problem.message}`),
     "",
-    ...labelled(facts(plan)),
+    ...columns(facts(plan)),
     "",
-    ...columns([
-      ["request", "blocks", "memory", "at once"],
-      ...plan.requests.map(({ tokens, blocks, bytes, concurrency }) => [
-        `${thousands(tokens)} tokens`,
-        thousands(blocks),
-        memory(bytes),
-        `${concurrency.toFixed(2)}x`,
-      ]),
-    ]),
+    ...columns(
+      [
+        ["request", "blocks", "memory", "at once"],
+        ...plan.requests.map(({ tokens, blocks, bytes, concurrency }) => [
+          `${thousands(tokens)} tokens`,
+          thousands(blocks),
+          memory(bytes),
+          `${concurrency.toFixed(2)}x`,
+        ]),
+      ],
+      { numbers: true },
+    ),
     "",
-    ...columns([
-      ["agent (prompt + answer)", "blocks", "memory", "at once"],
-      ...agents.map((agent) => [
-        `${thousands(agent.promptTokens)} + ${thousands(agent.maxTokens)}`,
-        thousands(agent.blocksPerAgent),
-        memory(agent.bytesPerAgent),
-        plan.starts ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})` : "0 (the engine does not start)",
-      ]),
-    ]),
+    ...columns(
+      [
+        ["agent (prompt + answer)", "blocks", "memory", "at once"],
+        ...agents.map((agent) => [
+          `${thousands(agent.promptTokens)} + ${thousands(agent.maxTokens)}`,
+          thousands(agent.blocksPerAgent),
+          memory(agent.bytesPerAgent),
+          plan.starts ? `${agent.atOnce} (${LIMITS[agent.limitedBy]})` : "0 (the engine does not start)",
+        ]),
+      ],
+      { numbers: true },
+    ),
   ].join("\n");
 }
 
@@ -84,22 +91,4 @@ function reuse(plan: KvPlan): string {
 /** Memory with two places always, so that a column of it reads well. */
 function memory(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
-}
-
-function labelled(rows: readonly [string, string][]): string[] {
-  const width = Math.max(...rows.map(([label]) => label.length));
-  return rows.map(([label, text]) => `${label.padEnd(width)}  ${text}`);
-}
-
-/** Rows whose numbers stand right-aligned under their heads; the first and the last column are text. */
-function columns(rows: readonly string[][]): string[] {
-  const widths = (rows[0] ?? []).map((_, index) => Math.max(...rows.map((row) => row[index]?.length ?? 0)));
-  return rows.map((row) =>
-    row
-      .map((cell, index) => {
-        if (index === row.length - 1) return cell;
-        return index === 0 ? cell.padEnd(widths[index] ?? 0) : cell.padStart(widths[index] ?? 0);
-      })
-      .join("  "),
-  );
 }

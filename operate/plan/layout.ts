@@ -1,5 +1,6 @@
 import { styleText } from "node:util";
 import { Help } from "commander";
+import { columns } from "../../commandLine/output";
 
 /** Columns of the terminal that the text goes to; none where it goes to a file or a pipe, which wraps nothing. */
 export type Width = number;
@@ -28,17 +29,15 @@ export function hanging(text: string, indent: number, width: Width): string {
 const BELOW = 8;
 
 /** Rows in columns, four columns in; the last one takes as many lines as it needs, below its row where there is no room. */
-export function table(rows: readonly string[][], width: Width): string[] {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
-  const last = widths.length - 1;
-  const before = widths.slice(0, last).reduce((sum, each) => sum + each + 2, 4);
-  return rows.map((row) => {
-    const cells = row.slice(0, last).map((cell, column) => cell.padEnd(widths[column] ?? 0));
-    const text = row[last] ?? "";
-    const beside = width - before >= Math.min(FEWEST_COLUMNS, writer.displayWidth(text));
-    return beside
-      ? `    ${[...cells, hanging(text, before, width)].join("  ")}`.trimEnd()
-      : `    ${cells.join("  ").trimEnd()}\n${" ".repeat(BELOW)}${hanging(text, BELOW, width)}`;
+export function table(rows: readonly (readonly string[])[], width: Width): string[] {
+  const heads = columns(rows.map((row) => row.slice(0, -1)));
+  const before = Math.max(...heads.map(({ length }) => length)) + 6;
+  return rows.map((row, index) => {
+    const head = `    ${heads[index]}`;
+    const text = row.at(-1) ?? "";
+    return width - before >= Math.min(FEWEST_COLUMNS, writer.displayWidth(text))
+      ? (head.padEnd(before) + hanging(text, before, width)).trimEnd()
+      : `${head}\n${" ".repeat(BELOW)}${hanging(text, BELOW, width)}`;
   });
 }
 
