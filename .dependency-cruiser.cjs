@@ -9,7 +9,7 @@ const MAY_USE = {
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
   "components/docker": ["components/inference-server", "faults"],
-  "components/inference-server": ["components/host", "components/planned", "components/settings"],
+  "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
   "components/memory": [
     "components/inference-server",
     "components/kv",

@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
+import { isRecord } from "../../faults/record";
 import { utilizationOf } from "../inference-server/argv/utilization";
 import { docker } from "./docker";
 
@@ -126,8 +127,4 @@ function wordsOf(value: unknown): string[] {
 
 function listOf(value: unknown): Record<string, unknown>[] {
   return Array.isArray(value) ? value.filter(isRecord) : [];
-}
-
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { type Fault, FaultyInput } from "../../faults/fault";
+import { isRecord } from "../../faults/record";
 import { schemaFaults } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
@@ -47,7 +48,7 @@ type Fields = Readonly<Record<string, unknown>>;
  * `unknown_architecture`
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
-  const root = isFields(configJson) ? configJson : {};
+  const root = isRecord(configJson) ? configJson : {};
   const nesting = rootSchema.safeParse(root);
   if (!nesting.success) {
     throw new FaultyInput(
@@ -55,9 +56,9 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
       schemaFaults(rootSchema, root, nesting.error.issues, document),
     );
   }
-  const prefix = isFields(root.text_config) ? ["text_config"] : [];
-  const text = prefix.length > 0 && isFields(root.text_config) ? root.text_config : configJson;
-  const faults: Fault[] = isFields(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
+  const prefix = isRecord(root.text_config) ? ["text_config"] : [];
+  const text = prefix.length > 0 && isRecord(root.text_config) ? root.text_config : configJson;
+  const faults: Fault[] = isRecord(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
   const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
   const parsed = configSchema.safeParse(text);
   let shape: ModelShape | undefined;
@@ -76,7 +77,7 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
 function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; faults: Fault[] } {
   const { counts, faults } = layerPattern(config);
   const found = attentionShape(config);
-  const linear = recurrentState(config, counts, isFields(root.text_config));
+  const linear = recurrentState(config, counts, isRecord(root.text_config));
   faults.push(...found.faults, ...linear.faults);
   if (tellsStateSpace(config) && config.sliding_window) {
     faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
@@ -130,8 +131,4 @@ function noAttention(text: Fields): Fault[] {
 function placedFault(fault: Fault, prefix: readonly string[], document?: SourceDocument): Fault {
   const path = [...prefix, ...fault.path.split(".").filter(Boolean)];
   return { ...fault, path: path.join("."), ...(document === undefined ? {} : document.locate(path)) };
-}
-
-function isFields(value: unknown): value is Fields {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

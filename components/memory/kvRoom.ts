@@ -52,6 +52,12 @@ export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEv
   return model.weightsGB ?? evidence?.weightsGB;
 }
 
+/** Memory that a model's loaded weights take, in GiB: as it is declared, else their size on disk. */
+export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
+  const onDisk = weightsGB(server, evidence);
+  return server.model.residentGiB ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
+}
+
 /** Who published a start, and what it ran with beside the model: drafts take memory of their own. */
 function startText({ source, vllm, draftTokens }: PublishedStart): string {
   return `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
@@ -72,9 +78,8 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
   }
   const published = publishedOutside(model);
   if (published !== undefined) return published;
-  const weights = weightsGB(server, model);
-  if (weights === undefined) return undefined;
-  const weightsGiB = weights * GIB_PER_GB;
+  const weightsGiB = residentGiB(server, model);
+  if (weightsGiB === undefined) return undefined;
   return {
     basis: "estimated",
     low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least),

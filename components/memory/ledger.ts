@@ -42,7 +42,8 @@ export interface MemoryShare extends MemoryDemand {
   readonly name: string;
   /** Ours can be changed by the stack file; instance A can't. */
   readonly ours: boolean;
-  readonly weightsGB?: number;
+  /** What its loaded weights take. */
+  readonly weightsGiB?: number;
   readonly compileJobs?: number;
   /** What such servers were seen to take outside the KV cache, in GiB, where this one was not measured. */
   readonly publishedOutsideGiB?: number;
@@ -103,9 +104,8 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
       source: "55.67 GiB were seen against a budget of 54.73",
     },
   ];
-  if (share.weightsGB !== undefined && share.compileJobs !== undefined) {
-    const compiling =
-      share.weightsGB * GIB_PER_GB + ENGINE_OVERHEAD_GIB + share.compileJobs * COMPILE_JOB_GIB;
+  if (share.weightsGiB !== undefined && share.compileJobs !== undefined) {
+    const compiling = share.weightsGiB + ENGINE_OVERHEAD_GIB + share.compileJobs * COMPILE_JOB_GIB;
     const beyond = hundredths(Math.max(0, compiling - budget));
     // Compiling happens before the KV cache is filled, so only what exceeds the server's own budget counts.
     if (beyond > 0) {

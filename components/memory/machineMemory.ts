@@ -5,8 +5,8 @@ import type { Meminfo, ModelEvidence } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
-import { isMeasured, publishedOutside, weightsGB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, GIB_PER_GB, type Ledger, ledger, type MemoryShare } from "./ledger";
+import { isMeasured, publishedOutside, residentGiB } from "./kvRoom";
+import { ENGINE_OVERHEAD_GIB, type Ledger, ledger, type MemoryShare } from "./ledger";
 import { type AdmissionOnPaper, admissionOnPaper, meminfoUse } from "./meminfoUse";
 
 /** One of our servers with what is known of it. */
@@ -45,7 +45,7 @@ export function machineMemory(
 }
 
 function shareOf({ settings, model, plan: { container } }: KnownServer): MemoryShare {
-  const weights = weightsGB(settings, model);
+  const weights = residentGiB(settings, model);
   const demand = demandOf(readServerArguments(container.command));
   // A variable of the operator's own wins over the setting, in the container and here.
   const jobs = Number(container.env.MAX_JOBS);
@@ -56,7 +56,7 @@ function shareOf({ settings, model, plan: { container } }: KnownServer): MemoryS
     utilization: settings.gpuMemoryUtilization,
     ours: true,
     compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs,
-    ...(weights === undefined ? {} : { weightsGB: weights }),
+    ...(weights === undefined ? {} : { weightsGiB: weights }),
     ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
   };
 }
@@ -68,9 +68,8 @@ function outside(
 ): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
   if (isMeasured(settings) && settings.measured !== undefined)
     return { outsideGiB: settings.measured.nonKvGiB };
-  const weights = weightsGB(settings, model);
-  if (weights === undefined) return {};
-  const outsideGiB = weights * GIB_PER_GB;
+  const outsideGiB = residentGiB(settings, model);
+  if (outsideGiB === undefined) return {};
   const seen = publishedOutside(model);
   return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
 }

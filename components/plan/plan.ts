@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { FaultyInput } from "../../faults/fault";
 import type { ClientPlan } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
 import { plannedServer } from "../inference-server/plannedServer";
@@ -14,21 +15,23 @@ import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
+import { modelFaults, withFamily } from "./modelFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
-import { refuseWrittenTwice } from "./writtenTwice";
+import { writtenTwice } from "./writtenTwice";
 
 /**
  * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws `FaultyInput` where two
- * files have one path.
+ * files have one path, or where what is declared of a model isn't so by the evidence.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const planned = Object.entries(settings.machines).map(([name, machine]) =>
     machinePlan(name, machine, evidence),
   );
   const machines = planned.map(({ machine }) => machine);
-  refuseWrittenTwice(machines);
+  const faults = [...writtenTwice(machines), ...modelFaults(settings, evidence)];
+  if (faults.length > 0) throw new FaultyInput("stack file", faults);
   return {
     machines,
     warnings: planned.flatMap(({ warnings }) => warnings),
@@ -49,11 +52,14 @@ function machinePlan(
     state,
     gate: `${state}/${name}/start-gate`,
   };
-  const declaredServers = Object.entries(machine.inferenceServers).map(([key, settings]) => ({
-    settings,
-    model: evidence.models?.[settings.model.id],
-    plan: plannedServer(name, machine, key, settings, directories),
-  }));
+  const declaredServers = Object.entries(machine.inferenceServers).map(([key, given]) => {
+    const settings = withFamily(given, evidence);
+    return {
+      settings,
+      model: evidence.models?.[settings.model.id],
+      plan: plannedServer(name, machine, key, settings, directories),
+    };
+  });
   const simple = plannedSimpleServer(machine);
   const plans = declaredServers.map((server) => server.plan);
   const around = services(name, machine, evidence, plans, simple.simpleServer);

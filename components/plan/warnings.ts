@@ -74,6 +74,13 @@ function serverWarnings(
       ]);
     }
   }
+  const { family = "other", id } = server.model;
+  if (family !== "other" && model?.config === undefined) {
+    warnings.push([
+      "family-unproven",
+      `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`,
+    ]);
+  }
   const size = weightsGB(server, model);
   const band = size === undefined ? undefined : weightBand(size);
   if (size !== undefined && band?.comfortable === false) {

@@ -1,10 +1,10 @@
 import { posix } from "node:path";
-import { type Fault, FaultyInput } from "../../faults/fault";
+import type { Fault } from "../../faults/fault";
 import { engineOf, isHere } from "../planned/reach";
 import type { MachinePlan } from "./types";
 
-/** Throws `FaultyInput` where two files have one path on one computer: the later would replace the earlier without a word. */
-export function refuseWrittenTwice(machines: readonly MachinePlan[]): void {
+/** Files that have one path on one computer: the later would replace the earlier without a word. */
+export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
   const first = new Map<string, string>();
   const faults: Fault[] = [];
   for (const machine of machines) {
@@ -23,5 +23,5 @@ export function refuseWrittenTwice(machines: readonly MachinePlan[]): void {
         });
     }
   }
-  if (faults.length > 0) throw new FaultyInput("stack file", faults);
+  return faults;
 }

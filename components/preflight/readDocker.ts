@@ -1,7 +1,8 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { Failed } from "../../faults/fault";
-import { isRecord, readContainers } from "../docker/containers";
+import { isRecord } from "../../faults/record";
+import { readContainers } from "../docker/containers";
 import { docker } from "../docker/docker";
 import type { MachinePlan } from "../plan/types";
 import { MACHINE_LABEL } from "../planned/container";

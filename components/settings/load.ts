@@ -1,7 +1,9 @@
 import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { isRecord } from "../../faults/record";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
 import { crossFaults } from "./crossFaults";
+import { rememberDocument } from "./places";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
 
 /** Keys of a Pulumi stack file beside `config`; they are Pulumi's own. */
@@ -20,7 +22,7 @@ export function parseStackFile(file: string, text: string): StackSettings {
 function settingsOf(document: SourceDocument): StackSettings {
   const { file } = document;
   const root = document.value;
-  if (!isMap(root) || !isMap(root.config)) {
+  if (!isRecord(root) || !isRecord(root.config)) {
     throw new FaultyInput(file, [
       {
         path: "config",
@@ -69,6 +71,7 @@ function parseSettings(
       : schemaFaults(stackSettings, value, result.error.issues, document)),
   ];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
+  if (document !== undefined) rememberDocument(result.data, document);
   return result.data;
 }
 
@@ -100,8 +103,4 @@ function jsonOrText(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

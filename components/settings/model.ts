@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { gibibytes } from "../planned/fields";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
 const FAMILIES = {
@@ -29,9 +30,9 @@ export const model = z
       .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
     family: z
       .enum(families)
-      .default("other")
+      .optional()
       .describe(
-        `Family, which chooses the default tool parser and reasoning parser. Never guessed from the name. ${modelsOfFamilies}.`,
+        `Family, which chooses the default tool parser and reasoning parser. Default: by the model's config.json where its \`model_type\` tells, else \`other\`; never guessed from the name, and refused where the config tells of another. ${modelsOfFamilies}.`,
       ),
     kind: z
       .enum(["chat", "base"])
@@ -49,6 +50,13 @@ export const model = z
       .number()
       .positive()
       .optional()
-      .describe("Size of the weights in GB (10^9 bytes), for the memory plan before anything was measured."),
+      .describe(
+        "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %.",
+      ),
+    residentGiB: gibibytes()
+      .optional()
+      .describe(
+        "Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk.",
+      ),
   })
   .describe("The model that this server loads.");

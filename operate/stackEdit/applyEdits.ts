@@ -1,5 +1,6 @@
 import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
+import { isRecord } from "../../faults/record";
 
 /** One change of a stack file. */
 export interface Edit {
@@ -159,10 +160,6 @@ function holds(text: string, path: readonly string[], value: EditValue): boolean
   let at = found;
   for (const step of path) at = isRecord(at) ? at[step] : undefined;
   return JSON.stringify(at) === JSON.stringify(value);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** A value as YAML has it; between braces a comma or a bracket would end it. */

@@ -2,6 +2,7 @@ import { parse } from "yaml";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { TYPE } from "../../components/planned/type";
+import { isRecord } from "../../faults/record";
 import { containerLaunch, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
@@ -84,13 +85,9 @@ function modelsOf(text: string): Sent[] | undefined {
   } catch {
     return undefined;
   }
-  if (!isMap(config) || !Array.isArray(config.model_list)) return undefined;
-  return config.model_list.filter(isMap).map((entry) => ({
+  if (!isRecord(config) || !Array.isArray(config.model_list)) return undefined;
+  return config.model_list.filter(isRecord).map((entry) => ({
     name: String(entry.model_name ?? ""),
-    model: isMap(entry.litellm_params) ? String(entry.litellm_params.model ?? "") : "",
+    model: isRecord(entry.litellm_params) ? String(entry.litellm_params.model ?? "") : "",
   }));
-}
-
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,7 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { readEvidence } from "../../components/evidence/readEvidence";
 import { launchArguments } from "../../components/inference-server/launchArguments";
 import { served } from "../../components/inference-server/serve";
+import { plan } from "../../components/plan/plan";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
@@ -24,8 +26,9 @@ function valuesOf(words: readonly string[], flag: string): string[] | undefined 
 
 describe("arguments of vllm serve", () => {
   it("are the specification's for the default instance B", () => {
-    const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    expect(server && launchArguments(server, serveOf(server))).toEqual([
+    const settings = loadStackFile("Pulumi.dgx.yaml");
+    const [machine] = plan(settings, readEvidence(settings, ".")).machines;
+    expect(machine?.containers[0]?.command).toEqual([
       "nvidia/Qwen3.6-35B-A3B-NVFP4",
       "--served-model-name",
       "qwen3.6-35b-a3b",

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ledger, type MemoryShare } from "../../components/memory/ledger";
+import { GIB_PER_GB, ledger, type MemoryShare } from "../../components/memory/ledger";
 import { downToHundredth, sumOfUtilizations } from "../../components/planned/utilization";
 
 const TOTAL = 121.63;
@@ -121,7 +121,7 @@ describe("the ledger", () => {
   });
 
   it("counts compiling only beyond a server's own budget", () => {
-    const small = { ...share("B", 0.2), weightsGB: 22, compileJobs: 2 };
+    const small = { ...share("B", 0.2), weightsGiB: 22 * GIB_PER_GB, compileJobs: 2 };
     // 22 GB are 20.49 GiB; with 6.7 and 2 x 8 GiB that is 43.19, and 0.2 of 121.63 is 24.33.
     expect(gibOf(ledger(TOTAL, [small], []), "B: compiling")).toBe(18.86);
     const large = { ...small, utilization: 0.45 };

@@ -59,9 +59,12 @@ describe("room for the KV cache", () => {
     const byIndex = planned({}, { config, weightsGB: 22 }).kv?.room;
     expect(byIndex).toMatchObject({ basis: "estimated", outsideGiB: { low: 23.39, high: 50.39 } });
     expect(byIndex).toMatchObject({ lowGiB: 4.34, highGiB: 31.34 });
-    const bySetting = planned({ model: { id: "org/model", weightsGB: 44 } }, { config, weightsGB: 22 }).kv
+    const bySetting = planned({ model: { id: "org/model", weightsGB: 22.5 } }, { config, weightsGB: 22 }).kv
       ?.room;
-    expect(bySetting?.outsideGiB.low).toBe(43.88);
+    expect(bySetting?.outsideGiB.low).toBe(23.85);
+    const loaded = planned({ model: { id: "org/model", residentGiB: 11 } }, { config, weightsGB: 22 }).kv
+      ?.room;
+    expect(loaded?.outsideGiB.low).toBe(13.9);
   });
 
   it("is exact once it was measured, and the next start is predicted to within 2 %", () => {

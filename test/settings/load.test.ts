@@ -63,7 +63,7 @@ describe("the default stack file", () => {
       trustRemoteCode: true,
       chunkedPrefill: true,
       prefixCaching: true,
-      tools: { autoChoice: true, parser: "qwen3_coder" },
+      tools: { autoChoice: true, parser: "auto" },
       flashinferMoeFp4: false,
       moeBackend: "marlin",
       compileJobs: 2,

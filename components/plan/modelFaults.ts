@@ -1,0 +1,43 @@
+import { dotted, type Fault } from "../../faults/fault";
+import { familyOf, otherFamily } from "../inference-server/parsers";
+import type { Evidence } from "../planned/evidence";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { placeOf } from "../settings/places";
+import type { StackSettings } from "../settings/stackSettings";
+
+/** An index and its files may differ by their headers, and people round. */
+const WEIGHTS_ROUNDING = 0.05;
+
+/** A server's settings with the family that its model's config.json tells of, where none is declared. */
+export function withFamily(server: InferenceServerSettings, { models }: Evidence): InferenceServerSettings {
+  const family = server.model.family ?? familyOf(models?.[server.model.id]?.config);
+  return family === undefined ? server : { ...server, model: { ...server.model, family } };
+}
+
+/** What is declared of a model, and isn't so by its config.json or by the weights in the model cache. */
+export function modelFaults(settings: StackSettings, { models }: Evidence): Fault[] {
+  return Object.entries(settings.machines).flatMap(([machine, { inferenceServers }]) =>
+    Object.entries(inferenceServers).flatMap(([key, { model }]): Fault[] => {
+      const known = models?.[model.id];
+      const fault = (setting: "family" | "weightsGB", found: string): Fault => {
+        const path = ["machines", machine, "inferenceServers", key, "model", setting];
+        return {
+          path: dotted(path),
+          code: "impossible_value",
+          message: `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`.`,
+          severity: "error",
+          ...placeOf(settings, path),
+        };
+      };
+      const other = otherFamily(model.family, known?.config);
+      const weights = known?.weightsGB;
+      const off = weights === undefined ? 0 : Math.abs((model.weightsGB ?? weights) - weights) / weights;
+      return [
+        ...(other === undefined ? [] : [fault("family", `${known?.source} says that ${other}`)]),
+        ...(off > WEIGHTS_ROUNDING
+          ? [fault("weightsGB", `the weights in the model cache are ${weights?.toFixed(1)} GB`)]
+          : []),
+      ];
+    }),
+  );
+}

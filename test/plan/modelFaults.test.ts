@@ -1,0 +1,134 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { familyOf } from "../../components/inference-server/parsers";
+import { plan } from "../../components/plan/plan";
+import { parseStackFile } from "../../components/settings/load";
+import { FaultyInput, faultLine } from "../../faults/fault";
+import { serverInput, stack } from "../fixtures/machine";
+
+const configOf = (folder: string): unknown =>
+  JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
+const known = (config: unknown, more: object = {}) => ({
+  home: "/home/me",
+  models: { "org/model": { source: "models/org--model/config.json", config, ...more } },
+});
+const of = (model_type: string, more: object = {}) => known({ model_type, ...more });
+
+function outcome(model: object, evidence: ReturnType<typeof known>): unknown {
+  try {
+    const planned = plan(stack({}, { model: { id: "org/model", thinking: true, ...model } }), evidence);
+    const { toolParser, reasoningParser } = planned.machines[0]?.serve[0] ?? {};
+    return [toolParser, reasoningParser];
+  } catch (error) {
+    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+}
+
+describe("a model's family", () => {
+  it("follows from each config of the repository", () => {
+    const folders = readdirSync("models").filter((each) => each.includes("--"));
+    const told = folders.map((folder) => [folder, familyOf(configOf(folder)) ?? "none"] as const);
+    const families = Object.fromEntries(
+      told.map(([, family]) => [
+        family,
+        told.flatMap(([folder, of]) => (of === family ? [folder] : [])).sort(),
+      ]),
+    );
+    expect(families).toEqual({
+      qwen3: expect.arrayContaining(["nvidia--Qwen3.6-35B-A3B-NVFP4", "Qwen--Qwen3.5-397B-A17B"]),
+      "gpt-oss": ["openai--gpt-oss-120b", "openai--gpt-oss-20b"],
+      "nemotron-3": [
+        "nvidia--NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4",
+        "nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+        "nvidia--NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
+      ],
+      "gemma-4": ["nvidia--Gemma-4-26B-A4B-NVFP4", "nvidia--Gemma-4-31B-IT-NVFP4"],
+      none: [
+        "Qwen--Qwen3-30B-A3B-FP8",
+        "Qwen--Qwen3-32B-FP8",
+        "Qwen--Qwen3-VL-8B-Instruct",
+        "nvidia--DeepSeek-V4-Flash-NVFP4",
+        "nvidia--MiniMax-M2.7-NVFP4",
+        "nvidia--Qwen3-235B-A22B-NVFP4",
+        "stepfun-ai--Step-3.7-Flash-FP8",
+        "zai-org--GLM-5.2-FP8",
+      ],
+    });
+  });
+
+  it.each([
+    ["by the config alone", {}, of("qwen3_5_moe"), ["qwen3_coder", "qwen3"]],
+    ["of a text model", {}, of("qwen3_5_text"), ["qwen3_coder", "qwen3"]],
+    ["declared and so", { family: "gpt-oss" }, of("gpt_oss"), ["openai", "openai_gptoss"]],
+    ["none for a type of several", {}, of("qwen3_next"), [null, null]],
+    ["one of several, declared", { family: "qwen3-next-instruct" }, of("qwen3_next"), ["hermes", null]],
+    ["the other of several", { family: "qwen3-coder" }, of("qwen3_next"), ["qwen3_coder", null]],
+    ["none for a type that nothing is known of", {}, of("llama"), [null, null]],
+    [
+      "none for the hybrids before it",
+      {},
+      of("nemotron_h", { hybrid_override_pattern: "M-M*" }),
+      [null, null],
+    ],
+    ["declared as other: no parsers", { family: "other" }, of("gpt_oss"), [null, null]],
+    [
+      "declared, and no config known",
+      { family: "gpt-oss" },
+      { home: "/", models: {} },
+      ["openai", "openai_gptoss"],
+    ],
+  ])("chooses its parsers: %s", (_, model, evidence, parsers) => {
+    expect(outcome(model, evidence as ReturnType<typeof known>)).toEqual(parsers);
+  });
+
+  it.each([
+    ["qwen3", of("gpt_oss"), "model_type gpt_oss is of gpt-oss"],
+    ["qwen3", of("llama"), "model_type llama is of no family with known parsers"],
+    ["qwen3", of("qwen3_next"), "model_type qwen3_next is of qwen3-coder or qwen3-next-instruct"],
+    ["glm-4.5", of("glm4_moe_lite"), "model_type glm4_moe_lite is of no family with known parsers"],
+    ["nemotron-3", of("nemotron_h"), "model_type nemotron_h is of no family with known parsers"],
+  ])("declared as %s is refused where the config tells otherwise", (family, evidence, told) => {
+    expect(outcome({ family }, evidence)).toEqual([
+      `machines.dgx.inferenceServers.b.model.family: \`family: ${family}\` is declared, and models/org--model/config.json says that ${told}. Delete this line, or correct \`id\`.`,
+    ]);
+  });
+
+  it("is not known for certain without a config, and the plan says so", () => {
+    const { warnings } = plan(stack(), { home: "/home/me" });
+    expect(warnings.find(({ code }) => code === "family-unproven")?.message).toBe(
+      "b: `family: qwen3` chooses the parsers, and no config.json of org/model is known to hold it against: correct both when you change `id`.",
+    );
+    const known = plan(stack(), of("qwen3_5")).warnings;
+    expect(known.map(({ code }) => code)).not.toContain("family-unproven");
+  });
+});
+
+describe("the size of the weights", () => {
+  const inCache = (weightsGB: number) => known({ model_type: "qwen3_5" }, { weightsGB });
+
+  it.each([
+    [22, 21.9],
+    [22, 23.1],
+  ])("%d GB declared passes with %d in the cache", (weightsGB, there) => {
+    expect(outcome({ weightsGB }, inCache(there))).toEqual(["qwen3_coder", "qwen3"]);
+  });
+
+  it("is refused where the cache has another, with the line", () => {
+    const server = serverInput({ model: { id: "org/model", weightsGB: 22 } });
+    const machine = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: server } };
+    const text = stringify({ config: { "local-serving:machines": { dgx: machine } } });
+    const line = text.split("\n").findIndex((each) => each.includes("weightsGB")) + 1;
+    const read = () => plan(parseStackFile("Pulumi.dgx.yaml", text), inCache(61));
+    expect(read).toThrow(FaultyInput);
+    try {
+      read();
+    } catch (error) {
+      const lines = error instanceof FaultyInput ? error.faults.map((fault) => faultLine(fault)) : [];
+      expect(lines).toEqual([
+        `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, and the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`.`,
+      ]);
+    }
+  });
+});
