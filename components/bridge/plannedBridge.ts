@@ -61,7 +61,7 @@ export function plannedBridge(
     container: container(machineName, machine, settings, name, config, key),
     config,
     key,
-    address: settings.listen ?? machine.listen,
+    address: settings.listen,
     port: settings.port,
     servers: servers.map((server) => server.key),
     names: bridgeNames(servers),
@@ -106,7 +106,7 @@ function container(
     // The price list comes with the program: without this it is fetched from the network at each start.
     env: { LITELLM_LOCAL_MODEL_COST_MAP: "True" },
     secretEnv: key === null ? [] : [key.variable],
-    ports: [{ ip: settings.listen ?? machine.listen, host: port, container: port }],
+    ports: [{ ip: settings.listen, host: port, container: port }],
     mounts: [mounted(config, CONFIG_INSIDE), ...(key === null ? [] : [mounted(key, KEY_INSIDE)])],
     gpus: null,
     ipc: "private",

@@ -36,7 +36,7 @@ export function plannedChatUi(
   withOllama: boolean,
 ): ChatUiPlan {
   const dataVolume = `${machine.network}-chat-ui-data`;
-  const address = settings.listen ?? machine.listen;
+  const address = settings.listen;
   const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
   return {
     dataVolume,

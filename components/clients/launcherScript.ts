@@ -1,9 +1,13 @@
+import { KEY_CHECK_SH, newKey } from "../planned/networkKey";
 import type { ClientFile, ClientKind } from "./kind";
 import type { Check, ClientTarget } from "./target";
 import { quoted } from "./texts";
 
 /** Seconds that all checks together may take. */
 const CHECK_SECONDS = 2;
+
+/** Largest list of models that is read, in bytes: a long one takes some thousand. */
+const LARGEST_ANSWER_BYTES = 1_048_576;
 
 /** sysexits.h: a service is unavailable; a setting is missing. */
 const UNAVAILABLE = 69;
@@ -18,9 +22,11 @@ export function launcherScript(kind: ClientKind, file: ClientFile, target: Clien
   return `#!/bin/sh
 # Starts ${kind.title} with the model ${target.model}, once its server answers.
 # Written by local-serving from the stack file: edits are lost at the next update.
-# Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing, else the client's own.
+# Exit codes: ${UNAVAILABLE} when a server does not answer as expected, ${MISCONFIGURED} when a key is missing or bad, else the client's own.
 set -u
 me=\${0##*/}
+newline='
+'
 
 stop() {
   code=$1
@@ -33,11 +39,19 @@ ${programCheck(kind)}
 
 ${keyLines(kind, target)}
 
-# ask URL KEY: its answer, and its status on the last line. The key goes through standard input, so that \`ps\` never shows it.
+# ask URL KEY: its answer, its status and the exit code on lines of their own. The key goes through standard input, so that
+# \`ps\` never shows it; no redirect is followed, as it could lead the key elsewhere.
 ask() {
+  {
+    fetch "$@"
+    printf '\\n%s' "$?"
+  } | head -c ${LARGEST_ANSWER_BYTES}
+}
+
+fetch() {
   if command -v curl >/dev/null 2>&1; then
     printf 'Authorization: Bearer %s\\n' "$2" |
-      curl --silent --max-time ${seconds} --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"
+      curl -q --silent --max-time ${seconds} --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"
   elif command -v python3 >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then
     printf '%s' "$2" | timeout ${seconds} python3 -c '${PYTHON_ASK}' "$1" 2>/dev/null
   else
@@ -45,14 +59,14 @@ ask() {
   fi
 }
 
-newline='
-'
-
 # check NAME URL MODEL KEY HINT...
 check() {
   name=$1 url=$2 model=$3
   answer=$(ask "$url" "$4")
-  code=$?
+  # Shells take forever to cut the end off a long text.
+  ends=$(printf '%s' "$answer" | tail -c 16)
+  code=\${ends##*"$newline"} status=\${ends%"$newline"*}
+  status=\${status##*"$newline"}
   shift 4
   case $code in
     0) ;;
@@ -61,9 +75,9 @@ check() {
       return 0
       ;;
     28 | 124) stop ${UNAVAILABLE} "$me: $name took longer than ${seconds} s to answer ($url)." "$@" ;;
+    *[!0-9]* | ????*) stop ${UNAVAILABLE} "$me: $name sent more than ${LARGEST_ANSWER_BYTES} bytes ($url)." "$@" ;;
     *) stop ${UNAVAILABLE} "$me: $name does not answer ($url)." "$@" ;;
   esac
-  status=\${answer##*"$newline"}
   case $status in
     200) ;;
     400 | 401 | 403) stop ${UNAVAILABLE} "$me: $name refuses the key in $key_name (status $status from $url)." ;;
@@ -73,7 +87,7 @@ check() {
     *"\\"id\\":\\"$model\\""*) ;;
     *)
       stop ${UNAVAILABLE} "$me: $name answers, but serves no model '$model'. It serves:" \\
-        "$(printf '%s' "$answer" | tr -d ' \\t\\r\\n' | tr '{,' '\\n\\n' | sed -n '/modelperm/d;s/^"id":"\\(.*\\)".*$/  \\1/p')" \\
+        "$(printf '%s' "$answer" | tr -d ' \\t\\r\\n' | tr '{,' '\\n\\n' | sed -n '/modelperm/d;s/^"id":"\\(.*\\)".*$/  \\1/p' | LC_ALL=C tr -cd '\\n -~')" \\
         "If the model was changed on purpose, run the update of the stack again: it rewrites this client's files."
       ;;
   esac
@@ -89,11 +103,13 @@ ${[...file.environment, execLine(kind, file)].join("\n")}
 const PYTHON_ASK = `
 import sys, urllib.error, urllib.request as r
 request = r.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.stdin.read()})
+class Stay(r.HTTPRedirectHandler):
+    redirect_request = lambda *_: None
 try:
-    answer = r.build_opener(r.ProxyHandler({})).open(request)
+    answer = r.build_opener(r.ProxyHandler({}), Stay).open(request)
 except urllib.error.HTTPError as refusal:
     answer = refusal
-print(answer.read().decode() + "\\n" + str(answer.status), end="")
+print(answer.read(${LARGEST_ANSWER_BYTES}).decode() + "\\n" + str(answer.status), end="")
 `;
 
 function programCheck({ program, launcher }: ClientKind): string {
@@ -106,9 +122,11 @@ function programCheck({ program, launcher }: ClientKind): string {
 function keyLines({ keyInFile }: ClientKind, { key }: ClientTarget): string {
   const { variable, placeholder } = key;
   if (placeholder === undefined)
-    return `[ -n "\${${variable}:-}" ] || stop ${MISCONFIGURED} "$me: set ${variable} to the bridge's key, then start again."
-export ${variable}
-key=$${variable} key_name=${variable}`;
+    return `key=\${${variable}:-} key_name=${variable}
+${KEY_CHECK_SH}
+[ -z "$wrong" ] || stop ${MISCONFIGURED} "$me: ${variable} $wrong. Set it to the bridge's key, then start again." \\
+  "A new key, for the bridge too:  ${newKey(variable).replace("$", "\\$")}"
+export ${variable}`;
   if (keyInFile) return `key=${placeholder} key_name='its file'`;
   return `# The server ignores the value, the client insists on one.
 [ -n "\${${variable}:-}" ] || ${variable}=${placeholder}

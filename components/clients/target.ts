@@ -1,4 +1,4 @@
-import { type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { isLoopback, type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {
@@ -82,8 +82,10 @@ export function clientTarget(
       : { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY },
     names: (through ?? server).names,
     checks: [
-      check(SERVER_NAMES[server.kind], direct, server.container, through === null),
-      // The bridge answers even when its server does not.
+      // The bridge answers even when its server does not. On loopback nobody but the machine could ask the server.
+      ...(through !== null && clients.host !== undefined && isLoopback(server.address)
+        ? []
+        : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
       ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
   };

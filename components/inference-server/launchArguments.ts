@@ -43,7 +43,8 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     ...value("--load-format", server.loadFormat),
     ...value("--chat-template", server.chatTemplate),
     ...value("--speculative-config", speculativeConfig(server)),
-    ...value("--allowed-origins", server.allowedOrigins && JSON.stringify(server.allowedOrigins)),
+    "--allowed-origins",
+    JSON.stringify(server.allowedOrigins),
     ...server.extraArgs,
   ];
 }

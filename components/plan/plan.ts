@@ -106,7 +106,7 @@ function machinePlan(
     kv: Object.fromEntries(servers.map((server) => [server.plan.container.name, server.kv.kv])),
     admission: memory.admission,
     reach,
-    endpoints: reach.map(endpointOf),
+    endpoints: reach.map((each) => endpointOf(each, machine.clients.host)),
     commands: [...simple.commands],
   };
   const files = [...planned.files, appliedPlan(planned, directories.state)];

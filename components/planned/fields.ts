@@ -16,8 +16,9 @@ export const variableName = () =>
 export const hostPath = () =>
   z.string().regex(/^(\/|~\/)/, "Expected an absolute path, or one that starts with `~/`");
 
-/** IPv4 address that a port is published on. */
-export const listenAddress = () => z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0");
+/** IPv4 address that something listens on; the machine alone reaches the default. */
+export const listenAddress = (byDefault = "127.0.0.1") =>
+  z.ipv4("Expected an IPv4 address such as 127.0.0.1 or 0.0.0.0").default(byDefault);
 
 /** Share of the machine's total memory; above 0, at most 1. */
 export const utilization = () =>

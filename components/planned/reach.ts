@@ -60,7 +60,10 @@ export interface Reach extends Listening {
 
 export interface Endpoint {
   readonly name: string;
+  /** For a program on the machine. */
   readonly url: string;
+  /** For other computers: the URL, or in words where nothing names the machine; absent on loopback. */
+  readonly network?: string;
 }
 
 /** `true` for an address that only the machine itself can reach. */
@@ -82,9 +85,15 @@ export function originFromContainer(listening: Listening): string {
   );
 }
 
-/** Where a program on the machine asks. */
-export function endpointOf(reach: Reach): Endpoint {
-  return { name: reach.name, url: `${originOf(reach)}${reach.path}` };
+/** Where a program asks: one on the machine, and one on a computer that knows the machine as `host`. */
+export function endpointOf(reach: Reach, host?: string): Endpoint {
+  const { name, address, port, path } = reach;
+  const url = `${originOf(reach)}${path}`;
+  if (isLoopback(address)) return { name, url };
+  const named = host !== undefined && !isLoopback(host);
+  const network = `${originOf(reach, named ? host : undefined)}${path}`;
+  if (named || address !== EVERY_ADDRESS) return { name, url, network };
+  return { name, url, network: `port ${port} of every address (\`clients.host\` names one)` };
 }
 
 /** What services and clients need to know of a server that they use. */

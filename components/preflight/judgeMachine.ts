@@ -3,6 +3,7 @@ import { readServerArguments } from "../inference-server/argv/serverArguments";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
+import { newKey } from "../planned/networkKey";
 import { takenGiB, takesItsShare } from "../planned/serverMemory";
 import { upToHundredth } from "../planned/utilization";
 import { judgeSimpleServer } from "./judgeSimpleServer";
@@ -29,11 +30,12 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
         ? []
         : [refused(`Nothing can be written in ${folder.path}: ${folder.problem}.`)],
     ),
-    ...facts.missingVariables.map((name) =>
-      refused(
-        `${name} is not set, and a secret file takes its value from it. Set it in this shell: \`export ${name}=...\`.`,
-      ),
-    ),
+    ...facts.faultyVariables.map(({ name, fault }) => {
+      const set = machine.bridge?.key?.variable === name ? newKey(name) : `export ${name}=...`;
+      return refused(
+        `${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
+      );
+    }),
     ...judgeSimpleServer(machine, facts.simpleServer),
   ];
 }

@@ -3,6 +3,7 @@ import { dirname } from "node:path";
 import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
+import { keyFault } from "../planned/networkKey";
 import { readDocker } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -25,9 +26,11 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     listeners,
     directories,
     fileFolders,
-    missingVariables: machine.secretFiles
-      .map((file) => file.variable)
-      .filter((name) => (process.env[name] ?? "") === ""),
+    faultyVariables: machine.secretFiles.flatMap(({ role, variable: name }) => {
+      const value = process.env[name] ?? "";
+      const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;
+      return fault === undefined ? [] : [{ name, fault }];
+    }),
     ...(simpleServer === undefined ? {} : { simpleServer }),
     ...(memory === undefined ? {} : { memory }),
   };

@@ -13,8 +13,8 @@ export interface MachineFacts {
   readonly directories: readonly DirectoryFacts[];
   /** Folders of the files that are written as the operator, and whether they can be. */
   readonly fileFolders: readonly DirectoryFacts[];
-  /** Names of the variables that a secret file needs and that are not set. */
-  readonly missingVariables: readonly string[];
+  /** Variables that a secret file needs and that hold no such secret, each with the reason: `is not set`. */
+  readonly faultyVariables: readonly { readonly name: string; readonly fault: string }[];
   /** What was read of Ollama, where there is one. */
   readonly simpleServer?: SimpleServerFacts;
 }

@@ -7,11 +7,9 @@ export const bridge = z
   .strictObject({
     image: imageReference(),
     port: port().default(8787).describe("TCP port, the same inside the container and on the machine."),
-    listen: listenAddress()
-      .optional()
-      .describe(
-        "Address that the port is published on. Default: the machine's `listen`. Beyond loopback `keyVariable` is required.",
-      ),
+    listen: listenAddress().describe(
+      "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",
+    ),
     servers: z
       .array(serverReference())
       .min(1, "At least one server is needed")

@@ -7,9 +7,9 @@ export const chatUi = z
   .strictObject({
     image: imageReference(),
     port: port().default(8080).describe("TCP port on the machine; 8080 inside the container."),
-    listen: listenAddress()
-      .optional()
-      .describe("Address that the port is published on. Default: the machine's `listen`."),
+    listen: listenAddress().describe(
+      "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own.",
+    ),
     connections: z
       .array(serverReference())
       .optional()

@@ -37,7 +37,8 @@ const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "a file of further flags can't be read by the plan or the policies",
   "--num-gpu-blocks-override":
     "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
-  "--api-key": "a key would stand in the argv; on the LAN put a reverse proxy in front",
+  "--api-key":
+    "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would stand in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
 };
 
 /** Shortest abbreviation taken seriously: `--g` and the like are refused whatever they mean. */

@@ -5,11 +5,9 @@ import { listenAddress, port, utilization } from "../planned/fields";
 export const hostInstance = z
   .strictObject({
     port: port().default(8000).describe("TCP port that instance A listens on."),
-    listen: listenAddress()
-      .default("0.0.0.0")
-      .describe(
-        "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
-      ),
+    listen: listenAddress("0.0.0.0").describe(
+      "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
+    ),
     servedModelName: z
       .string()
       .regex(/^\S+$/, "Expected a name without blanks")

@@ -74,9 +74,9 @@ export const inferenceServer = z
     image: imageReference(),
     versions: imageVersions.optional(),
     port: port().default(8001).describe("TCP port, the same inside the container and on the machine."),
-    listen: listenAddress()
-      .optional()
-      .describe("Address that the port is published on. Default: the machine's `listen`."),
+    listen: listenAddress().describe(
+      "Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
+    ),
     gpuMemoryUtilization: utilization().describe(
       "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
     ),
@@ -163,10 +163,11 @@ export const inferenceServer = z
     speculative: speculative.optional(),
     allowedOrigins: z
       .array(z.string().min(1))
-      .optional()
+      .default([])
       .describe(
-        "`--allowed-origins`: web pages that may call the server. None by default from vLLM 0.33 on.",
-      ),
+        "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs that are no browser are not affected.",
+      )
+      .meta({ examples: [["http://localhost:3000"]] }),
     flashinferMoeFp4: z
       .boolean()
       .default(false)

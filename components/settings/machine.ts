@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { clients } from "../clients/settings";
-import { gibibytes, hostPath, listenAddress, shortName } from "../planned/fields";
+import { gibibytes, hostPath, shortName } from "../planned/fields";
 import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
 import { harness } from "./harness";
@@ -23,11 +23,6 @@ export const machine = z
       .default("unix:///var/run/docker.sock")
       .describe(
         "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
-      ),
-    listen: listenAddress()
-      .default("127.0.0.1")
-      .describe(
-        "Address that ports are published on, unless a service says otherwise. `0.0.0.0` opens them to the network, and the plan warns.",
       ),
     network: z
       .string()

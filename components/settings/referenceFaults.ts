@@ -122,7 +122,7 @@ function bridgeFaults(
   if (bridge === undefined) return;
   if (bridge.servers === undefined && servers.length === 0)
     fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
-  const address = bridge.listen ?? machine.listen;
+  const { listen: address } = bridge;
   if (!isLoopback(address) && bridge.keyVariable === undefined)
     fault(
       ["bridge", "keyVariable"],

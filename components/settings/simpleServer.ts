@@ -37,11 +37,9 @@ const onTheHost = z
       .describe(
         "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
       ),
-    listen: listenAddress()
-      .optional()
-      .describe(
-        "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key. Default: the machine's `listen`.",
-      ),
+    listen: listenAddress().describe(
+      "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
+    ),
     port: port().default(11434).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
     modelsDirectory: z
       .string()

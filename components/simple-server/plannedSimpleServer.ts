@@ -63,8 +63,8 @@ function onTheHost(
   server: HostSimpleServerSettings,
   machine: MachineSettings,
 ): Omit<PlannedSimpleServer, "memory"> {
-  const { unit, port, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
-  const listen = server.listen ?? machine.listen;
+  const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } =
+    server;
   const reach: Reach = { name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
   const dropIn: PlannedFile<FileRole> = {

@@ -7,17 +7,16 @@ export function simpleServerWarnings(machine: MachineSettings): [code: string, m
   const { simpleServer, elevate } = machine;
   const warnings: [string, string][] = [...uncounted(machine)];
   if (simpleServer.mode !== "host") return warnings;
-  const listen = simpleServer.listen ?? machine.listen;
   if (elevate === "none") {
     warnings.push([
       "simple-server-by-hand",
       "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.",
     ]);
   }
-  if (!isLoopback(listen)) {
+  if (!isLoopback(simpleServer.listen)) {
     warnings.push([
       "simple-server-on-lan",
-      `Ollama listens on ${listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
+      `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
     ]);
   }
   return warnings;

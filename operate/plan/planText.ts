@@ -41,7 +41,10 @@ function machineText(machine: MachinePlan, width: Width): string {
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width)),
     heading("Reached at"),
     ...table(
-      machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url]),
+      machine.endpoints.map(({ name, url, network }) => [
+        name,
+        network === undefined ? url : `${url}, from the network ${network}`,
+      ]),
       width,
     ),
     ...machine.containers.flatMap((container) => [

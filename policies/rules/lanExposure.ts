@@ -1,38 +1,55 @@
+import { MASTER_KEY_VARIABLE } from "../../components/bridge/bridgeConfig";
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isLoopback } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
-import { displayName, publishedPorts } from "../lib/container";
+import { containerLaunch, displayName, publishedPorts } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";
 
-/** None of the served APIs checks who asks, so whoever reaches the port may use them. */
+/** Whoever reaches the port of a server that checks nobody may use it. */
 export const lanExposure: Rule = {
   name: "lan-exposure",
-  description: "A port that the local network can reach is said to be so, since the servers check no key.",
+  description:
+    "A port that the local network can reach belongs to a service that asks who comes: the bridge with a key, or the chat UI.",
   level: "advisory",
   judgeResource(resource) {
-    if (resource.type !== TYPE.container || !serves(resource)) return [];
-    if (text(resource.props.networkMode) === "host") {
-      return [violation(resource, `${displayName(resource)} is in the host's network: ${REACHED}`)];
-    }
+    const open = resource.type === TYPE.container ? openTo(resource) : undefined;
+    if (open === undefined) return [];
+    if (text(resource.props.networkMode) === "host")
+      return [violation(resource, `${displayName(resource)} is in the host's network: ${open}`)];
     const ports = publishedPorts(resource.props);
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
       return [
-        violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${REACHED}`),
+        violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`),
       ];
     });
   },
 };
 
-const REACHED =
-  "everyone on the local network can use it, and no key is checked. Publish it on 127.0.0.1 if that is not meant.";
+const REACHED = "everyone on the local network can use it";
 
-function serves(resource: DeclaredResource): boolean {
-  const image = text(resource.props.image);
-  if (typeof image === "string" && roleOf(image) !== undefined) return true;
-  return readContainer(resource).kind === "yes";
+/** What is wrong with a port of this container that others can reach; `undefined` where nothing is. */
+function openTo(resource: DeclaredResource): string | undefined {
+  const { image, entrypoint, command, variables } = containerLaunch(resource.props);
+  const role = typeof image === "string" ? roleOf(image) : undefined;
+  if (role === "bridge") {
+    const keyed = [...variables.keys(), ...(entrypoint ?? []), ...command].some(
+      (word) => typeof word === "string" && word.includes(MASTER_KEY_VARIABLE),
+    );
+    return keyed
+      ? undefined
+      : `${REACHED}, and no key is checked. Give it one (\`bridge.keyVariable\`), or publish it on 127.0.0.1.`;
+  }
+  if (role === "chat-ui")
+    return /^false$/i.test(String(variables.get("WEBUI_AUTH")))
+      ? `${REACHED}, and no account is asked for. Take WEBUI_AUTH away, or publish it on 127.0.0.1.`
+      : undefined;
+  if (role === "simple-server") return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
+  return role === "inference-server" || readContainer(resource).kind === "yes"
+    ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`
+    : undefined;
 }

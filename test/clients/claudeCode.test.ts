@@ -99,7 +99,7 @@ describe("Claude Code's settings", () => {
     const native = launcherLines("claude-code", { claudeCode: { via: "native" } });
     const bridged = launcherLines("claude-code", { claudeCode: {} });
     expect(bridged.filter((line) => !native.includes(line))).toEqual([
-      `      curl --silent --max-time 1 --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"`,
+      `      curl -q --silent --max-time 1 --noproxy '*' --header @- --write-out '\\n%{http_code}' "$1"`,
       "    printf '%s' \"$2\" | timeout 1 python3 -c '",
       '    28 | 124) stop 69 "$me: $name took longer than 1 s to answer ($url)." "$@" ;;',
       "  none \\",

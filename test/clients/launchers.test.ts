@@ -7,6 +7,8 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClientKind } from "../../components/clients/kind";
 import { CLIENTS } from "../../components/clients/registry";
+import { keyFault } from "../../components/planned/networkKey";
+import { PLACEHOLDER_KEY } from "../../components/planned/reach";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
 
 /** Within this a launcher says that a server is not well, on a busy machine too; clients wait a minute and longer. */
@@ -111,6 +113,18 @@ const launcher = (
     `launcher-${client}`,
   ).text;
 const codex = (port: number) => launcher("codex", port, { codex: {} });
+
+/** Keys that are none, with the word for each. */
+const BAD_KEYS: readonly (readonly [string, string])[] = [
+  ["", "is not set"],
+  [" ".repeat(30), "holds a blank or a line break"],
+  ["0123456789012345\n0123456789", "holds a blank or a line break"],
+  ["<the key of the bridge>", "holds a blank or a line break"],
+  ["<the-key-of-the-bridge>", "is a placeholder"],
+  ["$LOCAL_SERVING_BRIDGE_KEY", "is a placeholder"],
+  ["local-serving-PlaceHolder", "is a placeholder"],
+  ["0123456789012345678", "has fewer than 20 characters"],
+];
 
 /** A port on which nothing listens. */
 const CLOSED_PORT = 9;
@@ -264,6 +278,7 @@ describe("a launcher through the bridge", () => {
   const bridged = (port: number, bridgePort: number, bridge: Record<string, unknown> = {}) =>
     launcher("claude-code", port, { claudeCode: {} }, { bridge: { ...BRIDGE, port: bridgePort, ...bridge } });
   const KEYED = { listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
+  const KEY = "s3cret-of-27-characters-xyz";
 
   it("sees that both answer", async () => {
     const server = await serve(lists("model"));
@@ -289,16 +304,37 @@ describe("a launcher through the bridge", () => {
     const server = await serve(lists("model"));
     const bridge = await serve(lists("model"));
     const text = bridged(server.port, bridge.port, KEYED);
-    expect(text).not.toContain("placeholder");
+    expect(text).not.toContain(PLACEHOLDER_KEY);
     const unset = await run(text);
     expect([unset.code, unset.err]).toEqual([
       78,
-      expect.stringContaining("set BRIDGE_KEY to the bridge's key"),
+      expect.stringContaining("BRIDGE_KEY is not set. Set it to the bridge's key, then start again.\n"),
     ]);
-    const ran = await run(text, { env: { BRIDGE_KEY: "s3cret" } });
-    expect(ran.out).toContain("ANTHROPIC_AUTH_TOKEN=s3cret\n");
-    expect(bridge.authorizations).toEqual(["Bearer s3cret"]);
-    expect(server.authorizations).not.toContain("Bearer s3cret");
+    expect(unset.err).toContain("  export BRIDGE_KEY=$(openssl rand -hex 32)\n");
+    const ran = await run(text, { env: { BRIDGE_KEY: KEY } });
+    expect(ran.out).toContain(`ANTHROPIC_AUTH_TOKEN=${KEY}\n`);
+    expect(bridge.authorizations).toEqual([`Bearer ${KEY}`]);
+    expect(server.authorizations).not.toContain(`Bearer ${KEY}`);
+  });
+
+  it.each(BAD_KEYS)("refuses a key for which %j stands, and asks nobody", async (key, wrong) => {
+    for (const shell of ["dash", "bash"]) {
+      const ran = await run(bridged(CLOSED_PORT, CLOSED_PORT, KEYED), { env: { BRIDGE_KEY: key }, shell });
+      expect([ran.code, ran.err]).toEqual([78, expect.stringContaining(`: BRIDGE_KEY ${wrong}. `)]);
+      if (key.trim() !== "") expect(ran.err).not.toContain(key.trim());
+    }
+    expect(keyFault(key)).toBe(wrong);
+  });
+
+  it("asks the bridge alone where computers of the network have to start it", async () => {
+    const { port, authorizations } = await serve(lists("model"));
+    const clients = { host: "localhost", claudeCode: {} };
+    const bridge = { ...BRIDGE, ...KEYED, port };
+    const ran = await run(launcher("claude-code", CLOSED_PORT, clients, { bridge }), {
+      env: { BRIDGE_KEY: KEY },
+    });
+    expect([ran.code, ran.err]).toEqual([7, ""]);
+    expect(authorizations).toEqual([`Bearer ${KEY}`]);
   });
 
   it("says that the bridge refuses the key, without showing it", async () => {
@@ -307,10 +343,43 @@ describe("a launcher through the bridge", () => {
       response.statusCode = 401;
       response.end("{}");
     });
-    const ran = await run(bridged(server.port, bridge.port, KEYED), { env: { BRIDGE_KEY: "s3cret" } });
+    const ran = await run(bridged(server.port, bridge.port, KEYED), { env: { BRIDGE_KEY: KEY } });
     expect(ran.code).toBe(69);
     expect(ran.err).toContain("the bridge refuses the key in BRIDGE_KEY (status 401");
-    expect(ran.err).not.toContain("s3cret");
+    expect(ran.err).not.toContain(KEY);
+  });
+});
+
+/** Servers that would lead a launcher astray. */
+const HOSTILE: readonly (readonly [string, RequestListener, string])[] = [
+  [
+    "a redirect, which it does not follow",
+    (request, response) => {
+      if (request.url === "/elsewhere") lists("model")(request, response);
+      else response.writeHead(302, { location: "/elsewhere" }).end();
+    },
+    "answered with status 302",
+  ],
+  [
+    "more than it reads",
+    (_, response) => void response.end(`${"7".repeat(2_000_000)}\n200`),
+    "sent more than 1048576 bytes",
+  ],
+  [
+    "control codes in names",
+    (_, response) => void response.end('{"data":[{"id":"\u001b[2Jother\u0007\u009b"}]}'),
+    "  [2Jother\n",
+  ],
+];
+
+describe("a launcher before a server that sends", () => {
+  it.each(HOSTILE)("%s", async (_, answer, said) => {
+    const { port, authorizations } = await serve(answer);
+    const ran = await run(codex(port));
+    expect([ran.code, ran.err]).toEqual([69, expect.stringContaining(said)]);
+    expect(authorizations).toHaveLength(1);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(ran.err).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   });
 });
 
@@ -318,7 +387,7 @@ describe("a launcher without curl", () => {
   const python = execFileSync("python3", ["-c", "import sys; print(sys.executable)"], {
     encoding: "utf8",
   }).trim();
-  const TOOLS = ["tr", "sed", "env", "grep", "sort", "sh", "dash"];
+  const TOOLS = ["tr", "sed", "head", "tail", "env", "grep", "sort", "sh", "dash"];
 
   it("asks with python3, within the same time", async () => {
     const path = pathOf("with-python", [...TOOLS, "timeout"]);
@@ -339,6 +408,11 @@ describe("a launcher without curl", () => {
     expect((await run(codex(CLOSED_PORT), { path, shell: "/usr/bin/dash" })).err).toContain(
       "does not answer",
     );
+    for (const [, answer, said] of HOSTILE) {
+      const { port, authorizations } = await serve(answer);
+      expect((await run(codex(port), { path, shell: "/usr/bin/dash" })).err).toContain(said);
+      expect(authorizations).toHaveLength(1);
+    }
   });
 
   it("starts the client unchecked where nothing can ask, and says so", async () => {

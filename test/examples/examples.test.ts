@@ -22,6 +22,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 interface Planned {
+  readonly warnings: readonly { readonly code: string }[];
   readonly machines: readonly {
     readonly containers: readonly {
       readonly role: string;
@@ -29,6 +30,7 @@ interface Planned {
       readonly ports: readonly { readonly ip: string; readonly host: number }[];
       readonly secretEnv: readonly string[];
     }[];
+    readonly endpoints: readonly { readonly name: string; readonly url: string; readonly network?: string }[];
     readonly files: readonly { readonly role: string; readonly text: string }[];
   }[];
   readonly policies: readonly {
@@ -71,13 +73,34 @@ describe("the stack files in examples/", () => {
     expect(text("client-env")).toContain("gpt-oss-20b");
   });
 
-  it("lan-with-key.yaml names the bridge's key, and warns of what the network can reach", async () => {
+  it("lan-with-key.yaml serves the network by what checks who comes, and warns of nothing else", async () => {
     const plan = await planned("lan-with-key.yaml");
+    expect(plan.warnings.map(({ code }) => code)).not.toContain("client-host");
+    expect(plan.machines.flatMap((machine) => machine.endpoints)).toEqual(
+      expect.arrayContaining([
+        { name: "vllm-qwen3.6-35b-a3b-8001", url: "http://127.0.0.1:8001/v1" },
+        {
+          name: "litellm-8787",
+          url: "http://127.0.0.1:8787",
+          network: "http://dgx.local:8787",
+        },
+        { name: "open-webui-8080", url: "http://127.0.0.1:8080", network: "http://dgx.local:8080" },
+      ]),
+    );
+    const launchers = plan.machines
+      .flatMap(({ files }) => files)
+      .filter(({ role }) => role.startsWith("launcher-"));
+    expect(launchers.map(({ role }) => role)).toEqual([
+      "launcher-claude-code",
+      "launcher-codex",
+      "launcher-client-env",
+    ]);
+    for (const { text } of launchers) {
+      expect(text).toContain("http://dgx.local:8787/v1/models");
+      expect(text).not.toContain(":8001");
+    }
     const bridge = containersOf(plan).find(({ role }) => role === "bridge");
     expect(bridge?.secretEnv).toEqual(["LOCAL_SERVING_BRIDGE_KEY"]);
-    const warned = plan.policies.filter(
-      ({ name, verdict }) => name === "lan-exposure" && verdict === "warned",
-    );
-    expect(warned.map(({ resource }) => resource).sort()).toEqual(["dgx-bridge", "dgx-chat-ui"]);
+    expect(plan.policies.filter(({ name }) => name === "lan-exposure")).toMatchObject([{ verdict: "pass" }]);
   });
 });

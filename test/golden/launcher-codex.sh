@@ -1,9 +1,11 @@
 #!/bin/sh
 # Starts Codex with the model model, once its server answers.
 # Written by local-serving from the stack file: edits are lost at the next update.
-# Exit codes: 69 when a server does not answer as expected, 78 when a key is missing, else the client's own.
+# Exit codes: 69 when a server does not answer as expected, 78 when a key is missing or bad, else the client's own.
 set -u
 me=${0##*/}
+newline='
+'
 
 stop() {
   code=$1
@@ -19,34 +21,44 @@ command -v codex >/dev/null 2>&1 || stop 127 "$me: codex is not installed (npm i
 export LOCAL_SERVING_API_KEY
 key=$LOCAL_SERVING_API_KEY key_name=LOCAL_SERVING_API_KEY
 
-# ask URL KEY: its answer, and its status on the last line. The key goes through standard input, so that `ps` never shows it.
+# ask URL KEY: its answer, its status and the exit code on lines of their own. The key goes through standard input, so that
+# `ps` never shows it; no redirect is followed, as it could lead the key elsewhere.
 ask() {
+  {
+    fetch "$@"
+    printf '\n%s' "$?"
+  } | head -c 1048576
+}
+
+fetch() {
   if command -v curl >/dev/null 2>&1; then
     printf 'Authorization: Bearer %s\n' "$2" |
-      curl --silent --max-time 2 --noproxy '*' --header @- --write-out '\n%{http_code}' "$1"
+      curl -q --silent --max-time 2 --noproxy '*' --header @- --write-out '\n%{http_code}' "$1"
   elif command -v python3 >/dev/null 2>&1 && command -v timeout >/dev/null 2>&1; then
     printf '%s' "$2" | timeout 2 python3 -c '
 import sys, urllib.error, urllib.request as r
 request = r.Request(sys.argv[1], headers={"Authorization": "Bearer " + sys.stdin.read()})
+class Stay(r.HTTPRedirectHandler):
+    redirect_request = lambda *_: None
 try:
-    answer = r.build_opener(r.ProxyHandler({})).open(request)
+    answer = r.build_opener(r.ProxyHandler({}), Stay).open(request)
 except urllib.error.HTTPError as refusal:
     answer = refusal
-print(answer.read().decode() + "\n" + str(answer.status), end="")
+print(answer.read(1048576).decode() + "\n" + str(answer.status), end="")
 ' "$1" 2>/dev/null
   else
     return 127
   fi
 }
 
-newline='
-'
-
 # check NAME URL MODEL KEY HINT...
 check() {
   name=$1 url=$2 model=$3
   answer=$(ask "$url" "$4")
-  code=$?
+  # Shells take forever to cut the end off a long text.
+  ends=$(printf '%s' "$answer" | tail -c 16)
+  code=${ends##*"$newline"} status=${ends%"$newline"*}
+  status=${status##*"$newline"}
   shift 4
   case $code in
     0) ;;
@@ -55,9 +67,9 @@ check() {
       return 0
       ;;
     28 | 124) stop 69 "$me: $name took longer than 2 s to answer ($url)." "$@" ;;
+    *[!0-9]* | ????*) stop 69 "$me: $name sent more than 1048576 bytes ($url)." "$@" ;;
     *) stop 69 "$me: $name does not answer ($url)." "$@" ;;
   esac
-  status=${answer##*"$newline"}
   case $status in
     200) ;;
     400 | 401 | 403) stop 69 "$me: $name refuses the key in $key_name (status $status from $url)." ;;
@@ -67,7 +79,7 @@ check() {
     *"\"id\":\"$model\""*) ;;
     *)
       stop 69 "$me: $name answers, but serves no model '$model'. It serves:" \
-        "$(printf '%s' "$answer" | tr -d ' \t\r\n' | tr '{,' '\n\n' | sed -n '/modelperm/d;s/^"id":"\(.*\)".*$/  \1/p')" \
+        "$(printf '%s' "$answer" | tr -d ' \t\r\n' | tr '{,' '\n\n' | sed -n '/modelperm/d;s/^"id":"\(.*\)".*$/  \1/p' | LC_ALL=C tr -cd '\n -~')" \
         "If the model was changed on purpose, run the update of the stack again: it rewrites this client's files."
       ;;
   esac

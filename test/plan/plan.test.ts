@@ -118,15 +118,13 @@ describe("the plan of the default stack", () => {
 });
 
 describe("a plan", () => {
-  it("follows the setting that publishes a port, and the one of the machine where there is none", () => {
-    const ports = (machine: object, server: object) =>
-      plan(stack({ ...machine }, { ...server }), evidence).machines[0]?.containers[0]?.ports;
-    expect(ports({}, { listen: "0.0.0.0", port: 8055 })).toEqual([
+  it("publishes a port on the server's own address, on loopback where it names none", () => {
+    const ports = (server: Record<string, unknown>) =>
+      plan(stack({}, server), evidence).machines[0]?.containers[0]?.ports;
+    expect(ports({ listen: "0.0.0.0", port: 8055 })).toEqual([
       { ip: "0.0.0.0", host: 8055, container: 8055 },
     ]);
-    expect(ports({ listen: "192.168.1.4" }, {})).toEqual([
-      { ip: "192.168.1.4", host: 8001, container: 8001 },
-    ]);
+    expect(ports({})).toEqual([{ ip: "127.0.0.1", host: 8001, container: 8001 }]);
   });
 
   it("names a container in Docker's letters whatever the served name holds", () => {

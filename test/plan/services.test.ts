@@ -156,7 +156,17 @@ describe("warnings of services", () => {
 
   it("say that clients elsewhere can't reach loopback", () => {
     const clients = { host: "dgx.local", codex: {} };
-    expect(warningsOf({ clients }).map((each) => each.code)).toEqual(["client-host"]);
+    const [warning, ...others] = warningsOf({ clients });
+    expect(others).toEqual([]);
+    expect(warning).toMatchObject({
+      code: "client-host",
+      message:
+        "codex can't reach its server at dgx.local: it is published on 127.0.0.1 only. Let the client go through the bridge (`via: bridge`) and publish that, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`), or take `clients.host` away.",
+    });
+    const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
+    const advised = { bridge, clients: { ...clients, codex: { via: "bridge" } } };
+    expect(warningsOf(advised)).toEqual([]);
+    expect(planned(advised).clients[0]?.baseUrl).toBe("http://dgx.local:8787/v1");
     expect(warningsOf({ clients }, { listen: "0.0.0.0" })).toEqual([]);
     const url = planned({ clients }, { listen: "0.0.0.0" }).clients[0]?.baseUrl;
     expect(url).toBe("http://dgx.local:8001/v1");

@@ -42,7 +42,11 @@ describe("what listens on", () => {
   });
 
   it("has one entry in `reach` and one in `endpoints`", () => {
-    const settings = stack({ listen: "0.0.0.0", chatUi: CHAT_UI, simpleServer: { mode: "host" } });
+    const listen = "0.0.0.0";
+    const settings = stack(
+      { chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } },
+      { listen },
+    );
     const [machine] = plan(settings, { home: "/home/me" }).machines;
     expect(machine?.reach).toEqual([
       { name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
@@ -50,7 +54,18 @@ describe("what listens on", () => {
       { name: "simple server (Ollama)", address: "0.0.0.0", port: 11434, path: "" },
       { name: "open-webui-8080", address: "0.0.0.0", port: 8080, path: "" },
     ]);
-    expect(machine?.endpoints).toEqual(machine?.reach.map(endpointOf));
+    expect(machine?.endpoints).toEqual(machine?.reach.map((each) => endpointOf(each)));
+  });
+
+  it.each([
+    ["127.0.0.1", "dgx.local", undefined],
+    ["0.0.0.0", "dgx.local", "http://dgx.local:8787/v1"],
+    ["0.0.0.0", undefined, "port 8787 of every address (`clients.host` names one)"],
+    ["0.0.0.0", "localhost", "port 8787 of every address (`clients.host` names one)"],
+    ["192.168.1.20", undefined, "http://192.168.1.20:8787/v1"],
+    ["192.168.1.20", "dgx.local", "http://dgx.local:8787/v1"],
+  ])("%s is reached from other computers that know it as %s at %s", (address, host, network) => {
+    expect(endpointOf({ name: "x", address, port: 8787, path: "/v1" }, host).network).toBe(network);
   });
 
   it("one address of the network is asked there, instance A too", () => {

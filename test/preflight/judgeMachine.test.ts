@@ -21,7 +21,7 @@ const healthy: MachineFacts = {
   listeners: [{ port: 8000, argv: argvOf(0.45) }],
   directories: [{ path: "/home/me/.cache/huggingface" }],
   fileFolders: [],
-  missingVariables: [],
+  faultyVariables: [],
 };
 
 function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
@@ -170,7 +170,7 @@ describe("preflight", () => {
     expect(
       judged({
         fileFolders: [{ path: "/a" }, { path: "/b", problem: "no right to write in /" }],
-        missingVariables: ["HF_TOKEN"],
+        faultyVariables: [{ name: "HF_TOKEN", fault: "is not set" }],
       }),
     ).toEqual([
       { verdict: "refused", message: "Nothing can be written in /b: no right to write in /." },

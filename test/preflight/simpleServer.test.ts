@@ -11,14 +11,16 @@ import {
 import { createServer } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
+import { judgeMachine } from "../../components/preflight/judgeMachine";
 import { judgeSimpleServer } from "../../components/preflight/judgeSimpleServer";
 import { readMachine } from "../../components/preflight/readMachine";
 import { readSimpleServer } from "../../components/preflight/readSimpleServer";
 import type { SimpleServerFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
+import { BRIDGE } from "../fixtures/services";
 
 const scratch = realpathSync(mkdtempSync(join(tmpdir(), "preflight-")));
 afterAll(() => rmSync(scratch, { recursive: true }));
@@ -315,19 +317,31 @@ describe("what is read of the files that will be written", () => {
     );
   });
 
-  it("names the variables of secrets that are not set, and only those", async () => {
+  it("names the variables of secrets that hold none, and only those", async () => {
     const [machine] = plan(
-      stack({ dockerHost: "unix:///nonexistent" }, { huggingFaceTokenVariable: "TEST_HF_TOKEN" }),
-      {
-        home: scratch,
-      },
+      stack(
+        {
+          dockerHost: "unix:///nonexistent",
+          bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "TEST_BRIDGE_KEY" },
+        },
+        { huggingFaceTokenVariable: "TEST_HF_TOKEN" },
+      ),
+      { home: scratch },
     ).machines;
     if (machine === undefined) throw new Error("no machine planned");
-    expect((await readMachine(machine)).missingVariables).toEqual(["TEST_HF_TOKEN"]);
-    process.env.TEST_HF_TOKEN = "hf_NoOutputMayHoldThis";
+    expect((await readMachine(machine)).faultyVariables).toEqual([
+      { name: "TEST_HF_TOKEN", fault: "is not set" },
+      { name: "TEST_BRIDGE_KEY", fault: "is not set" },
+    ]);
+    vi.stubEnv("TEST_HF_TOKEN", "hf_NoOutput");
+    vi.stubEnv("TEST_BRIDGE_KEY", "NoOutputMayHoldThis");
     const facts = await readMachine(machine);
-    delete process.env.TEST_HF_TOKEN;
-    expect(facts.missingVariables).toEqual([]);
-    expect(JSON.stringify(facts)).not.toContain("hf_NoOutputMayHoldThis");
+    vi.unstubAllEnvs();
+    const fault = "has fewer than 20 characters";
+    expect(facts.faultyVariables).toEqual([{ name: "TEST_BRIDGE_KEY", fault }]);
+    expect(judgeMachine(machine, facts).map(({ message }) => message)).toContain(
+      `TEST_BRIDGE_KEY ${fault}, and a secret file takes its value from it. Set it in this shell: \`export TEST_BRIDGE_KEY=$(openssl rand -hex 32)\`.`,
+    );
+    expect(JSON.stringify(facts)).not.toContain("NoOutput");
   });
 });

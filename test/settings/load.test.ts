@@ -86,11 +86,11 @@ describe("the default stack file", () => {
 describe("faults of a stack file", () => {
   it("are all reported at once, each with path, place and what would be right", () => {
     const faults = faultsOf(
-      machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5}\nlisten: everywhere`),
+      machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`),
     );
     expect(faults.map((fault) => [fault.path, fault.code, fault.line])).toEqual([
       ["machines.dgx.totalGiB", "missing_key", 3],
-      ["machines.dgx.listen", "wrong_form", 6],
+      ["machines.dgx.instanceA.listen", "wrong_form", 5],
       ["machines.dgx.instanceA.gpuMemoryUtilization", "out_of_range", 5],
       ["machines.dgx.totalGib", "unknown_key", 4],
     ]);
@@ -138,6 +138,10 @@ describe("faults of a stack file", () => {
     [
       "--config",
       "`--config` can't be passed: a file of further flags can't be read by the plan or the policies.",
+    ],
+    [
+      "--api-key",
+      "`--api-key` can't be passed: it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would stand in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1.",
     ],
   ])("refuse the extra argument %s", (argument, message) => {
     const [fault] = faultsOf(

@@ -32,6 +32,7 @@ describe("the simple server's settings", () => {
   it("spare memory and ask no other host by default", () => {
     expect(load({ mode: "host" })?.simpleServer).toEqual({
       mode: "host",
+      listen: "127.0.0.1",
       port: 11434,
       modelsDirectory: "/usr/share/ollama/.ollama/models",
       serviceUser: "ollama",

@@ -69,12 +69,11 @@ describe("the drop-in", () => {
     ]);
   });
 
-  it("listens where the machine does, unless it says otherwise", () => {
-    const on = (simple: Record<string, unknown>, listen: string) =>
-      planned({ mode: "host", ...simple }, { listen }).machine.simpleServer;
-    expect(on({}, "0.0.0.0")).toMatchObject({ listen: "0.0.0.0", baseUrl: "http://127.0.0.1:11434" });
-    expect(on({ listen: "127.0.0.1" }, "0.0.0.0")).toMatchObject({ listen: "127.0.0.1" });
-    expect(on({ listen: "192.168.1.9", port: 11500 }, "127.0.0.1")).toMatchObject({
+  it("listens on loopback, unless it says otherwise", () => {
+    const on = (simple: Record<string, unknown>) => planned({ mode: "host", ...simple }).machine.simpleServer;
+    expect(on({ listen: "0.0.0.0" })).toMatchObject({ baseUrl: "http://127.0.0.1:11434" });
+    expect(on({})).toMatchObject({ listen: "127.0.0.1" });
+    expect(on({ listen: "192.168.1.9", port: 11500 })).toMatchObject({
       baseUrl: "http://192.168.1.9:11500",
     });
   });

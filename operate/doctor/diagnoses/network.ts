@@ -24,7 +24,6 @@ function declaredAddresses(facts: Facts): { path: string[]; address: string }[] 
   const servers = Object.keys(facts.stack?.settings.inferenceServers ?? {});
   return [
     ["clients", "host"],
-    ["listen"],
     ["bridge", "listen"],
     ["chatUi", "listen"],
     ["simpleServer", "listen"],

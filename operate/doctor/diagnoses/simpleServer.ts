@@ -68,7 +68,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
       const refused = seen(facts, REFUSED_FROM_AFAR)?.line;
       const evidence = refused ?? byLog ?? bySocket;
       if (evidence === undefined) return undefined;
-      const declared = textSetting(facts, "simpleServer", "listen") ?? textSetting(facts, "listen");
+      const declared = textSetting(facts, "simpleServer", "listen");
       if (declared !== undefined && !isLoopback(declared))
         return {
           cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,

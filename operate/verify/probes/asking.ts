@@ -1,4 +1,6 @@
 import type { Api } from "../api";
+import type { Host } from "../host";
+import { ask, NoAnswer } from "../http";
 import { type JsonObject, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { answerTokens } from "../prompts";
@@ -12,6 +14,29 @@ export const chatOnly = ({ server }: ServerTarget) =>
 /** Why a probe of thinking is left out. */
 export const thinkingOnly = (target: ServerTarget) =>
   chatOnly(target) ?? (target.server.model.thinking ? undefined : "its model has no thinking mode");
+
+/** Seconds that an address of this very machine gets; a firewall that drops answers nothing at all. */
+const ADDRESS_SECONDS = 3;
+
+/** What each address of the network got from a port: a status, `other` where something else answers, nothing where nobody does. */
+export async function askOnTheNetwork(
+  { lanAddresses }: Host,
+  port: number,
+  path: string,
+): Promise<ReadonlyMap<string, number | "other">> {
+  const answers = await Promise.all(
+    lanAddresses().map(async (address): Promise<[string, number | "other"][]> => {
+      try {
+        const { status } = await ask(`http://${address}:${port}${path}`, { timeoutSeconds: ADDRESS_SECONDS });
+        return [[address, status]];
+      } catch (error) {
+        const nobody = error instanceof NoAnswer && ["refused", "timeout"].includes(error.reason);
+        return nobody ? [] : [[address, "other"]];
+      }
+    }),
+  );
+  return new Map(answers.flat());
+}
 
 /** Entries of /v1/models, the canonical one first. */
 export async function servedModels(api: Api): Promise<JsonObject[]> {

@@ -1,4 +1,7 @@
+import { keyFault, newKey } from "../../../components/planned/networkKey";
+import { EVERY_ADDRESS, isHere } from "../../../components/planned/reach";
 import { answeredText, refusalText } from "../api";
+import { ask } from "../http";
 import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { readMetrics } from "../metrics";
 import { fail, pass, type Verdict } from "../probe";
@@ -9,6 +12,7 @@ import { RESPONSES } from "../surfaces/responses";
 import type { Question } from "../surfaces/surface";
 import type { BridgeTarget, ProbesOf } from "../target";
 import { AGENT_TOOLS, READ_FILE, TOOL_REQUEST } from "../tools";
+import { askOnTheNetwork } from "./asking";
 import { judgeCall } from "./surfaces";
 
 type BridgeProbe = ProbesOf<"bridge">[number];
@@ -58,6 +62,37 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         answeredText(path, answer),
         `The program that answers there is not a LiteLLM proxy, or not yet ready: see docker logs ${name}.`,
       );
+    },
+  },
+  {
+    name: "bridge-key",
+    about: "its key is a good one, and nothing is answered without it",
+    skip: ({ keyVariable }) => (keyVariable === undefined ? "its key is a placeholder" : undefined),
+    fix: ({ name }) =>
+      `Something else answers on its port, or it has another configuration than planned: npm run up, docker logs ${name}.`,
+    run: async ({ api, host, machine, keyVariable = "" }) => {
+      const fault = keyFault(host.env[keyVariable] ?? "");
+      if (fault !== undefined) {
+        const fix = `Give the bridge a new one: ${newKey(keyVariable)}, then npm run up.`;
+        return { ...fail(`${keyVariable} ${fault}`, fix), closes: "its key is a bad one" };
+      }
+      const { status } = await ask(`${api.baseUrl}/v1/models`, { timeoutSeconds: 10 });
+      const answers = new Map<string, number | "other">([[api.baseUrl, status]]);
+      if (isHere(machine) && machine.bridge?.address === EVERY_ADDRESS) {
+        const { port } = machine.bridge;
+        const seen = await askOnTheNetwork(host, port, "/v1/models");
+        const silent = host.lanAddresses().filter((address) => !seen.has(address));
+        if (silent.length > 0)
+          return fail(
+            `declared for the network, it does not answer on ${silent.join(", ")}`,
+            "It was started with another `bridge.listen` (npm run up), or a firewall is in between.",
+          );
+        for (const [address, answer] of seen) answers.set(address, answer);
+      }
+      const open = [...answers].filter(([, answer]) => answer === "other" || answer < 400);
+      if (open.length > 0)
+        return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
+      return pass(`refused without it: ${[...answers.keys()].join(", ")}`);
     },
   },
   {

@@ -1,12 +1,13 @@
 import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, containersOf } from "../../../components/docker/containers";
 import type { PlannedFile } from "../../../components/planned/file";
-import { isHere } from "../../../components/planned/reach";
+import { isHere, isLoopback } from "../../../components/planned/reach";
 import type { FileOnDisk, Host } from "../host";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { fail, pass, skip } from "../probe";
 import { quote } from "../quote";
 import type { MachineTarget, ProbesOf } from "../target";
+import { askOnTheNetwork } from "./asking";
 
 /** The record of the last `up` holds the plan itself; the other files are compared with it. */
 const APPLIED_PLAN = "applied-plan";
@@ -90,6 +91,29 @@ export const machineProbes: ProbesOf<"machine"> = [
       }
       const count = filesOf(target).length + machine.secretFiles.length;
       return faults.length === 0 ? pass(`${count} files`) : fail(faults.join("; "));
+    },
+  },
+  {
+    name: "network-closed",
+    about: "what is published on loopback answers on no address of the network, whatever the route",
+    fix: () =>
+      "It was started with another `listen` than planned (npm run up), or something forwards the port.",
+    run: async ({ host, machine }) => {
+      const addresses = host.lanAddresses();
+      const closed = machine.containers.flatMap(({ name, ports }) =>
+        ports.flatMap((port) => (isLoopback(port.ip) ? [{ name, port: port.host }] : [])),
+      );
+      if (addresses.length === 0) return skip("this machine has no network address");
+      if (closed.length === 0) return skip("the plan publishes nothing on loopback");
+      // Where a port takes no connection, no route can answer.
+      const faults: string[] = [];
+      for (const { name, port } of closed) {
+        const open = [...(await askOnTheNetwork(host, port, "/")).keys()];
+        if (open.length > 0)
+          faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
+      }
+      if (faults.length > 0) return fail(faults.join("; "));
+      return pass(`${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`);
     },
   },
   {

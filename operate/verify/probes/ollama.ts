@@ -1,20 +1,17 @@
 import { gte } from "@renovatebot/pep440";
 import { isHere } from "../../../components/planned/reach";
 import type { Api } from "../api";
-import { ask } from "../http";
 import { objectsIn, textOr } from "../json";
 import { fail, pass, skip } from "../probe";
 import { quote, quotedList } from "../quote";
 import type { ProbesOf } from "../target";
+import { askOnTheNetwork } from "./asking";
 import { isVersion } from "./server";
 
 /** First version with a messages-style API: the specification, "Versioning" 4. */
 const FLOOR = "0.14.0";
 
 const SETTING = "simpleServer";
-
-/** Seconds that an address of this very machine gets; a firewall that drops answers nothing at all. */
-const ADDRESS_SECONDS = 3;
 
 /** Loaded models may come out this much above their record before the ledger is wrong. */
 const MEMORY_TOLERANCE = 0.02;
@@ -75,15 +72,8 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
       if (!isHere(machine)) return skip("addresses are read on the machine itself");
       const addresses = host.lanAddresses();
       if (addresses.length === 0) return skip("this machine has no network address");
-      const statuses = await Promise.all(
-        addresses.map((address) =>
-          ask(`http://${address}:${port}/api/version`, { timeoutSeconds: ADDRESS_SECONDS }).then(
-            ({ status }) => status,
-            () => undefined,
-          ),
-        ),
-      );
-      const reachable = addresses.filter((_, index) => statuses[index] === 200);
+      const answers = await askOnTheNetwork(host, port, "/api/version");
+      const reachable = addresses.filter((address) => answers.get(address) === 200);
       if (listen === "0.0.0.0") {
         const missing = addresses.filter((address) => !reachable.includes(address));
         if (missing.length === 0) return pass(`answers on ${reachable.join(", ")}`);

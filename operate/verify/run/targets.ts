@@ -1,4 +1,5 @@
 import type { MachinePlan } from "../../../components/plan/types";
+import { keyFault } from "../../../components/planned/networkKey";
 import { isHere, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
 import { Api } from "../api";
 import type { Host } from "../host";
@@ -85,7 +86,9 @@ function bridges(
   const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
   const keyVariable = bridge.key?.variable;
   const key = keyVariable === undefined ? PLACEHOLDER_KEY : (host.env[keyVariable] ?? "");
-  const headers = { ...MESSAGES_VERSION, authorization: `Bearer ${key}` };
+  // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
+  const bad = keyVariable !== undefined && keyFault(key) !== undefined;
+  const headers = bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` };
   const { api, unreachable } = place(machine, bridge, options, headers);
   return [
     {

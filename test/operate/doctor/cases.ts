@@ -534,10 +534,12 @@ export const cases: readonly MatrixCase[] = [
   own("ollama-models-unreachable", "/data/models", {}),
   own("address-changed", "192.168.1.50", { edits: [["clients.host", "dgx.local"]] }),
   {
-    ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", { edits: [["listen", "0.0.0.0"]] }),
+    ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", {
+      edits: [["inferenceServers.b.listen", "0.0.0.0"]],
+    }),
     name: "address-changed, by the machine's own addresses",
     files: {},
-    text: withMachine(["listen", "192.168.1.50"]),
+    text: withMachine(["inferenceServers.b.listen", "192.168.1.50"]),
     more: { addresses: ["127.0.0.1", "192.168.1.77"] },
   },
   {

@@ -110,7 +110,7 @@ describe("every probe of the bridge", () => {
     expect(failed(results)).toEqual(["bridge-models"]);
     expect(resultOf(results, "bridge-models").detail).toBe(detail);
     expect(resultOf(results, "bridge-health").status).toBe("pass");
-    for (const name of PROBES.slice(2)) {
+    for (const name of PROBES.slice(3)) {
       expect(resultOf(results, name)).toMatchObject({
         status: "skip",
         detail: "not run: the bridge refuses the key (see bridge-models)",
@@ -134,6 +134,41 @@ describe("every probe of the bridge", () => {
       new Set(["skip: its key is in the variable BRIDGE_KEY, which is not set here"]),
     );
   });
+
+  it.each([
+    ["a-key", {}, "BRIDGE_KEY has fewer than 20 characters"],
+    [`${KEY}\n${KEY}`, {}, "BRIDGE_KEY holds a blank or a line break"],
+    [KEY, { open: true }, /^without a key it answers http:\/\/127.0.0.1:\d+: 200$/],
+    [KEY, { addresses: ["127.0.0.2"] }, "declared for the network, it does not answer on 127.0.0.2"],
+    [KEY, { addresses: ["127.0.0.1"] }, undefined],
+  ])(
+    "is no bridge for a network: key %j, %j",
+    async (key, { open, addresses = [] }: { open?: boolean; addresses?: string[] }, said) => {
+      const bridge = open
+        ? await startPlanned()
+        : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
+      const host = emptyHost({ env: { BRIDGE_KEY: key }, lanAddresses: () => addresses });
+      const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", listen: "0.0.0.0" });
+      const results = await run(plan, { only: ["bridge-health", "bridge-key", "bridge-models"] }, host);
+      await bridge.close();
+      const { status, detail, fix } = resultOf(results, "bridge-key");
+      if (said === undefined)
+        expect([status, detail]).toEqual([
+          "pass",
+          expect.stringMatching(/^refused without it: .*, 127.0.0.1$/),
+        ]);
+      else expect([status, detail]).toEqual(["fail", expect.stringMatching(said)]);
+      if (key !== KEY) {
+        expect(fix).toBe(
+          "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.",
+        );
+        expect(resultOf(results, "bridge-models").detail).toBe(
+          "not run: its key is a bad one (see bridge-key)",
+        );
+        expect(JSON.stringify(results)).not.toContain(key);
+      }
+    },
+  );
 
   it("needs no variable where the key is a placeholder", async () => {
     const bridge = await startBridge({

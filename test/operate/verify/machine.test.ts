@@ -463,6 +463,26 @@ describe("a simple server that is declared for loopback", () => {
   });
 });
 
+describe("a server that is published on loopback", () => {
+  const verdict = async (port: number, listen = "127.0.0.1", lan = ["127.0.0.2"]) => {
+    const host = emptyHost({ lanAddresses: () => lan });
+    const [result] = await run(planned(port, { listen }), { only: ["network-closed"] }, host);
+    return [result?.status, result?.detail];
+  };
+
+  it("answers there alone, or the probe says where else", async () => {
+    const port = await answering({ "/health": {} });
+    expect(await verdict(port)).toEqual(["pass", `vllm-model-${port} on 127.0.0.2`]);
+    await answering({ "/invocations": {} }, "127.0.0.2", port);
+    expect(await verdict(port)).toEqual(["fail", `vllm-model-${port} answers on 127.0.0.2:${port}`]);
+  });
+
+  it("is not looked for where there is no network, or where it is published there", async () => {
+    expect(await verdict(8001, "127.0.0.1", [])).toEqual(["skip", "this machine has no network address"]);
+    expect(await verdict(8001, "0.0.0.0")).toEqual(["skip", "the plan publishes nothing on loopback"]);
+  });
+});
+
 describe("the chat UI", () => {
   const inside = async (args: readonly string[]) => {
     if (args[0] !== "exec") return "";

@@ -124,11 +124,11 @@ describe("the names of the probes", () => {
         "responses responses-stream responses-developer responses-tools responses-tools-stream",
         "messages messages-stream messages-tools messages-tools-stream count-tokens alias unknown-tier",
         "native-messages-path window needle long-prompt prefix-reuse kv-cache",
-        "bridge-health bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
+        "bridge-health bridge-key bridge-models bridge-messages bridge-routing bridge-tools bridge-tools-stream",
         "bridge-system bridge-unknown-tier bridge-tiers chat-ui-health chat-ui-models",
         "ollama-version ollama-models ollama-listen ollama-directory ollama-memory",
         "harness-profile harness-judge harness-embedding harness-healthcheck harness-chat harness-model",
-        "containers files launchers env-key memory instance-a",
+        "containers files network-closed launchers env-key memory instance-a",
       ].join(" "),
     );
   });

@@ -6,10 +6,14 @@ import { planned } from "./environment";
 export function withBridge(
   serverPort: number,
   bridgePort: number,
-  options: { readonly keyVariable?: string; readonly environment?: Readonly<Record<string, string>> } = {},
+  options: {
+    readonly keyVariable?: string;
+    readonly listen?: string;
+    readonly environment?: Readonly<Record<string, string>>;
+  } = {},
 ): Plan {
-  const { keyVariable, environment = {} } = options;
-  const bridge = { ...BRIDGE, port: bridgePort, ...(keyVariable === undefined ? {} : { keyVariable }) };
+  const { environment = {}, ...more } = options;
+  const bridge = { ...BRIDGE, port: bridgePort, ...more };
   return planned(serverPort, {}, { bridge, clients: { claudeCode: { environment } } });
 }
 

@@ -193,9 +193,28 @@ describe("lan-exposure", () => {
   it.each(["0.0.0.0", undefined, "192.168.1.5", "::"])("warns of %s", (ip) => {
     const messages = said(RULE, [at(ip)]);
     expect(messages).toEqual([
-      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked. ` +
-        "Publish it on 127.0.0.1 if that is not meant.",
+      `warned: b publishes port 8001 on ${ip ?? "0.0.0.0"}: everyone on the local network can use it, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`,
     ]);
+  });
+  const LITELLM = "ghcr.io/berriai/litellm:v1";
+  const WEBUI = "ghcr.io/open-webui/open-webui:v1";
+  it.each<[string, Record<string, unknown>, string | undefined]>([
+    ["a bridge without a key", { image: LITELLM }, "no key is checked. Give it one"],
+    [
+      "a bridge that reads its key from a file",
+      {
+        image: LITELLM,
+        entrypoints: ["/bin/sh", "-c", "LITELLM_MASTER_KEY=$(cat /run/secrets/key) && exec x"],
+      },
+      undefined,
+    ],
+    ["a bridge with a key", { image: LITELLM, envs: ["LITELLM_MASTER_KEY=x"] }, undefined],
+    ["a chat UI, which has accounts", { image: WEBUI }, undefined],
+    ["a chat UI without accounts", { image: WEBUI, envs: ["WEBUI_AUTH=False"] }, "no account is asked for"],
+    ["Ollama", { image: "ollama/ollama:0.34.4" }, "no key is checked. Publish it on 127.0.0.1."],
+  ])("of %s on the network", (_, inputs, said_) => {
+    const messages = said(RULE, [container("c", { ...inputs, ports: [{ internal: 1, external: 1 }] })]);
+    expect(messages).toEqual(said_ === undefined ? [] : [expect.stringContaining(said_)]);
   });
   it.each(["127.0.0.1", "127.0.0.53", "::1"])("passes %s", (ip) => expect(said(RULE, [at(ip)])).toEqual([]));
   it("warns of the host's network", () => {
