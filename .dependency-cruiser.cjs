@@ -2,8 +2,9 @@
 // A room that is not named here may import nothing of ours.
 const MAY_USE = {
   faults: [],
+  http: [],
   commandLine: ["faults"],
-  harness: ["commandLine", "faults"],
+  harness: ["commandLine", "faults", "http"],
   "components/planned": [],
   "components/kv": ["faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
@@ -38,9 +39,9 @@ const MAY_USE = {
   "components/plan": ["components/(?!machine|preflight|evidence)", "faults"],
   "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
   "components/machine": ["components/(?!preflight|evidence)"],
-  "components/preflight": ["components/(?!machine|evidence)", "faults"],
+  "components/preflight": ["components/(?!machine|evidence)", "faults", "http"],
   policies: ["components", "faults"],
-  operate: ["commandLine", "components", "faults", "harness", "policies"],
+  operate: ["commandLine", "components", "faults", "harness", "http", "policies"],
 };
 
 const walls = Object.entries(MAY_USE).map(([room, others]) => ({
@@ -49,7 +50,7 @@ const walls = Object.entries(MAY_USE).map(([room, others]) => ({
   severity: "error",
   from: { path: `^${room}/` },
   to: {
-    path: "^(faults|commandLine|harness|components|policies|operate|index)\\b",
+    path: "^(faults|http/|commandLine|harness|components|policies|operate|index)\\b",
     pathNot: [room, ...others].map((each) => `^${each}`),
   },
 }));
@@ -64,6 +65,6 @@ module.exports = {
     tsConfig: { fileName: "tsconfig.json" },
     tsPreCompilationDeps: true,
     doNotFollow: { path: "node_modules" },
-    includeOnly: "^(index\\.ts|faults|commandLine|harness|components|policies|operate)",
+    includeOnly: "^(index\\.ts|faults|http/|commandLine|harness|components|policies|operate)",
   },
 };

@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { ask, NoAnswer } from "../../http/ask";
 import type { MachinePlan } from "../plan/types";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { Account, OllamaAnswer, PathFacts, SimpleServerFacts } from "./types";
@@ -15,7 +16,7 @@ const UNIT_DIRECTORIES = [
 ];
 
 /** An Ollama on this machine answers at once, also while a model loads. */
-const ANSWER_WITHIN_MS = 2_000;
+const ANSWER_WITHIN_SECONDS = 2;
 const SUDO_WITHIN_MS = 5_000;
 
 /** Where Ollama listens unless it is told otherwise. */
@@ -46,13 +47,23 @@ export async function readSimpleServer(machine: MachinePlan): Promise<SimpleServ
 
 async function askOllama(url: string): Promise<OllamaAnswer> {
   try {
-    const response = await fetch(`${url}/api/version`, { signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
-    const body: unknown = await response.json().catch(() => undefined);
-    const version = typeof body === "object" && body !== null && "version" in body ? body.version : undefined;
-    return typeof version === "string" ? { kind: "ollama", version } : { kind: "something else" };
-  } catch {
-    return { kind: "nothing" };
+    const { text } = await ask(`${url}/api/version`, { timeoutSeconds: ANSWER_WITHIN_SECONDS });
+    return versionIn(text);
+  } catch (error) {
+    const silent = error instanceof NoAnswer && ["refused", "timeout"].includes(error.reason);
+    return { kind: silent ? "nothing" : "something else" };
   }
+}
+
+function versionIn(text: string): OllamaAnswer {
+  try {
+    const body: unknown = JSON.parse(text);
+    const version = typeof body === "object" && body !== null && "version" in body ? body.version : undefined;
+    if (typeof version === "string") return { kind: "ollama", version };
+  } catch {
+    // No JSON, so no Ollama.
+  }
+  return { kind: "something else" };
 }
 
 async function unitExists({ unit, dropIn }: HostSimpleServerPlan): Promise<boolean> {

@@ -6,7 +6,7 @@ export LC_ALL
 
 # `show` knows a model by the same short names as `pull` does, and asks no other host. A server that was just restarted
 # gets some seconds to listen.
-status=$(curl -sS -o /dev/null -w '%{http_code}' --retry "$ANSWER_WITHIN_SECONDS" --retry-delay 1 --retry-connrefused \
+status=$(curl -q -sS -o /dev/null -w '%{http_code}' --retry "$ANSWER_WITHIN_SECONDS" --retry-delay 1 --retry-connrefused \
   "$BASE_URL/api/show" -d "{\"model\":\"$MODEL\"}") || {
   echo "Ollama does not answer at $BASE_URL: $MODEL was not pulled." >&2
   exit 1
@@ -16,10 +16,12 @@ if [ "$status" = 200 ]; then
   exit 0
 fi
 
-curl -sS -N "$BASE_URL/api/pull" -d "{\"model\":\"$MODEL\"}" | awk -v model="$MODEL" '
+curl -q -sS -N "$BASE_URL/api/pull" -d "{\"model\":\"$MODEL\"}" | awk -v model="$MODEL" '
   function text_of(key) {
     if (!match($0, "\"" key "\":\"([^\"\\\\]|\\\\.)*\"")) return ""
-    return substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5)
+    text = substr($0, RSTART + length(key) + 4, RLENGTH - length(key) - 5)
+    gsub(/[^ -~]/, "?", text)
+    return text
   }
   function number_of(key) {
     if (!match($0, "\"" key "\":[0-9]+")) return 0

@@ -1,4 +1,5 @@
 import { defined } from "../../faults/defined";
+import { ask as askServer, NoAnswer } from "../../http/ask";
 import { type Usage, usageOf } from "./cost";
 import type { Provider } from "./schema";
 
@@ -29,9 +30,6 @@ export interface ProviderVerdict {
 
 /** Tokens of the answer: enough to see one, few enough to cost nothing. */
 const PROBE_TOKENS = 16;
-
-/** Most bytes of an answer that are read; a tiny request has a tiny answer. */
-const LARGEST_ANSWER_BYTES = 1024 * 1024;
 
 /** Sends one tiny chat request to an openai-compatible provider, with both switches that turn hidden reasoning off. */
 export async function chatProbe(
@@ -98,21 +96,12 @@ async function ask(
     temperature: provider.temperature,
     ...Object.assign({}, ...switches.map((name) => SWITCH_FIELDS[name])),
   };
+  const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   try {
-    const response = await fetch(`${provider.base_url}/chat/completions`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        ...defined({ authorization: key === undefined ? undefined : `Bearer ${key}` }),
-      },
-      body: JSON.stringify(body),
-      // A redirect could carry the key to another host.
-      redirect: "error",
-      signal: AbortSignal.timeout(timeoutSec * 1000),
-    });
-    return { kind: "answer", status: response.status, text: await boundedText(response) };
+    const url = `${provider.base_url}/chat/completions`;
+    return { kind: "answer", ...(await askServer(url, { body, headers, timeoutSeconds: timeoutSec })) };
   } catch (error) {
-    if (error instanceof Error && error.name === "TimeoutError")
+    if (error instanceof NoAnswer && error.reason === "timeout")
       return {
         kind: "failure",
         detail: `no answer within ${timeoutSec} s`,
@@ -121,23 +110,11 @@ async function ask(
       };
     return {
       kind: "failure",
-      detail: `no connection (${reasonOf(error)})`,
+      detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}`,
       fix: "Check that the server runs and that `base_url` names its host and port.",
       cause: "no-connection",
     };
   }
-}
-
-async function boundedText(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let total = 0;
-  if (response.body === null) return "";
-  for await (const chunk of response.body) {
-    total += chunk.byteLength;
-    if (total > LARGEST_ANSWER_BYTES) break;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function judged(
@@ -194,13 +171,6 @@ function parsed(text: string): unknown {
 function holdsMessage(body: unknown): boolean {
   const message = (body as { choices?: { message?: unknown }[] } | null | undefined)?.choices?.[0]?.message;
   return typeof message === "object" && message !== null;
-}
-
-/** The system's short name of what went wrong (`ECONNREFUSED`); messages may quote the URL. */
-function reasonOf(error: unknown): string {
-  const cause = error instanceof Error ? error.cause : undefined;
-  const code = (cause as { code?: unknown } | undefined)?.code;
-  return typeof code === "string" ? code : "refused or redirected";
 }
 
 /** The two ways to turn hidden reasoning off that a request can carry. */

@@ -116,7 +116,7 @@ async function waitFor(
   const { dockerReader } = await import("../wait/container");
   const { waitProgress } = await import("../wait/progress");
   const { waitForStart } = await import("../wait/waitForStart");
-  const { ask } = await import("../verify/http");
+  const { ask } = await import("../../http/ask");
   const { originFromHere } = await import("../verify/reach");
   const port = container.ports[0];
   const origin =

@@ -1,5 +1,5 @@
+import { ask, type HttpAnswer } from "../../http/ask";
 import { readEvents, type ServerEvent } from "./events";
-import { ask, type HttpAnswer } from "./http";
 import { isJsonObject, type JsonObject, jsonIn, objectOr, textOr } from "./json";
 import { BadAnswer } from "./probe";
 import { quote } from "./quote";

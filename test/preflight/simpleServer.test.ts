@@ -8,7 +8,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createServer } from "node:http";
+import { createServer, type RequestListener } from "node:http";
 import { tmpdir, userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
@@ -254,8 +254,18 @@ describe("what is read of an Ollama on the host", () => {
     expect((await readSimpleServer(machine))?.answer).toEqual({ kind: "nothing" });
   });
 
-  it("is something else where something else answers", async () => {
-    const server = createServer((_, response) => response.end("hello")).listen(0, "127.0.0.1");
+  it.each<[string, RequestListener]>([
+    ["another program", (_, response) => response.end("hello")],
+    [
+      "a redirect, which is not followed,",
+      ({ url }, response) =>
+        url === "/there"
+          ? response.end('{"version":"0.34.4"}')
+          : response.writeHead(302, { location: "/there" }).end(),
+    ],
+    ["an endless answer", (_, response) => response.end("x".repeat(9 * 1024 ** 2))],
+  ])("is something else where %s answers", async (_, answer) => {
+    const server = createServer(answer).listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     const address = server.address();
     const port = typeof address === "object" && address !== null ? address.port : 0;

@@ -1,6 +1,6 @@
+import { ask, NoAnswer } from "../../../http/ask";
 import type { Api } from "../api";
 import type { Host } from "../host";
-import { ask, NoAnswer } from "../http";
 import { type JsonObject, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { answerTokens } from "../prompts";

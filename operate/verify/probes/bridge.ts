@@ -1,7 +1,7 @@
 import { keyFault, newKey } from "../../../components/planned/networkKey";
 import { EVERY_ADDRESS, isHere } from "../../../components/planned/reach";
+import { ask } from "../../../http/ask";
 import { answeredText, refusalText } from "../api";
-import { ask } from "../http";
 import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { readMetrics } from "../metrics";
 import { fail, pass, type Verdict } from "../probe";

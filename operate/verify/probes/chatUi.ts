@@ -1,5 +1,5 @@
+import { ask } from "../../../http/ask";
 import { answeredText } from "../api";
-import { ask } from "../http";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, fail, pass, type Verdict } from "../probe";
 import { quote, quotedList } from "../quote";

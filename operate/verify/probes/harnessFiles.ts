@@ -1,7 +1,7 @@
 import { faultLine } from "../../../faults/fault";
 import type { EffectiveValue } from "../../../harness/analytics/layers";
+import { NoAnswer } from "../../../http/ask";
 import { Api, answeredText, errorMessage, refusalText } from "../api";
-import { NoAnswer } from "../http";
 import { isJsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, fail, pass, skip, type Verdict, worst } from "../probe";
 import { quote } from "../quote";

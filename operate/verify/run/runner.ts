@@ -1,9 +1,9 @@
 import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
 import { isPlaceholder } from "../../../components/settings/secretValue";
+import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
 import { redact } from "../../programs/redact";
 import type { Host } from "../host";
-import { NoAnswer, type NoAnswerReason } from "../http";
 import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
 import { quote, sentence, withoutSecrets } from "../quote";

@@ -173,7 +173,11 @@ describe("serving config check", () => {
         tried: [
           { provider: "down", outcome: "unhealthy", detail: "the command exits with 1" },
           { provider: "faulty", outcome: "unhealthy", detail: "its table has faults" },
-          { provider: "silent", outcome: "no-review", detail: "no connection (refused or redirected)" },
+          {
+            provider: "silent",
+            outcome: "no-review",
+            detail: "no connection: nothing listens there (connection refused)",
+          },
           { provider: "server", outcome: "healthy", detail: "no healthcheck is set" },
         ],
         chosen: "server",
@@ -181,7 +185,11 @@ describe("serving config check", () => {
       {
         subject: "claude",
         tried: [
-          { provider: "silent", outcome: "no-review", detail: "no connection (refused or redirected)" },
+          {
+            provider: "silent",
+            outcome: "no-review",
+            detail: "no connection: nothing listens there (connection refused)",
+          },
         ],
         chosen: null,
       },
@@ -192,7 +200,7 @@ describe("serving config check", () => {
       { provider: "silent", basis: "estimated" },
     ]);
     expect(text.out).toContain(
-      "reviewers of claude: silent (no-review: no connection (refused or redirected)), then no reviewer is left\n",
+      "reviewers of claude: silent (no-review: no connection: nothing listens there (connection refused)), then no reviewer is left\n",
     );
     expect(text.out).toContain("cost of server: metered, by its prices; the probe cost 6 USD\n");
     expect(text.out).toContain(

@@ -135,7 +135,7 @@ describe("one tiny chat request", () => {
       response.writeHead(307, { location: "/elsewhere" });
       response.end();
     });
-    expect(await ask(url)).toMatchObject({ status: "fail", detail: "no connection (refused or redirected)" });
+    expect(await ask(url)).toMatchObject({ status: "fail", detail: "HTTP 307" });
     expect(bodies).toHaveLength(1);
   });
 
@@ -147,10 +147,24 @@ describe("one tiny chat request", () => {
     },
   );
 
+  it("reads no endless answer, and sends no key that breaks its header", async () => {
+    const { url } = await serve((_, __, response) => {
+      const more = () => response.write("x".repeat(1024 ** 2)) && setImmediate(more);
+      response.on("drain", more).on("error", () => undefined);
+      more();
+    });
+    expect((await ask(url, {}, {}, 60)).detail).toBe(
+      "no connection: an answer of more than 8 MiB, which was cut off",
+    );
+    expect((await ask(url, { api_key_env: "K" }, { K: "a\nSECRET: b" })).detail).toBe(
+      "no connection: no request can be made of this address or key",
+    );
+  });
+
   it("says that nobody listens", async () => {
     const { url } = await serve((_, __, response) => ok(response));
     await new Promise((resolve) => server?.close(resolve));
-    expect((await ask(url)).detail).toBe("no connection (ECONNREFUSED)");
+    expect((await ask(url)).detail).toBe("no connection: nothing listens there (connection refused)");
   });
 
   it("is skipped without an address or model", async () => {

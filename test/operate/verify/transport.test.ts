@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { ask, NoAnswer } from "../../../operate/verify/http";
+import { ask, NoAnswer } from "../../../http/ask";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { freePort } from "../../layers/freePort";
 import { TRANSPORT_FAULTS, type TransportFault } from "../../stand-in/faults";

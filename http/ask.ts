@@ -1,4 +1,4 @@
-import { request as requestHttp } from "node:http";
+import { type ClientRequest, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
 /** Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics about as much. */
@@ -34,12 +34,16 @@ export class NoAnswer extends Error {
 
 /**
  * Asks a server once and reads its whole answer. Bounded in time and size, whatever the server does. Throws `NoAnswer`
- * and nothing else. Follows no redirect and uses no proxy: a local server is asked directly.
+ * and nothing else. Follows no redirect, which could carry a key elsewhere, and uses no proxy: a local server is asked
+ * directly.
  */
-export function ask(url: string, { body: value, headers, timeoutSeconds }: Asking): Promise<HttpAnswer> {
+export async function ask(
+  url: string,
+  { body: value, headers, timeoutSeconds }: Asking,
+): Promise<HttpAnswer> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
-  const request = send(url, {
+  const options = {
     method: body === undefined ? "GET" : "POST",
     agent: false, // A connection that the server has closed meanwhile would look like a fault of this request.
     headers: {
@@ -49,7 +53,13 @@ export function ask(url: string, { body: value, headers, timeoutSeconds }: Askin
         : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...headers,
     },
-  });
+  };
+  let request: ClientRequest;
+  try {
+    request = send(url, options);
+  } catch {
+    throw new NoAnswer("protocol", "no request can be made of this address or key");
+  }
   let timer: NodeJS.Timeout | undefined;
   const answer = new Promise<HttpAnswer>((resolve, reject) => {
     const fail = (reason: NoAnswerReason, message: string) => {
