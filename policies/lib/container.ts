@@ -1,4 +1,11 @@
-import { list, map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import {
+  holdsUnknown,
+  list,
+  map,
+  type Read,
+  text,
+  UNKNOWN,
+} from "../../components/inference-server/argv/unknown";
 import { SOME_WORDS, type Word, wordsOf } from "../../components/inference-server/argv/words";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 import type { DeclaredResource } from "./declaredResource";
@@ -10,11 +17,45 @@ export interface LaunchInputs {
   readonly entrypoint: readonly Word[] | undefined;
   readonly command: readonly Word[];
   readonly variables: ReadonlyMap<string, Word>;
+  /** What it may run beside its command: uploaded files and its health check, as far as they are known. */
+  readonly files: readonly string[];
 }
 
 /** Launch inputs of a `docker.Container`. */
 export function containerLaunch(props: DeclaredResource["props"]): LaunchInputs {
-  return launch(props.image, props.entrypoints, props.command, props.envs);
+  const files = textsIn([props.uploads, props.healthcheck]);
+  return { ...launch(props.image, props.entrypoints, props.command, props.envs), files };
+}
+
+/** Every text inside a value, as far as it is known. */
+function textsIn(value: unknown): string[] {
+  if (typeof value === "string") return [value];
+  return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}
+
+/** Whether a container asks for GPUs, or may: by request, runtime, device or the variable of NVIDIA's runtime. */
+export function asksForGpus(props: DeclaredResource["props"]): boolean {
+  const requests = list(props.deviceRequests);
+  return (
+    (props.gpus !== undefined && props.gpus !== "") ||
+    requests === UNKNOWN ||
+    requests.length > 0 ||
+    text(props.runtime) === "nvidia" ||
+    holdsUnknown(props.runtime) ||
+    textsIn(props.devices).some((path) => path.includes("nvidia")) ||
+    !NO_GPUS.has(variables(props.envs).get("NVIDIA_VISIBLE_DEVICES"))
+  );
+}
+
+/** Values with which NVIDIA's runtime, where Docker has it by default, gives no GPU. */
+const NO_GPUS = new Set<Word | undefined>([undefined, "", "none", "void"]);
+
+/** The same, and what lets a container reach GPUs without asking for one. */
+export function reachesGpus(props: DeclaredResource["props"]): boolean {
+  const { privileged, devices, deviceCgroupRules: rules } = props;
+  return (
+    asksForGpus(props) || privileged === true || rules !== undefined || holdsUnknown([privileged, devices])
+  );
 }
 
 /** Launch inputs of an entry in `servers` of a machine component. */
@@ -29,6 +70,7 @@ function launch(image: unknown, entrypoints: unknown, command: unknown, environm
     entrypoint: entrypoint.length === 0 ? undefined : entrypoint,
     command: wordsOf(list(command)),
     variables: variables(environment),
+    files: [],
   };
 }
 

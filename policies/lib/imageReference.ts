@@ -7,12 +7,13 @@ export interface ImageReference {
 }
 
 const DIGEST = /^sha256:[0-9a-f]{64}$/;
+/** An image's id, also as `docker images` prints it. */
+const ID = /^(sha256:)?[0-9a-f]{12,64}$/;
 
-/** Reads an image reference; `undefined` for what is none, such as a bare image id (`sha256:...`). */
+/** Reads an image reference; `undefined` for what is none, such as a bare image id. */
 export function imageReference(image: string): ImageReference | undefined {
   const [name = "", digest, ...more] = image.split("@");
-  if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest)) || DIGEST.test(name))
-    return undefined;
+  if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest)) || ID.test(name)) return undefined;
   // A colon before the last slash belongs to the registry's port.
   const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
   const repository = colon < 0 ? name : name.slice(0, colon);

@@ -2,13 +2,14 @@ import {
   readServerArguments,
   type ServerArguments,
 } from "../../components/inference-server/argv/serverArguments";
-import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
-import { holdsUnknown, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
+import { type Read, text } from "../../components/inference-server/argv/unknown";
 import { isText, type Word } from "../../components/inference-server/argv/words";
-import { containerLaunch, type LaunchInputs } from "./container";
+import { asksForGpus, containerLaunch, type LaunchInputs, reachesGpus } from "./container";
 import type { DeclaredResource } from "./declaredResource";
 import { engineOf } from "./engine";
 import { imageReference, roleOf } from "./imageReference";
+import { isOnlyOfVllm, isShare, isVariableOfVllm } from "./signsOfVllm";
 
 /** What a container is, as far as an inference server goes. */
 export type ServerReading =
@@ -23,8 +24,6 @@ export type ServerReading =
   | { readonly kind: "possible"; readonly unreadable: readonly string[] };
 
 const NOT_A_SERVER: ServerReading = { kind: "no" };
-/** A flag that no other server has, for a wrapper script that hands its arguments on. */
-const TELLING_FLAG = /^--(gpu[-_]memory[-_]utilization|device[-_]memory[-_]utilization)(=|$)/;
 
 /** Several rules read each container; a declared resource doesn't change. */
 const readings = new WeakMap<DeclaredResource, ServerReading>();
@@ -33,14 +32,15 @@ const readings = new WeakMap<DeclaredResource, ServerReading>();
 export function readContainer(resource: DeclaredResource): ServerReading {
   const known = readings.get(resource);
   if (known !== undefined) return known;
-  const reading = readLaunch(containerLaunch(resource.props), () => speaksForServer(resource));
+  const { props } = resource;
+  const hint = () => speaksForServer(resource);
+  const reading = readLaunch(containerLaunch(props), hint, () => reachesGpus(props));
   readings.set(resource, reading);
   return reading;
 }
 
-/** The same for the launch inputs alone; `hint` says whether anything else speaks for an inference server. */
-export function readLaunch(launch: LaunchInputs, hint: () => boolean): ServerReading {
-  const byImage = typeof launch.image === "string" && roleOf(launch.image) === "inference-server";
+/** The same for the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has tells it. */
+export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hint): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
   const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
@@ -51,24 +51,29 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean): ServerRea
   };
   if (found.servers.length > 0) return readable(found.servers, found.unreadable);
   const unknownWord = argv.some((word) => !isText(word));
+  const imageTells = typeof launch.image === "string" && imageReference(launch.image) !== undefined;
+  const onGpus = gpus();
+  const wrapped = found.commands.flatMap((command) => wrapperArguments(command, onGpus));
 
-  if (byImage) {
+  if (
+    (typeof launch.image === "string" && roleOf(launch.image) === "inference-server") ||
+    (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))
+  ) {
     // The image's own entrypoint is the server, and the command its arguments.
-    if (launch.entrypoint === undefined && found.unreadable.length === 0) {
+    if (launch.entrypoint === undefined && found.unreadable.length === 0 && found.scripts.length === 0) {
       return readable([launch.command], []);
     }
-    const wrapped = wrapperArguments(argv);
-    if (wrapped !== undefined) return readable([wrapped], found.unreadable);
+    if (wrapped.length > 0) return readable(wrapped, found.unreadable);
     const why = unknownWord
       ? "its entrypoint or command is not known before the update"
       : "its entrypoint starts no `vllm serve` that can be read";
     return { kind: "yes", servers: [], unreadable: found.unreadable.length > 0 ? found.unreadable : [why] };
   }
   if (found.unreadable.length > 0) return { kind: "yes", servers: [], unreadable: found.unreadable };
-  const wrapped = wrapperArguments(argv);
-  if (wrapped !== undefined) return readable([wrapped], []);
+  if (wrapped.length > 0) return readable(wrapped, []);
+  const hidden = onGpus ? hiddenVllm(launch, found.scripts) : [];
+  if (hidden.length > 0) return { kind: "yes", servers: [], unreadable: hidden };
 
-  const imageTells = typeof launch.image === "string" && imageReference(launch.image) !== undefined;
   if (imageTells && !unknownWord) return NOT_A_SERVER;
   // A known program in an unknown image is that program; an unknown image with its own entrypoint may be anything.
   if (!unknownWord && argv.length > 0 && isText(argv[0]) && !argv[0].startsWith("-")) return NOT_A_SERVER;
@@ -82,11 +87,33 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean): ServerRea
   return { kind: "possible", unreadable };
 }
 
-function wrapperArguments(argv: readonly Word[]): readonly Word[] | undefined {
-  if (!argv.some((word) => isText(word) && TELLING_FLAG.test(word))) return undefined;
+/** The arguments that a wrapper hands on to vLLM, as far as they tell that it does. */
+function wrapperArguments(command: readonly Word[], onGpus: boolean): (readonly Word[])[] {
+  if (!command.some((word) => isText(word) && (isShare(word) || (onGpus && isOnlyOfVllm(word))))) return [];
   // An unknown word in front stays in, since it may be an option too.
-  return argv.slice(argv.findIndex((word) => !isText(word) || word.startsWith("-")));
+  return [command.slice(command.findIndex((word) => !isText(word) || word.startsWith("-")))];
 }
+
+/** Whether the image's name or a variable says that vLLM runs in it. */
+function saysVllm({ image, variables }: LaunchInputs): boolean {
+  const named = typeof image === "string" && /(?:^|[^a-z])vllm/i.test(image);
+  return named || [...variables.keys()].some(isVariableOfVllm);
+}
+
+/** Where vLLM is started that no argument shows. */
+function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string[]): string[] {
+  const starts = (text: string) => mentionsServer(text) || text.split(/\s+/).some(isOnlyOfVllm);
+  const held = [...variables].filter(([, value]) => isText(value) && starts(value));
+  return [
+    ...held.map(([name]) => `its variable ${name} holds arguments of vLLM; put them into \`command\``),
+    ...(files.some(mentionsServer) || scripts.some((script) => PROGRAM.test(script))
+      ? ["a script, a file or a health check of it starts vLLM; start it by `command`"]
+      : []),
+  ];
+}
+
+/** The word `vllm` where a shell may make a program of it; in a URL, a host name or an option it is none. */
+const PROGRAM = /(?<![\w.:@-]|\/\/)vllm(?=$|[\s'"`;&|)}\\,$])/;
 
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
 function speaksForServer(resource: DeclaredResource): boolean {
@@ -102,12 +129,4 @@ function speaksForServer(resource: DeclaredResource): boolean {
 
 function named(name: Read<string>): string {
   return typeof name === "string" ? name : "";
-}
-
-function asksForGpus(props: DeclaredResource["props"]): boolean {
-  const gpus = props.gpus !== undefined && props.gpus !== "";
-  const requests = Array.isArray(props.deviceRequests)
-    ? props.deviceRequests.length > 0
-    : props.deviceRequests === UNKNOWN;
-  return gpus || requests || text(props.runtime) === "nvidia" || holdsUnknown(props.runtime);
 }

@@ -91,19 +91,18 @@ function placesOf(
       (said.length === 1 ? said[0] : undefined)
     );
   };
-  const ofProvider = new Map<string, string>();
+  // A provider is one Docker engine: what is said of one of its containers holds for all of them.
+  const ofProvider = new Map<string | undefined, Set<string>>();
   for (const container of containers) {
     const machine = told(container);
-    if (machine !== undefined && container.provider !== undefined)
-      ofProvider.set(container.provider, machine);
+    if (machine === undefined || container.provider === undefined) continue;
+    ofProvider.set(container.provider, (ofProvider.get(container.provider) ?? new Set()).add(machine));
   }
+  const anywhere = machines.length === 0 ? [undefined] : machines;
   return new Map(
     containers.map((container) => {
-      const machine =
-        told(container) ??
-        (container.provider === undefined ? undefined : ofProvider.get(container.provider));
-      const anywhere = machines.length === 0 ? [undefined] : machines;
-      return [container, machine === undefined ? anywhere : [machine]];
+      const own = told(container);
+      return [container, [...(ofProvider.get(container.provider) ?? (own === undefined ? anywhere : [own]))]];
     }),
   );
 }

@@ -8,47 +8,81 @@ export interface Invocations {
   readonly servers: readonly (readonly Word[])[];
   /** What keeps the command line from being read to its end, in words for a person. */
   readonly unreadable: readonly string[];
+  /** Every command that is run, those of shells included. */
+  readonly commands: readonly (readonly Word[])[];
+  /** The scripts of those shells, without what they only print or remark. */
+  readonly scripts: readonly string[];
 }
 
 const SHELLS = new Set(["sh", "bash", "dash", "ash", "zsh", "ksh"]);
 /** `-c`, also among other one-letter options (`-lc`, `-euc`). */
 const SCRIPT_OPTION = /^-[a-z]*c$/;
-const API_SERVER = "vllm.entrypoints.openai.api_server";
-const MENTION = /\bvllm\s+serve\b|vllm\.entrypoints|\bvllm\/entrypoints/;
+/** Modules and files that take a server's arguments, whoever runs them (`-m`, `-Im`, gunicorn). */
+const SERVER =
+  /^(?:-[A-Za-z]*m)?vllm\.entrypoints\.(?!cli\.)[\w.]+(?::\w+)?$|(?:^|\/)vllm\/entrypoints\/(?!cli\/)[\w/]+\.py$/;
+/** The command of vLLM. But for `serve` and `run-batch` its commands are clients, or end by themselves. */
+const COMMAND =
+  /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
+/** vLLM in a shell's script or in Python. */
+const MENTION =
+  /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
+const BASE64 = /[\w+/]{16,}={0,2}/g;
+/** What a script prints where nobody else reads it, and its comments. */
+const ONLY_SAID = /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|(?:^|\s)#[^\n]*/g;
+/** A shell runs text that the script made itself. */
+const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/;
 /** Shells within shells that are followed; deeper ones are called unreadable. */
 const DEEPEST_SHELL = 4;
 
-/** Finds `vllm serve`, `python -m vllm.entrypoints.openai.api_server` and shells that run them. */
+/** Finds `vllm serve`, modules such as `python -m vllm.entrypoints.openai.api_server`, and shells that run them. */
 export function serverInvocations(
   words: readonly Word[],
   variables: ShellScope["variables"],
   depth = 0,
 ): Invocations {
+  const none = { servers: [], unreadable: [], commands: [], scripts: [] };
   const script = shellScript(words);
   if (script !== undefined) {
-    if (!isText(script.text)) return { servers: [], unreadable: ["the script behind `-c` is not known yet"] };
-    if (depth === DEEPEST_SHELL)
-      return { servers: [], unreadable: ["shells are nested too deeply to be read"] };
-    const inner = simpleCommands(script.text, { parameters: script.parameters, variables }).map((command) =>
+    const { text } = script;
+    if (!isText(text)) return { ...none, unreadable: ["the script behind `-c` is not known yet"] };
+    if (depth === DEEPEST_SHELL) return { ...none, unreadable: ["shells are nested too deeply to be read"] };
+    const inner = simpleCommands(text, { parameters: script.parameters, variables }).map((command) =>
       serverInvocations(command, variables, depth + 1),
     );
     const servers = inner.flatMap((each) => each.servers);
     const unreadable = inner.flatMap((each) => each.unreadable);
-    if (servers.length === 0 && unreadable.length === 0 && MENTION.test(script.text)) {
-      return { servers, unreadable: ["its script mentions vLLM in a form that can't be read"] };
-    }
-    return { servers, unreadable };
+    const commands = inner.flatMap((each) => each.commands);
+    const said = RUNS_TEXT.test(text) ? text : text.replace(ONLY_SAID, "");
+    if (servers.length > 0 && commands.some(isPiped))
+      unreadable.push("a shell there reads its script from a pipe");
+    if (servers.length === 0 && unreadable.length === 0 && mentionsServer(said))
+      unreadable.push("its script mentions vLLM in a form that can't be read");
+    return { servers, unreadable, commands, scripts: [said, ...inner.flatMap((each) => each.scripts)] };
   }
   const start = serverStart(words);
-  if (start !== undefined) return { servers: [words.slice(start)], unreadable: [] };
-  const mention = words.find((word) => isText(word) && /\s/.test(word) && MENTION.test(word));
+  if (start !== undefined) return { ...none, servers: [words.slice(start)], commands: [words] };
   // What a shell prints is no command.
   const prints = isText(words[0]) && ["echo", "printf"].includes(baseName(words[0]));
-  return {
-    servers: [],
-    unreadable:
-      mention === undefined || prints ? [] : ["an argument mentions vLLM in a form that can't be read"],
-  };
+  const mention = words.some(
+    (word) => isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),
+  );
+  const unreadable = mention ? ["an argument mentions vLLM in a form that can't be read"] : [];
+  return { ...none, unreadable, commands: [words] };
+}
+
+/** A shell without a script or a file. */
+function isPiped([program, ...rest]: readonly Word[]): boolean {
+  const isShell = isText(program) && SHELLS.has(baseName(program));
+  return isShell && rest.every((word) => isText(word) && word.startsWith("-"));
+}
+
+/** Whether a script, in a shell's language or Python, starts vLLM; base64 is read, no other code is. */
+export function mentionsServer(script: string): boolean {
+  return MENTION.test(script) || holdsBase64(script);
+}
+
+function holdsBase64(text: string): boolean {
+  return (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
 }
 
 function shellScript(words: readonly Word[]): { text: Word; parameters: readonly Word[] } | undefined {
@@ -69,20 +103,11 @@ function shellScript(words: readonly Word[]): { text: Word; parameters: readonly
 function serverStart(words: readonly Word[]): number | undefined {
   for (const [index, word] of words.entries()) {
     if (!isText(word)) continue;
+    if (SERVER.test(word)) return index + 1;
     const next = words[index + 1];
-    const afterNext = words[index + 2];
-    if (baseName(word) === "vllm" && next === "serve") return index + 2;
-    if (word === "-m" && next === API_SERVER) return index + 2;
-    if (word === `-m${API_SERVER}`) return index + 1;
-    if (
-      word === "-m" &&
-      isText(next) &&
-      /^vllm(\.entrypoints\.cli\.main)?$/.test(next) &&
-      afterNext === "serve"
-    ) {
-      return index + 3;
-    }
-    if (word.endsWith("vllm/entrypoints/openai/api_server.py")) return index + 1;
+    // What is not known yet may be `serve`, and the arguments behind it.
+    if (COMMAND.test(word) && (next === "serve" || next === "run-batch")) return index + 2;
+    if (COMMAND.test(word) && typeof next === "symbol") return index + 1;
   }
   return undefined;
 }

@@ -58,7 +58,7 @@ class ScriptReader {
     else if (char === '"') this.quoted();
     else if (char === "\\") this.escape();
     else if (char === "$") this.expansion(false);
-    else if (char === "`") this.unknownUntil("`");
+    else if (char === "`") this.substitution(this.takeUntil("`"), false);
     else if (char === "<" || char === ">") this.redirection();
     else this.append(char);
   }
@@ -97,9 +97,10 @@ class ScriptReader {
     if (this.script.charAt(this.at) !== end) this.at++;
   }
 
-  private unknownUntil(end: string): void {
-    this.takeUntil(end);
-    this.word = UNKNOWN;
+  /** What it prints is not known, but it runs. */
+  private substitution(script: string, quoted: boolean): void {
+    this.commands.push(...new ScriptReader(script, this.scope).read());
+    this.value(UNKNOWN, quoted);
   }
 
   private escape(): void {
@@ -113,7 +114,7 @@ class ScriptReader {
       const char = this.script.charAt(this.at++);
       if (char === '"') return;
       if (char === "$") this.expansion(true);
-      else if (char === "`") this.unknownUntil("`");
+      else if (char === "`") this.substitution(this.takeUntil("`"), true);
       else if (char === "\\") {
         const next = this.script.charAt(this.at++);
         this.append('$`"\\'.includes(next) ? next : next === "\n" ? "" : `\\${next}`);
@@ -124,15 +125,24 @@ class ScriptReader {
   private redirection(): void {
     if (isText(this.word) && /^\d*$/.test(this.word)) this.word = undefined;
     else this.endWord();
+    const start = this.at - 1;
     while ("<>&-|".includes(this.script.charAt(this.at)) && this.at < this.script.length) this.at++;
-    this.skipWord = true;
+    // A here-string is no file: it may be the script of the shell before it.
+    this.skipWord = !this.script.startsWith("<<<", start);
   }
 
   private expansion(quoted: boolean): void {
     const rest = this.script.slice(this.at);
     if (rest.startsWith("(")) {
-      this.at += closing(rest);
-      this.value(UNKNOWN, quoted);
+      const length = closing(rest);
+      this.at += length;
+      this.substitution(rest.slice(1, length - 1), quoted);
+      return;
+    }
+    const ansi = /^'((?:[^'\\]|\\.)*)'/s.exec(rest);
+    if (ansi !== null && !quoted) {
+      this.at += ansi[0].length;
+      this.append(unescaped(ansi[1] ?? ""));
       return;
     }
     const braced = /^\{([A-Za-z_]\w*|\d+|[@*])([^}]*)\}/.exec(rest);
@@ -152,6 +162,7 @@ class ScriptReader {
   }
 
   private lookUp(name: string, operator: string): Word {
+    if (name === "IFS" && !this.scope.variables.has(name)) return " ";
     const value = /^\d+$/.test(name) ? this.scope.parameters[Number(name)] : this.scope.variables.get(name);
     // `${NAME:-default}` is the value where there is one; any other operator changes it.
     if (operator !== "" && !/^:?[-?]/.test(operator)) return UNKNOWN;
@@ -177,12 +188,17 @@ class ScriptReader {
 
   /** `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no arguments any more. */
   private parameters(joined: boolean): void {
+    const all = this.scope.parameters.slice(1);
+    if (joined && all.every(isText)) {
+      this.append(all.join(" "));
+      return;
+    }
     if (joined || (this.word !== undefined && this.word !== "")) {
       this.word = UNKNOWN;
       return;
     }
     this.word = undefined;
-    for (const parameter of this.scope.parameters.slice(1)) this.push(parameter);
+    for (const parameter of all) this.push(parameter);
   }
 }
 
@@ -194,4 +210,13 @@ function closing(text: string): number {
     if (text.charAt(index) === ")" && --depth === 0) return index + 1;
   }
   return text.length;
+}
+
+const ESCAPE = /\\(?:x([\da-f]{1,2})|u([\da-f]{1,4})|([0-7]{1,3})|(.))/gis;
+
+/** What bash makes of `$'...'`. */
+function unescaped(text: string): string {
+  return text.replace(ESCAPE, (_, x, u, octal, other) =>
+    other === undefined ? String.fromCharCode(Number.parseInt(octal ?? x ?? u, octal ? 8 : 16)) : other,
+  );
 }

@@ -1,0 +1,431 @@
+import { TYPE } from "../../../components/planned/type";
+import { container, DIGEST, declared, hostInstance, IMAGE, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+
+type Props = Record<string, unknown>;
+
+/** The fixed rules that refuse an attempt: `sum` aggregate-utilization, `name` served-model-name, `image` inference-image. */
+export type By = "sum" | "name" | "image";
+
+/** What is attempted, what is declared, and which fixed rules refuse it. */
+export type Attempt = readonly [what: string, declares: Props | readonly Props[], ...by: By[]];
+
+/** What the fixed rules let through on purpose, and why. */
+export type OutOfScope = readonly [what: string, declares: Props, why: string];
+
+/** Somebody's own image, which says nothing of what is in it. */
+const OWN = `own/server:1@${DIGEST}`;
+const ALL = { gpus: "all" };
+/** Too large a share, and a first name with a slash. */
+const BAD = "org/m --gpu-memory-utilization 0.95";
+const FINE = "--served-model-name m --gpu-memory-utilization 0.4";
+
+const words = (text: string) => (text === "" ? [] : text.split(" "));
+/** Arguments of vLLM's own image. */
+const own = (text: string, more: Props = {}) => ({ image: IMAGE, ...ALL, command: words(text), ...more });
+/** A command of somebody's own image. */
+const runs = (command: string | readonly unknown[], more: Props = {}) => ({
+  image: OWN,
+  ...ALL,
+  command: typeof command === "string" ? words(command) : command,
+  ...more,
+});
+const sh = (script: string, more: Props = {}) => runs(["sh", "-c", script], more);
+const bash = (script: string, more: Props = {}) => runs(["bash", "-c", script], more);
+const base64 = (text: string) => Buffer.from(text).toString("base64");
+
+/** Spellings of vLLM's own arguments. */
+// biome-ignore format: one row a line
+const SPELLINGS: readonly Attempt[] = [
+  ["plain", own(BAD), "sum", "name"],
+  ["nothing at all: vLLM's defaults", own(""), "sum", "name"],
+  ["a model alone", own("org/m"), "sum", "name"],
+  ["equals sign", own("m --gpu-memory-utilization=0.95"), "sum"],
+  ["underscores", own("m --gpu_memory_utilization 0.95"), "sum"],
+  ["underscores and dashes mixed", own("m --gpu_memory-utilization=0.95"), "sum"],
+  ["an abbreviation", own("m --gpu-mem 0.95"), "sum"],
+  ["the shortest abbreviation", own("m --gpu 0.95"), "sum"],
+  ["an abbreviation with underscores", own("m --gpu_mem=0.95"), "sum"],
+  ["an abbreviation that fits two options", own(`m ${FINE} --max-num 8`), "sum", "name"],
+  ["the other name of the option", own("m --device-memory-utilization 0.95"), "sum"],
+  ["the other name, abbreviated", own("m --device-mem 0.95"), "sum"],
+  ["repeated, the last one large", own(`m ${FINE} --gpu-memory-utilization 0.95`), "sum"],
+  ["repeated under its other name", own(`m ${FINE} --device-memory-utilization=0.95`), "sum"],
+  ["repeated as an abbreviation", own(`m ${FINE} --gpu-mem=0.95`), "sum"],
+  ["a name repeated", own(`m ${FINE} --served-model-name org/m`), "name"],
+  ["a name abbreviated", own(`m ${FINE} --served org/m`), "name"],
+  ["a name with underscores", own(`m ${FINE} --served_model_name=org/m`), "name"],
+  ["a good name second", own("m --gpu-memory-utilization 0.4 --served-model-name org/m m"), "name"],
+  ["an empty name", own(["m --gpu-memory-utilization 0.4 --served-model-name="].join("")), "name"],
+  ["a name that is a path", own(`m ${FINE} --served-model-name /models/m`), "name"],
+  ["a local model without a name", own("/models/m --gpu-memory-utilization 0.4"), "name"],
+  ["the model behind the options", own("--gpu-memory-utilization 0.4 org/m"), "name"],
+  ["the model as an option", own("--model org/m --gpu-memory-utilization=0.4"), "name"],
+  ["the model behind --", own("--gpu-memory-utilization 0.4 -- org/m"), "name"],
+  ["another model behind the first", own("--model=org/m --gpu-memory-utilization=0.4 m"), "name"],
+  ["scientific notation", own("m --gpu-memory-utilization 9.5e-1"), "sum"],
+  ["a point in front", own("m --gpu-memory-utilization .95"), "sum"],
+  ["a sign in front", own("m --gpu-memory-utilization +0.95"), "sum"],
+  ["spaces around", own("", { command: ["m", "--gpu-memory-utilization", " 0.95 "] }), "sum"],
+  ["digits of another script", own("m --gpu-memory-utilization ０.９５"), "sum"],
+  ["digits with an underscore", own("m --gpu-memory-utilization 0.9_5"), "sum"],
+  ["a percentage", own("m --gpu-memory-utilization 95%"), "sum"],
+  ["infinity", own("m --gpu-memory-utilization inf"), "sum"],
+  ["no number", own("m --gpu-memory-utilization nan"), "sum"],
+  ["negative, to make room for another", own("m --gpu-memory-utilization -0.5"), "sum"],
+  ["a file of options", own(`m ${FINE} --config /etc/vllm.yaml`), "sum", "name"],
+  ["a file of options, equals sign", own(`m ${FINE} --config=/etc/vllm.yaml`), "sum", "name"],
+  ["a file of options, abbreviated", own(`m ${FINE} --conf /etc/vllm.yaml`), "sum", "name"],
+  ["a fixed KV cache beside a small share", own(`m ${FINE} --kv-cache-memory-bytes 120G`), "sum"],
+  ["a fixed KV cache, abbreviated", own(`m ${FINE} --kv-cache-mem=120G`), "sum"],
+  ["a switch that swallows nothing", own("m --enforce-eager --gpu-memory-utilization 0.95"), "sum"],
+  ["a list that ends at an option", own("m --served-model-name m n --gpu-memory-utilization 0.95"), "sum"],
+  ["entrypoint without arguments", own("", { entrypoints: ["vllm", "serve"] }), "sum", "name"],
+  ["entrypoint and command split", own(`serve ${BAD}`, { entrypoints: ["vllm"] }), "sum", "name"],
+  ["an empty entrypoint", own(`vllm serve ${BAD}`, { entrypoints: [""] }), "sum", "name"],
+  ["an entrypoint that hides the arguments", own("", { entrypoints: ["/start.sh"] }), "sum", "name"],
+];
+
+/** Programs in front of vLLM, in an image whose name says nothing. */
+// biome-ignore format: one row a line
+const PROGRAMS: readonly Attempt[] = [
+  ["vllm serve", runs(`vllm serve ${BAD}`), "sum", "name"],
+  ["by its path", runs(`/opt/venv/bin/vllm serve ${BAD}`), "sum", "name"],
+  ["by a relative path", runs(`./vllm serve ${BAD}`), "sum", "name"],
+  ["entrypoint and command split", runs(`serve ${BAD}`, { entrypoints: ["vllm"] }), "sum", "name"],
+  ["python runs the script", runs(`python3 /usr/local/bin/vllm serve ${BAD}`), "sum", "name"],
+  ["python -m", runs(`python3 -m vllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["python -m of the command", runs(`python -m vllm.entrypoints.cli.main serve ${BAD}`), "sum", "name"],
+  ["python -m vllm", runs(`python -m vllm serve ${BAD}`), "sum", "name"],
+  ["-m without a space", runs(`python -mvllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["-m of the command without a space", runs(`python -mvllm.entrypoints.cli.main serve ${BAD}`), "sum", "name"],
+  ["-m among other letters", runs(`python -Im vllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["-m among letters, without a space", runs(`python -Imvllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["the plain server of vLLM", runs("python -m vllm.entrypoints.api_server --model org/m"), "sum", "name"],
+  ["vLLM's gRPC server", runs("python -m vllm.entrypoints.grpc_server --model org/m"), "sum", "name"],
+  ["vLLM's batch runner", runs("python -m vllm.entrypoints.openai.run_batch --model org/m"), "sum", "name"],
+  ["a module under a profiler", runs(`python -m cProfile -m vllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["a module that runs a module", runs(`python -m runpy vllm.entrypoints.openai.api_server --model ${BAD}`), "sum", "name"],
+  ["the file of the server", runs(`python /x/vllm/entrypoints/openai/api_server.py --model ${BAD}`), "sum", "name"],
+  ["the file of the plain server", runs("python /x/vllm/entrypoints/api_server.py --model org/m"), "sum", "name"],
+  ["the file of the command", runs(`python /x/vllm/entrypoints/cli/main.py serve ${BAD}`), "sum", "name"],
+  ["gunicorn", runs("gunicorn vllm.entrypoints.openai.api_server:app"), "sum", "name"],
+  ["python -c", runs(["python", "-c", "from vllm.entrypoints.cli.main import main; main()", "serve", "m"]), "sum", "name"],
+  ["python -c with the library", runs(["python", "-c", "import vllm; vllm.LLM('org/m')"]), "sum", "name"],
+  ["python -c, from vllm", runs(["python", "-c", "from vllm import LLM\nLLM('org/m')"]), "sum", "name"],
+  ["python -c with runpy", runs(["python", "-c", "import runpy; runpy.run_module('vllm.entrypoints.openai.api_server')"]), "sum", "name"],
+  ["python -c with __import__", runs(["python", "-c", "__import__('vllm').LLM('org/m')"]), "sum", "name"],
+  ["python -c with a child", runs(["python", "-c", "import os; os.execvp('vllm', ['vllm', 'serve', 'org/m'])"]), "sum", "name"],
+  ["env", runs(`env A=1 vllm serve ${BAD}`), "sum", "name"],
+  ["env -S", runs(["env", "-S", `vllm serve ${BAD}`]), "sum", "name"],
+  ["nice", runs(`nice -n 5 vllm serve ${BAD}`), "sum", "name"],
+  ["timeout", runs(`timeout 1d vllm serve ${BAD}`), "sum", "name"],
+  ["tini", runs(`vllm serve ${BAD}`, { entrypoints: ["/usr/bin/tini", "--"] }), "sum", "name"],
+  ["dumb-init", runs(`dumb-init -- vllm serve ${BAD}`), "sum", "name"],
+  ["numactl", runs(`numactl --membind 0 vllm serve ${BAD}`), "sum", "name"],
+  ["stdbuf", runs(`stdbuf -oL vllm serve ${BAD}`), "sum", "name"],
+  ["setsid and nohup", runs(`setsid nohup vllm serve ${BAD}`), "sum", "name"],
+  ["chroot", runs(`chroot /x vllm serve ${BAD}`), "sum", "name"],
+  ["su -c", runs(["su", "user", "-c", `vllm serve ${BAD}`]), "sum", "name"],
+  ["runuser", runs(["runuser", "-u", "user", "--", ...words(`vllm serve ${BAD}`)]), "sum", "name"],
+  ["taskset", runs(`taskset -c 0-9 vllm serve ${BAD}`), "sum", "name"],
+  ["watch", runs(["watch", "-n1", `vllm serve ${BAD}`]), "sum", "name"],
+  ["xargs", runs(["sh", "-c", "echo org/m | xargs vllm serve"]), "sum", "name"],
+  ["uv run", runs(`uv run --with vllm vllm serve ${BAD}`), "sum", "name"],
+  ["conda run", runs(`conda run -n x vllm serve ${BAD}`), "sum", "name"],
+  ["nsys profile", runs(`nsys profile -o x vllm serve ${BAD}`), "sum", "name"],
+  ["Ray's own start in front", sh(`ray start --head && vllm serve ${BAD}`), "sum", "name"],
+  ["busybox's shell", runs(["busybox", "sh", "-c", `vllm serve ${BAD}`]), "sum", "name"],
+  ["a whole command line as one word", runs([`vllm serve ${BAD}`]), "sum", "name"],
+  ["a wrapper with vLLM's flags", runs(BAD, { entrypoints: ["/start.sh"] }), "sum", "name"],
+  ["a wrapper without an entrypoint", runs(`/start.sh ${BAD}`), "sum", "name"],
+  ["a wrapper, underscores", runs("/start.sh --gpu_memory_utilization=0.95"), "sum", "name"],
+  ["a wrapper, the option's other name", runs("/start.sh --device-memory-utilization 0.95"), "sum", "name"],
+  ["a wrapper, the option cut short", runs("/start.sh --gpu-memory-util 0.95"), "sum", "name"],
+  ["a wrapper in a shell", sh(`exec /start.sh ${BAD}`), "sum", "name"],
+  ["a wrapper in a login shell", runs(["bash", "-lc", `/start.sh ${BAD}`]), "sum", "name"],
+  ["a wrapper of another library", runs("trl vllm-serve --model org/m --gpu_memory_utilization 0.95"), "sum", "name"],
+];
+
+/** Shells, in an image whose name says nothing. */
+// biome-ignore format: one row a line
+const SHELLS: readonly Attempt[] = [
+  ["sh -c", sh(`vllm serve ${BAD}`), "sum", "name"],
+  ["sh -c in the entrypoint", runs([`vllm serve ${BAD}`], { entrypoints: ["/bin/sh", "-c"] }), "sum", "name"],
+  ["bash -lc", runs(["bash", "-lc", `vllm serve ${BAD}`]), "sum", "name"],
+  ["bash -euxo pipefail -c", runs(["bash", "-euxo", "pipefail", "-c", `vllm serve ${BAD}`]), "sum", "name"],
+  ["bash --norc -c", runs(["bash", "--norc", "-c", `vllm serve ${BAD}`]), "sum", "name"],
+  ["bash --rcfile FILE -c", runs(["bash", "--rcfile", "/x", "-c", `vllm serve ${BAD}`]), "sum", "name"],
+  ["exec", sh(`exec vllm serve ${BAD}`), "sum", "name"],
+  ["exec -a", bash(`exec -a nginx vllm serve ${BAD}`), "sum", "name"],
+  ["command", sh(`command vllm serve ${BAD}`), "sum", "name"],
+  ["eval", sh(`eval vllm serve ${BAD}`), "sum", "name"],
+  ["eval of one word", sh(`eval "vllm serve ${BAD}"`), "sum", "name"],
+  ["trap", sh(`trap 'vllm serve ${BAD}' EXIT`), "sum", "name"],
+  ['"$@"', runs(["sh", "-c", 'exec vllm serve "$@"', "x", ...words(BAD)]), "sum", "name"],
+  ["$0 and $1", runs(["sh", "-c", '"$0" serve "$1"', "vllm", "org/m"]), "sum", "name"],
+  ['exec "$@" in the entrypoint', runs(`vllm serve ${BAD}`, { entrypoints: ["sh", "-c", 'exec "$@"', "x"] }), "sum", "name"],
+  ['eval "$*"', runs(["sh", "-c", 'eval "$*"', "x", ...words(`vllm serve ${BAD}`)]), "sum", "name"],
+  ["the parameters one by one", runs(["sh", "-c", 'eval "$1 $2 $3"', "x", "vllm", "serve", "org/m"]), "sum", "name"],
+  ["a command of vLLM that is not known", sh('read M; vllm "$M" org/m', { gpus: undefined }), "sum", "name"],
+  ["a condition", sh(`if true; then vllm serve ${BAD}; fi`), "sum", "name"],
+  ["a loop", sh(`while :; do vllm serve ${BAD}; done`), "sum", "name"],
+  ["a group", sh(`{ vllm serve ${BAD}; }`), "sum", "name"],
+  ["a subshell in the background", sh(`(vllm serve ${BAD}) & nginx`), "sum", "name"],
+  ["a function", sh('f() { vllm "$@"; }; f serve org/m'), "sum", "name"],
+  ["an alias", sh("alias x=vllm; x serve org/m"), "sum", "name"],
+  ["a variable of the script", sh("A=vllm; $A serve org/m"), "sum", "name"],
+  ["a variable of the container", sh("$A serve org/m", { envs: ["A=vllm"] }), "sum", "name"],
+  ["the whole line in a variable", sh("exec $RUN", { envs: [`RUN=vllm serve ${BAD}`] }), "sum", "name"],
+  ["eval of a variable", sh('eval "$RUN"', { envs: [`RUN=vllm serve ${BAD}`] }), "sum", "name"],
+  ["the share in a variable", sh(`vllm serve m ${FINE} --gpu-memory-utilization $S`, { envs: ["S=0.95"] }), "sum"],
+  ["the share in the script", sh(`S=0.95; vllm serve m ${FINE} --gpu-memory-utilization "$S"`), "sum"],
+  ["more arguments in a variable", sh(`vllm serve m ${FINE} $MORE`), "sum", "name"],
+  ["a file's content as arguments", sh(`vllm serve m ${FINE} $(cat /args)`), "sum", "name"],
+  ["backticks as an option's value", sh(`vllm serve m ${FINE} --seed \`cat /x\``), "sum", "name"],
+  ["set --", sh(`set -- ${BAD}; vllm serve "$@"`), "sum", "name"],
+  ["quotes inside the name", sh("v''ll\"m\" ser'v'e org/m"), "sum", "name"],
+  ["a backslash inside the name", sh("vl\\lm serve org/m"), "sum", "name"],
+  ["a line broken inside the name", sh("vl\\\nlm serve org/m"), "sum", "name"],
+  ["characters by number", bash("$'\\x76llm' $'\\163erve' org/m"), "sum", "name"],
+  [`\${IFS} for spaces`, sh(`vllm\${IFS}serve\${IFS}org/m`), "sum", "name"],
+  ["$IFS for spaces", sh("vllm$IFS'serve'$IFS'org/m'"), "sum", "name"],
+  ["braces for spaces", bash("{vllm,serve,org/m}"), "sum", "name"],
+  ["an array", bash(`a=(vllm serve org/m); "$\{a[@]}"`), "sum", "name"],
+  ["the path by which", sh("$(which vllm) serve org/m"), "sum", "name"],
+  ["a copy under another name", sh("cp /usr/local/bin/vllm /x && /x serve org/m"), "sum", "name"],
+  ["a link under another name", sh("ln -s $(command -v vllm) /x; /x serve org/m"), "sum", "name"],
+  ["a here-document", sh(`sh <<'E'\nvllm serve ${BAD}\nE`), "sum", "name"],
+  ["a script written first", sh(`cat >/x <<E\nvllm serve ${BAD}\nE\nsh /x`), "sum", "name"],
+  ["a here-string", bash(`bash <<< 'vllm serve ${BAD}'`), "sum", "name"],
+  ["a process substitution", bash(`cat <(vllm serve ${BAD})`), "sum", "name"],
+  ["a command substitution", sh(`x="$(vllm serve ${BAD})"`), "sum", "name"],
+  ["backticks", sh(`x=\`vllm serve ${BAD}\``), "sum", "name"],
+  ["printed into a shell", sh(`echo 'vllm serve ${BAD}' | sh`), "sum", "name"],
+  ["printed into a shell by a group", sh(`{ echo 'vllm serve ${BAD}'; } | sh`), "sum", "name"],
+  ["printed into a file", sh(`printf 'vllm serve ${BAD}'; sh /x`), "sum", "name"],
+  ["Python from a here-document", sh("python - <<E\nimport vllm\nvllm.LLM('org/m')\nE"), "sum", "name"],
+  ["base64 into a shell", sh(`echo ${base64(`vllm serve ${BAD}`)} | base64 -d | sh`), "sum", "name"],
+  ["base64 in eval", sh(`eval "$(base64 -d <<E\n${base64(`exec vllm serve ${BAD}`)}\nE\n)"`), "sum", "name"],
+  ["base64 in Python", runs(["python", "-c", `import base64; exec(base64.b64decode('${base64("import vllm; vllm.LLM('org/m')")}'))`]), "sum", "name"],
+  ["shells within shells", sh("sh -c \"bash -c 'vllm serve org/m'\""), "sum", "name"],
+  ["six shells", runs(["sh", "-c", 'sh -c "$1" x "$1"', "x", 'sh -c "$1" x "$1"']), "sum", "name"],
+  ["python in a shell", sh("python -c 'import vllm; vllm.LLM(\"org/m\")'"), "sum", "name"],
+  ["ssh to itself", runs(["ssh", "localhost", `vllm serve ${BAD}`]), "sum", "name"],
+  ["installed first", sh("pip install vllm==0.30.0 && vllm serve org/m"), "sum", "name"],
+  ["a small server for show", sh(`vllm serve m ${FINE} & vllm serve ${BAD}`), "sum", "name"],
+  ["a small one, and one in a here-string", bash(`vllm serve m ${FINE} & bash <<< 'vllm serve ${BAD}'`), "sum", "name"],
+  ["a small one, and one in a substitution", sh(`vllm serve m ${FINE} & x="$(vllm serve ${BAD})"`), "sum", "name"],
+  ["a small one, and one in backticks", sh(`vllm serve m ${FINE} & x=\`vllm serve ${BAD}\``), "sum", "name"],
+  ["a small one, and one in eval", sh(`vllm serve m ${FINE} & eval 'vllm serve ${BAD}'`), "sum", "name"],
+  ["a small one, and one through a pipe", sh(`vllm serve m ${FINE} & cat /x | sh`), "sum", "name"],
+  ["a small one, and one in base64", sh(`vllm serve m ${FINE} & eval "$(echo ${base64(`vllm serve ${BAD}`)} | base64 -d)"`), "sum", "name"],
+  ["a shell for vLLM's own image, small flags behind it", own("", { command: ["bash", "-c", "cat /x | bash", "x", ...words(FINE)] }), "sum", "name"],
+];
+
+/** A container that only its GPUs and vLLM's flags or variables give away. */
+// biome-ignore format: one row a line
+const SIGNS: readonly Attempt[] = [
+  ["gpus", runs("/s --max-num-batched-tokens 8192"), "sum", "name"],
+  ["some GPUs", runs("/s --max-num-batched-tokens 8192", { gpus: "device=0" }), "sum", "name"],
+  ["GPUs that are not known", runs("/s --max-num-batched-tokens 8192", { gpus: UNKNOWN_TEXT }), "sum", "name"],
+  ["deviceRequests", runs("/s --enforce-eager", { gpus: undefined, deviceRequests: [{ count: -1 }] }), "sum", "name"],
+  ["deviceRequests that are not known", runs("/s --enforce-eager", { gpus: undefined, deviceRequests: UNKNOWN_LIST }), "sum", "name"],
+  ["deviceRequests by capability", runs("/s --enforce-eager", { gpus: undefined, deviceRequests: [{ capabilities: [["gpu"]] }] }), "sum", "name"],
+  ["the runtime", runs("/s --enforce-eager", { gpus: undefined, runtime: "nvidia" }), "sum", "name"],
+  ["device files", runs("/s --enforce-eager", { gpus: undefined, devices: [{ hostPath: "/dev/nvidia0" }] }), "sum", "name"],
+  ["a device by its CDI name", runs("/s --enforce-eager", { gpus: undefined, devices: [{ hostPath: "nvidia.com/gpu=all" }] }), "sum", "name"],
+  ["devices that are not known", runs("/s --enforce-eager", { gpus: undefined, devices: UNKNOWN_LIST }), "sum", "name"],
+  ["privileged", runs("/s --enforce-eager", { gpus: undefined, privileged: true }), "sum", "name"],
+  ["a rule of the device cgroup", runs("/s --enforce-eager", { gpus: undefined, deviceCgroupRules: ["c 195:* rwm"] }), "sum", "name"],
+  ["the variable of the default runtime", runs("/s --enforce-eager", { gpus: undefined, envs: ["NVIDIA_VISIBLE_DEVICES=all"] }), "sum", "name"],
+  ["no GPUs, but the share", runs(`/s ${BAD}`, { gpus: undefined }), "sum", "name"],
+  ["a switch that is turned off", runs("/s --no-async-scheduling"), "sum", "name"],
+  ["underscores", runs("/s --max_num_batched_tokens=8192"), "sum", "name"],
+  ["one key of an option", runs("/s --compilation-config.mode 3"), "sum", "name"],
+  ["an option that only an older version had", runs("/s --max-num-partial-prefills 2"), "sum", "name"],
+  ["an option cut short inside its last word", runs("/s --max-num-batched-tok 8192"), "sum", "name"],
+  ["a flag in a script", sh("/s --max-num-batched-tokens 8192"), "sum", "name"],
+  ["flags in a variable", runs("", { envs: ["ARGS=--model org/m --gpu-memory-utilization 0.95"] }), "sum", "name"],
+  ["a command line in a variable", runs("", { envs: [`START=vllm serve ${BAD}`] }), "sum", "name"],
+  ["a variable of vLLM", runs("", { envs: ["VLLM_USE_V2_MODEL_RUNNER=1"] }), "sum", "name"],
+  ["a variable of vLLM and a model", runs("org/m", { envs: ["VLLM_LOGGING_LEVEL=DEBUG"] }), "sum", "name"],
+  ["a variable of vLLM and a script", runs("/s", { entrypoints: ["sh"], envs: ["VLLM_CACHE_ROOT=/x"] }), "sum", "name"],
+  ["a variable of the image for SageMaker", runs("", { envs: ["SM_VLLM_MODEL=org/m"] }), "sum", "name"],
+  ["a container that starts another one by Docker's socket", { image: "docker:28-cli", command: words(`docker run --gpus all own/server ${BAD}`) }, "sum", "name", "image"],
+  ["a file that is uploaded", runs("/s", { uploads: [{ file: "/s", content: `#!/bin/sh\nexec vllm serve ${BAD}` }] }), "sum", "name"],
+  ["an uploaded program in Python", runs("/s", { uploads: [{ file: "/s", content: "from vllm import LLM\nLLM('org/m')" }] }), "sum", "name"],
+  ["an uploaded file in base64", runs("/s", { uploads: [{ file: "/s", contentBase64: base64(`exec vllm serve ${BAD}`) }] }), "sum", "name"],
+  ["the health check starts it", runs("nginx", { healthcheck: { tests: ["CMD-SHELL", `vllm serve ${BAD} &`] } }), "sum", "name"],
+  ["flags, a good share and a good name, in an image without a record", runs(`/s ${FINE}`, { image: `own/other@sha256:${"0".repeat(64)}` }), "image"],
+];
+
+/** Names of images. Nothing here is wrong but the image. */
+// biome-ignore format: one row a line
+const IMAGES: readonly Attempt[] = [
+  ["a tag alone", own(`m ${FINE}`, { image: "vllm/vllm-openai:v0.30.0" }), "image"],
+  ["no tag", own(`m ${FINE}`, { image: "vllm/vllm-openai" }), "image"],
+  ["Docker Hub written out", own(`m ${FINE}`, { image: "docker.io/vllm/vllm-openai:v0.30.0" }), "image"],
+  ["another registry", own(`m ${FINE}`, { image: "localhost:5000/x/vllm-openai:v0.30.0" }), "image"],
+  ["NVIDIA's build", own(`m ${FINE}`, { image: "nvcr.io/nvidia/vllm:25.10-py3" }), "image"],
+  ["capitals", own(`m ${FINE}`, { image: "own/VLLM:1" }), "image"],
+  ["vllm at the end of the name", own(`m ${FINE}`, { image: "own/spark-vllm:1" }), "image"],
+  ["vllm in the middle of the name", own("m", { image: "own/spark-vllm-docker:1" }), "sum", "image"],
+  ["vllm in the owner's name", own("org/m", { image: "my-vllm/server:1" }), "sum", "name", "image"],
+  ["vllm in the tag", own("org/m", { image: `own/server:vllm-0.30@${DIGEST}` }), "sum", "name"],
+  ["a short digest", own(`m ${FINE}`, { image: "vllm/vllm-openai@sha256:8a69ffad" }), "image"],
+  ["a digest in capitals", own(`m ${FINE}`, { image: `vllm/vllm-openai@${DIGEST.toUpperCase()}` }), "image"],
+  ["two digests", own(`m ${FINE}`, { image: `vllm/vllm-openai@${DIGEST}@${DIGEST}` }), "image"],
+  ["another digest behind a good tag", own(`m ${FINE}`, { image: `vllm/vllm-openai:v0.30.0@sha256:${"0".repeat(64)}` }), "image"],
+  ["the digest as a tag", own(`m ${FINE}`, { image: `vllm/vllm-openai:${"8a69ffad".repeat(8)}` }), "image"],
+  ["renamed, without a digest", runs(`vllm serve m ${FINE}`, { image: "nginx:1.27" }), "image"],
+  ["an image's id", runs("", { image: `sha256:${"ab".repeat(32)}` }), "sum", "name", "image"],
+  ["an image's id without its algorithm", runs("", { image: "ab".repeat(32) }), "sum", "name", "image"],
+  ["the short id that `docker images` prints", runs("", { image: "8a69ffad12cd" }), "sum", "name", "image"],
+  ["an image that is built in the same run (RemoteImage)", runs("", { image: UNKNOWN_TEXT }), "sum", "name", "image"],
+  ["the same, with arguments", runs(`m ${FINE}`, { image: UNKNOWN_TEXT }), "image"],
+];
+
+/** Values that a preview doesn't know, such as outputs of another stack. */
+// biome-ignore format: one row a line
+const UNKNOWN: readonly Attempt[] = [
+  ["the command", own("", { command: UNKNOWN_LIST }), "sum", "name"],
+  ["one argument", own("", { command: ["m", ...words(FINE), UNKNOWN_TEXT] }), "sum", "name"],
+  ["the share", own("", { command: ["m", "--served-model-name", "m", "--gpu-memory-utilization", UNKNOWN_TEXT] }), "sum"],
+  ["the name", own("", { command: ["m", "--gpu-memory-utilization", "0.4", "--served-model-name", UNKNOWN_TEXT] }), "name"],
+  ["the model", own("", { command: [UNKNOWN_TEXT, "--gpu-memory-utilization", "0.4"] }), "sum", "name"],
+  ["the entrypoint", own(`m ${FINE}`, { entrypoints: UNKNOWN_LIST }), "sum", "name"],
+  ["a script", own("", { entrypoints: ["sh", "-c", UNKNOWN_TEXT] }), "sum", "name"],
+  ["the command of any image with GPUs", runs("", { command: UNKNOWN_LIST }), "sum", "name"],
+  ["the entrypoint of any image with GPUs", runs("x", { entrypoints: UNKNOWN_LIST }), "sum", "name"],
+  ["a word of any image with GPUs", runs([UNKNOWN_TEXT, "serve", "org/m"]), "sum", "name"],
+  ["a script of any image with GPUs", runs(["sh", "-c", UNKNOWN_TEXT]), "sum", "name"],
+  ["a program, with vLLM's flags", runs([UNKNOWN_TEXT, ...words(BAD)]), "sum", "name"],
+  ["the image, with the host's IPC namespace", { image: UNKNOWN_TEXT, ipcMode: "host" }, "sum", "name", "image"],
+  ["the image, with a variable of vLLM", { image: UNKNOWN_TEXT, envs: ["VLLM_CACHE_ROOT=/x"] }, "sum", "name", "image"],
+  ["the image, with vllm in the container's name", { image: UNKNOWN_TEXT, name: "my-vllm" }, "sum", "name", "image"],
+  ["the image, with the device files of a GPU", { image: UNKNOWN_TEXT, devices: [{ hostPath: "/dev/nvidiactl" }] }, "sum", "name", "image"],
+  ["the image and the runtime", { image: UNKNOWN_TEXT, runtime: UNKNOWN_TEXT }, "sum", "name", "image"],
+];
+
+export const ATTEMPTS = { SPELLINGS, PROGRAMS, SHELLS, SIGNS, IMAGES, UNKNOWN } as const;
+
+const half = own(`m --served-model-name m --gpu-memory-utilization 0.5`);
+const onMachine = (name: string, host: unknown = 0.45) => hostInstance(host, name);
+const b = (more: object = {}) => container("b", half, { provider: "urn:provider:dgx", ...more });
+const c = (more: object = {}) => container("c", half, { provider: "urn:provider:dgx", ...more });
+const says = (name: string, machine: string) =>
+  declared(TYPE.inferenceServer, `${name}-${machine}`, { container: name, machine, model: {} });
+const machine = (name: string, props: Props = {}) => ({
+  ...declared(TYPE.machine, name, { machine: name, hostInstance: "none", servers: [], ...props }),
+  urn: `urn:${name}`,
+});
+
+/** More than one resource: each is refused by the sum. */
+// biome-ignore format: one row a line
+export const MACHINES: readonly (readonly [what: string, resources: readonly ReturnType<typeof declared>[]])[] = [
+  ["two containers", [b(), c()]],
+  ["a container beside a declared instance A", [onMachine("dgx"), b()]],
+  ["two instances A", [onMachine("dgx", 0.3), hostInstance(0.3, "dgx", 8100), b()]],
+  ["an instance A that names no machine", [declared(TYPE.hostInstance, "a", { port: 8000, gpuMemoryUtilization: 0.45 }), b()]],
+  ["an instance A whose share is not known", [onMachine("dgx", UNKNOWN_TEXT), b()]],
+  ["an instance A with a negative share", [onMachine("dgx", -0.4), b(), c()]],
+  ["one program with two servers", [container("b", runs(["sh", "-c", "vllm serve a --served-model-name a --gpu-memory-utilization 0.5 & vllm serve b --served-model-name b --gpu-memory-utilization 0.5"]))]],
+  ["two providers of one machine's name", [onMachine("dgx", 0.1), b({ provider: "dgx" }), c({ provider: "dgx" })]],
+  ["a provider that names no machine", [onMachine("dgx"), b({ provider: "urn:provider:x" })]],
+  ["a second machine that nothing runs on", [onMachine("dgx"), onMachine("decoy", 0.1), b()]],
+  ["a record that puts the second elsewhere, on one provider", [onMachine("dgx", 0.1), onMachine("decoy", 0.1), says("b", "dgx"), says("c", "decoy"), b(), c()]],
+  ["records that put one container on two machines", [onMachine("dgx"), onMachine("decoy", 0.1), says("b", "dgx"), says("b", "decoy"), b()]],
+  ["a decoy component above the second, on one provider", [machine("dgx"), machine("decoy"), b({ parent: "urn:dgx" }), c({ parent: "urn:decoy" })]],
+  ["a container that the component doesn't list", [machine("dgx", { hostInstance: { port: 8000, gpuMemoryUtilization: 0.45 } }), b({ parent: "urn:dgx" })]],
+  ["a container that runs other arguments than the component says", [machine("dgx", { servers: [{ name: "b", image: IMAGE, command: words(`m ${FINE}`) }] }), container("b", own("m --served-model-name m --gpu-memory-utilization 0.95"), { parent: "urn:dgx" })]],
+  ["a component that says nothing of instance A", [machine("dgx", { hostInstance: undefined }), b({ parent: "urn:dgx" })]],
+  ["a component whose servers are not known", [machine("dgx", { servers: UNKNOWN_LIST }), b({ parent: "urn:dgx" })]],
+  ["Pulumi's own name for the second", [b(), declared(TYPE.container, "b", half, { urn: "urn:b2" })]],
+];
+
+const gpu = (image: string, command = "", more: Props = {}) => ({
+  image,
+  ...ALL,
+  command: words(command),
+  ...more,
+});
+
+/** The fixed rules say nothing of these, not even a warning. */
+// biome-ignore format: one row a line
+export const INNOCENT: readonly (readonly [what: string, declares: Props])[] = [
+  ["nginx", { image: "nginx:1.27" }],
+  ["nginx with everything unknown but its image", { image: "nginx:1.27", command: UNKNOWN_LIST, envs: UNKNOWN_LIST, ports: UNKNOWN_LIST }],
+  ["nginx from another resource's output", { image: UNKNOWN_TEXT, name: "nginx" }],
+  ["nginx from an output, privileged", { image: UNKNOWN_TEXT, privileged: true }],
+  ["nginx in front of vLLM", { image: "nginx:1.27", command: ["nginx", "-g", "daemon off;"], envs: ["UPSTREAM=http://vllm:8000/v1"], uploads: [{ file: "/etc/nginx/nginx.conf", content: "http { server { location / { proxy_pass http://vllm:8000; } } }" }] }],
+  ["a proxy whose script names the upstream", { image: "nginx:1.27", command: ["sh", "-c", "envsubst </x >/y; nginx -g 'daemon off;' # before vllm:8000"] }],
+  ["HAProxy", { image: "haproxy:3.1", command: ["haproxy", "-f", "/usr/local/etc/haproxy/haproxy.cfg"] }],
+  ["PostgreSQL", { image: "postgres:17", envs: ["POSTGRES_DB=litellm"] }],
+  ["Redis with flags", { image: "redis:7", command: words("redis-server --port 6379 --maxmemory 1gb --loglevel notice") }],
+  ["Prometheus", { image: "prom/prometheus:v3.0.0", command: words("--config.file=/etc/prometheus.yml --web.listen-address=:9090") }],
+  ["Grafana with a dashboard of vLLM", { image: "grafana/grafana:11", uploads: [{ file: "/d.json", content: '{"expr": "vllm:num_requests_running", "title": "vLLM serving"}' }] }],
+  ["node exporter, privileged", { image: "prom/node-exporter:v1.8.2", privileged: true, command: words("--path.rootfs=/host --log.level=info") }],
+  ["cAdvisor with devices", { image: "gcr.io/cadvisor/cadvisor:v0.49", privileged: true, devices: [{ hostPath: "/dev/kmsg" }] }],
+  ["DCGM exporter", gpu("nvcr.io/nvidia/k8s/dcgm-exporter:4.2.0", "-f /etc/dcgm-exporter/default-counters.csv", { capabilities: { adds: ["SYS_ADMIN"] } })],
+  ["LiteLLM", { image: "ghcr.io/berriai/litellm:v1.103.0", command: words("--config /app/config.yaml --port 4000") }],
+  ["LiteLLM with a key for vLLM", { image: "ghcr.io/berriai/litellm:v1.103.0", envs: ["HOSTED_VLLM_API_KEY=x", "HOSTED_VLLM_API_BASE=http://b:8001/v1"] }],
+  ["Open WebUI", { image: "ghcr.io/open-webui/open-webui:v0.11.3", envs: ["OPENAI_API_BASE_URLS=http://vllm:8001/v1"] }],
+  ["Open WebUI on the GPU", gpu("ghcr.io/open-webui/open-webui:v0.11.3-cuda", "", { envs: ["OPENAI_API_BASE_URL=http://vllm:8001/v1"] })],
+  ["Ollama", gpu("ollama/ollama:0.34.4", "serve", { envs: ["OLLAMA_HOST=0.0.0.0:11434", "OLLAMA_KEEP_ALIVE=5m"] })],
+  ["Ollama by a script", gpu("ollama/ollama:0.34.4", "", { entrypoints: ["sh", "-c", "$(which ollama) serve"] })],
+  ["Ollama's installer through a pipe", gpu("ubuntu:24.04", "", { command: ["sh", "-c", "curl -fsSL https://ollama.com/install.sh | sh && ollama serve"] })],
+  ["SGLang", gpu("lmsysorg/sglang:v0.5.9", "python3 -m sglang.launch_server --model-path org/m --served-model-name org/m --tensor-parallel-size 1 --mem-fraction-static 0.8 --host 0.0.0.0 --port 30000")],
+  ["SGLang with parsers", gpu("lmsysorg/sglang:v0.5.9", "sglang serve --model-path org/m --tool-call-parser qwen3_coder --reasoning-parser qwen3 --kv-cache-dtype fp8_e5m2 --quantization fp8 --trust-remote-code --dtype bfloat16 --load-format auto --chat-template /t")],
+  ["SGLang over several nodes", gpu("lmsysorg/sglang:v0.5.9", "python3 -m sglang.launch_server --model-path org/m --nnodes 2 --node-rank 0 --pipeline-parallel-size 2 --data-parallel-size 2 --cpu-offload-gb 4 --disable-custom-all-reduce --attention-backend flashinfer --max-lora-rank 16 --enable-lora --stream-interval 2")],
+  ["llama.cpp", gpu("ghcr.io/ggml-org/llama.cpp:server-cuda", "--model /m.gguf --host 0.0.0.0 --port 8080 --n-gpu-layers 999 --ctx-size 32768 --api-key x --seed 1 --chat-template chatml --ssl-key-file /k")],
+  ["Text Generation Inference", gpu("ghcr.io/huggingface/text-generation-inference:3.3", "--model-id org/m --revision main --dtype bfloat16 --trust-remote-code --max-batch-prefill-tokens 4096 --num-shard 1 --otlp-endpoint http://x:4317")],
+  ["TensorRT-LLM", gpu("nvcr.io/nvidia/tensorrt-llm/release:1.1.0", "trtllm-serve org/m --host 0.0.0.0 --port 8000 --backend pytorch --max_batch_size 8 --kv_cache_free_gpu_memory_fraction 0.5 --trust_remote_code --tokenizer org/m --served_model_name m --media_io_kwargs {}")],
+  ["Triton", gpu("nvcr.io/nvidia/tritonserver:25.10-py3", "tritonserver --model-repository=/m --http-port=8000 --log-verbose=1 --grpc-port=8001")],
+  ["LMDeploy", gpu("openmmlab/lmdeploy:v0.10", "lmdeploy serve api_server org/m --server-port 23333 --tp 1 --cache-max-entry-count 0.4 --enable-prefix-caching --model-name m")],
+  ["Infinity", gpu("michaelf34/infinity:0.0.77", "v2 --model-id BAAI/bge-m3 --port 7997 --dtype float16 --revision main")],
+  ["a transcriber", gpu("fedirz/faster-whisper-server:latest-cuda", "uvicorn --factory main:create_app --host 0.0.0.0 --port 8000 --root-path /w --ssl-keyfile /k --ssl-certfile /c --log-level info")],
+  ["ComfyUI", gpu("own/comfyui:1", "python main.py --listen 0.0.0.0 --port 8188 --reserve-vram 4")],
+  ["ComfyUI with a prompt writer behind vLLM", gpu("own/comfyui:1", "python main.py --llm-url http://vllm:8001/v1", { envs: ["VLLM_API_KEY=x", "VLLM_BASE_URL=http://vllm:8001", "VLLM_PORT=8001"] })],
+  ["text-generation-webui", gpu("own/text-generation-webui:1", "python server.py --listen --api --gpu-memory 20 --trust-remote-code --extensions openai")],
+  ["Jupyter", gpu("quay.io/jupyter/pytorch-notebook:cuda12", "start-notebook.py --ServerApp.token= --port=8888")],
+  ["training with torchrun", gpu("nvcr.io/nvidia/pytorch:25.10-py3", "torchrun --nnodes 1 --node-rank 0 --master-addr localhost --master-port 29500 train.py --seed 1 --block-size 1024 --dtype bfloat16 --tokenizer x --runner local --middleware none")],
+  ["training with LoRA", gpu("axolotlai/axolotl:main-py3.11-cu128-2.7", "accelerate launch -m axolotl.cli.train /c.yaml --lora-target-modules q_proj --lora-dtype bf16 --download-dir /x --hf-token x --revision main")],
+  ["Ray's head", gpu("rayproject/ray:2.52.0-gpu", "ray start --head --port=6379 --block --num-gpus 1")],
+  ["a browser", { image: "selenium/standalone-chrome:4", shmSize: 2048, command: words("google-chrome --headless --disable-gpu --remote-debugging-port=9222") }],
+  ["a browser on the GPU", gpu("own/chrome:1", "google-chrome --headless --use-gl=egl")],
+  ["Streamlit on the GPU", gpu("own/app:1", "streamlit run app.py --server.port 8501 --server.headless true")],
+  ["a client that waits for the server", { image: "curlimages/curl:8", command: ["sh", "-c", "until curl -fsS http://vllm:8000/health; do sleep 1; done; echo 'vllm serve is up'"] }],
+  ["a client on the GPU that waits for the server", gpu("own/app:1", "", { command: ["sh", "-c", "until curl -fsS http://vllm:8000/health; do echo waiting for http://vllm:8000; sleep 1; done; exec /app --url http://vllm:8000/v1"] })],
+  ["a load generator", { image: "own/guidellm:1", command: words("guidellm benchmark --target http://b:8001 --model org/m --max-requests 10") }],
+  ["a Docker client", { image: "docker:28-cli", command: ["sh", "-c", "docker ps"], volumes: [{ hostPath: "/var/run/docker.sock", containerPath: "/var/run/docker.sock" }] }],
+  ["CUDA samples", gpu("nvcr.io/nvidia/k8s/cuda-sample:nbody", "nbody -gpu -benchmark")],
+  ["nvidia-smi in a shell", gpu("ubuntu:24.04", "", { command: ["bash", "-lc", "while :; do nvidia-smi; sleep 60; done"] })],
+  ["a base64 word that is no script", gpu("own/app:1", "--secret c2VjcmV0IHRleHQgb2Ygbm8gaW50ZXJlc3QgaGVyZQ== --model org/m")],
+  ["GPUs switched off by variable", { image: "own/app:1", command: words("/app --max-model-len 8192"), envs: ["NVIDIA_VISIBLE_DEVICES=void"] }],
+  ["vLLM's variable without a GPU", { image: "own/app:1", envs: ["VLLM_LOGGING_LEVEL=DEBUG"] }],
+  ["a name that only sounds so", gpu("own/revllman:1", "")],
+];
+
+const OTHER = "nothing declared says vLLM; other-gpu-memory counts a container with GPUs";
+const ELSEWHERE = "the rules judge containers of a program, not what a program does beside them";
+
+/** Let through by the fixed rules, and why. Every row is a container; see policies/README.md for other resources. */
+// biome-ignore format: one row a line
+export const OUT_OF_SCOPE: readonly OutOfScope[] = [
+  ["a wrapper inside the image that ignores its arguments", own(`m ${FINE}`, { entrypoints: ["/start.sh"] }), "what an image's own program makes of good arguments is declared nowhere"],
+  ["an image with GPUs and a start of its own", runs(""), OTHER],
+  ["a script inside an image", runs("sh /s.sh"), OTHER],
+  ["a script from the machine", runs("/s.sh", { volumes: [{ hostPath: "/home/u/s.sh", containerPath: "/s.sh" }] }), OTHER],
+  ["an option cut short before its last word", runs("/s --gpu-mem 0.95"), `other programs have such options; ${OTHER}`],
+  ["options that other servers have too", runs("/s --served-model-name org/m --tensor-parallel-size 1"), `SGLang takes them as well; ${OTHER}`],
+  ["a server that is no vLLM", gpu("lmsysorg/sglang:v0.5.9", "python3 -m sglang.launch_server --model-path org/m --mem-fraction-static 0.95"), OTHER],
+  ["a script turned around", sh("echo 'm/gro evres mllv' | rev | sh"), `what a shell computes can't be read; ${OTHER}`],
+  ["a script in hexadecimal", sh("echo 766c6c6d207365727665 | xxd -r -p | sh"), `what a shell computes can't be read; ${OTHER}`],
+  ["a script from the network", sh("curl -s http://x/s | sh"), `what a shell fetches can't be read; ${OTHER}`],
+  ["a program named by a pattern", sh("/usr/local/bin/vl?m serve org/m"), `what a shell finds can't be read; ${OTHER}`],
+  ["a name put together", sh("A=vl; B=lm; $A$B serve org/m"), `what a shell computes can't be read; ${OTHER}`],
+  ["a variable that only vLLM's newest build has", runs("", { envs: ["VLLM_SOMETHING_NEW=1"] }), `clients name variables so too; ${OTHER}`],
+  ["vLLM's own benchmark", runs("vllm bench latency --model org/m"), `it ends by itself; ${OTHER}`],
+  ["vLLM without a GPU", { image: OWN, command: words("/s --max-model-len 8192") }, "it takes no memory of the GPU, and only flags say that it is vLLM"],
+  ["a container that starts another by Docker's socket", { image: "docker:28-cli", command: words("docker run --gpus all vllm/vllm-openai --model org/m"), volumes: [{ hostPath: "/var/run/docker.sock", containerPath: "/var/run/docker.sock" }] }, ELSEWHERE],
+];
