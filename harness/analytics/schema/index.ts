@@ -1,39 +1,37 @@
 import { z } from "zod";
+import { key } from "../../schema/key";
 import { calibrationSchema } from "./calibration";
 import { embeddingSchema, judgeSchema } from "./models";
 import { pricingSchema } from "./pricing";
 import { autoBuildSchema, sessionsSchema, similaritySchema, sourcesSchema } from "./sessions";
 import { teamSchema } from "./team";
-import { list, text } from "./values";
+import { list, text, word } from "./values";
 
 /** The session-analytics file. The only home of its keys' defaults; order is the order in which they are shown. */
 export const analyticsSchema = z
   .strictObject({
-    $schema: z.string().optional().describe("JSON Schema of this file, for editors. It sets nothing."),
-    _comment: z
-      .union([z.string(), z.array(z.string())])
-      .optional()
-      .describe("A remark for people, since JSON has no comments. It sets nothing."),
-    dsn: text()
-      .describe(
-        "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the " +
-          "variable, never from the file.",
-      )
-      .meta({ variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] }),
-    kuzu_path: text()
-      .describe("Folder of the knowledge graph; empty takes the harness's own.")
-      .meta({ variable: "SA_KUZU_PATH" }),
-    benchmark_runs_root: text()
-      .describe("Folder in which the runs of benchmarks are; empty for none.")
-      .meta({ variable: "SA_BENCHMARK_RUNS_ROOT" }),
-    redaction_mode: z
-      .string()
-      .default("code")
-      .describe(
-        "What is taken out of sessions before they are kept or judged: `code` takes out code and secrets, " +
-          "`metadata-only` all text, `none` nothing.",
-      )
-      .meta({ variable: "SA_REDACTION" }),
+    $schema: key(z.string().optional(), "JSON Schema of this file, for editors. It sets nothing."),
+    _comment: key(
+      z.union([z.string(), z.array(z.string())]).optional(),
+      "A remark for people, since JSON has no comments. It sets nothing.",
+    ),
+    dsn: text(
+      "Database in which sessions are kept; empty takes the harness's own. One with a password comes from the " +
+        "variable, never from the file.",
+      { variable: "SA_DSN", examples: ["sqlite:////var/lib/hx/sessions.db"] },
+    ),
+    kuzu_path: text("Folder of the knowledge graph; empty takes the harness's own.", {
+      variable: "SA_KUZU_PATH",
+    }),
+    benchmark_runs_root: text("Folder in which the runs of benchmarks are; empty for none.", {
+      variable: "SA_BENCHMARK_RUNS_ROOT",
+    }),
+    redaction_mode: word(
+      "code",
+      "What is taken out of sessions before they are kept or judged: `code` takes out code and secrets, " +
+        "`metadata-only` all text, `none` nothing.",
+      { variable: "SA_REDACTION" },
+    ),
     embedding: embeddingSchema,
     judge: judgeSchema,
     sources: sourcesSchema,
@@ -46,8 +44,8 @@ export const analyticsSchema = z
         z.union([
           z.string(),
           z.looseObject({
-            match: z.string().min(1).describe("Text that a session's folder holds."),
-            id: z.string().min(1).describe("Project that such a session belongs to."),
+            match: key(z.string().min(1), "Text that a session's folder holds."),
+            id: key(z.string().min(1), "Project that such a session belongs to."),
           }),
         ]),
       )
@@ -55,9 +53,9 @@ export const analyticsSchema = z
       .describe("Rules that tell which project a session belongs to when its folder is in no repository.")
       .meta({ examples: [[{ match: "/home/me/shop", id: "shop" }]] }),
     pricing: pricingSchema,
-    routing_evidence_roots: list([])
-      .describe("Folders with the evidence that routing decisions rest on.")
-      .meta({ variable: "SA_ROUTING_EVIDENCE_ROOTS" }),
+    routing_evidence_roots: list([], "Folders with the evidence that routing decisions rest on.", {
+      variable: "SA_ROUTING_EVIDENCE_ROOTS",
+    }),
     routing_calibration: calibrationSchema,
   })
   .describe("What the harness learns from sessions: where they are, who judges them, what they cost.");

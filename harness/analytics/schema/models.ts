@@ -1,40 +1,29 @@
 import { z } from "zod";
-import { count, text, url } from "./values";
+import { count, text, url, word } from "./values";
 
 const backend = () =>
-  z
-    .string()
-    .default("ollama")
-    .describe(
-      "Program that judges: `ollama`, `openai` for any server that speaks chat completions (vLLM does), or a " +
-        "coding tool by its id.",
-    )
-    .meta({ examples: ["openai"] });
+  word(
+    "ollama",
+    "Program that judges: `ollama`, `openai` for any server that speaks chat completions (vLLM does), or a " +
+      "coding tool by its id.",
+    { examples: ["openai"] },
+  );
 const model = () =>
-  text()
-    .describe("Model that judges; empty takes the backend's own default.")
-    .meta({ examples: ["qwen3-coder-next"] });
+  text("Model that judges; empty takes the backend's own default.", { examples: ["qwen3-coder-next"] });
 
 /** Embeddings of session texts, for the search of similar sessions. */
 export const embeddingSchema = z
   .strictObject({
-    backend: z
-      .string()
-      .default("ollama")
-      .describe("Program that makes the embeddings.")
-      .meta({ variable: "SA_EMBED_BACKEND" }),
-    input_cap_chars: count(1, 8000)
-      .describe("Longest text that is embedded; what is beyond it is cut off.")
-      .meta({ unit: "characters" }),
-    model: text()
-      .describe("Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.")
-      .meta({ variable: "SA_EMBED_MODEL", examples: ["nomic-embed-text"] }),
-    ollama_url: url("http://localhost:11434").describe(
-      "Address of the Ollama server that makes the embeddings.",
-    ),
-    workers: count(1, 1)
-      .describe("Embedding requests under way at once.")
-      .meta({ variable: "SA_EMBED_WORKERS" }),
+    backend: word("ollama", "Program that makes the embeddings.", { variable: "SA_EMBED_BACKEND" }),
+    input_cap_chars: count(1, 8000, "Longest text that is embedded; what is beyond it is cut off.", {
+      unit: "characters",
+    }),
+    model: text("Embedding model; while it is empty nothing is embedded, since Ollama has none of its own.", {
+      variable: "SA_EMBED_MODEL",
+      examples: ["nomic-embed-text"],
+    }),
+    ollama_url: url("http://localhost:11434", "Address of the Ollama server that makes the embeddings."),
+    workers: count(1, 1, "Embedding requests under way at once.", { variable: "SA_EMBED_WORKERS" }),
   })
   .prefault({})
   .describe("How session texts become vectors for the search of similar sessions.");
@@ -65,14 +54,16 @@ export const judgeSchema = z
       })
       .describe("Judges by coding tool, under the tool's id.")
       .meta({ placeholder: "tool" }),
-    workers: count(1, 2).describe("Sessions judged at once.").meta({ variable: "SA_JUDGE_WORKERS" }),
-    ollama_url: url("http://localhost:11434").describe("Address of the Ollama server that judges."),
-    base_url: url("")
-      .describe("Base URL of the server that judges when the backend speaks chat completions.")
-      .meta({ variable: "SA_JUDGE_BASE_URL", examples: ["http://127.0.0.1:8001/v1"] }),
-    api_key: text()
-      .describe("Key for the judge's server. It comes from its variable, never from the file.")
-      .meta({ variable: "SA_JUDGE_API_KEY", secret: true }),
+    workers: count(1, 2, "Sessions judged at once.", { variable: "SA_JUDGE_WORKERS" }),
+    ollama_url: url("http://localhost:11434", "Address of the Ollama server that judges."),
+    base_url: url("", "Base URL of the server that judges when the backend speaks chat completions.", {
+      variable: "SA_JUDGE_BASE_URL",
+      examples: ["http://127.0.0.1:8001/v1"],
+    }),
+    api_key: text("Key for the judge's server. It comes from its variable, never from the file.", {
+      variable: "SA_JUDGE_API_KEY",
+      secret: true,
+    }),
   })
   .prefault({})
   .describe("Which model judges sessions, and where it runs.");

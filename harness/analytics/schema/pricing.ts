@@ -1,23 +1,26 @@
 import { z } from "zod";
+import { key } from "../../schema/key";
 
 const rate = (what: string) =>
-  z.number().min(0).optional().describe(`Price of ${what}.`).meta({ unit: "USD per million tokens" });
+  key(z.number().min(0).optional(), `Price of ${what}.`, { unit: "USD per million tokens" });
 
 const PRICES_FROM = "2026-05-01";
 
 const modelPrice = z
   .strictObject({
-    currency: z
-      .string()
-      .regex(/^[A-Z]{3}$/, { error: "Expected a currency's three capital letters, such as USD" })
-      .default("USD")
-      .describe("Currency of the prices, by its three letters."),
-    effective_date: z.iso
-      .date({ error: "Expected a day of the calendar as ISO 8601 writes it, such as 2026-05-01" })
-      .default(PRICES_FROM)
-      .describe(
-        "Day from which the prices hold. Sessions read before a change keep the price they were given.",
-      ),
+    currency: key(
+      z
+        .string()
+        .regex(/^[A-Z]{3}$/, { error: "Expected a currency's three capital letters, such as USD" })
+        .default("USD"),
+      "Currency of the prices, by its three letters.",
+    ),
+    effective_date: key(
+      z.iso
+        .date({ error: "Expected a day of the calendar as ISO 8601 writes it, such as 2026-05-01" })
+        .default(PRICES_FROM),
+      "Day from which the prices hold. Sessions read before a change keep the price they were given.",
+    ),
     input: rate("input tokens that no cache held"),
     output: rate("output tokens"),
     cache_read: rate("input tokens read from the cache"),

@@ -1,19 +1,23 @@
 import { z } from "zod";
-import { count, share } from "./values";
+import { key } from "../../schema/key";
+import { count, share, variables } from "./values";
 
 const budget = (whose: string, variable: string) =>
-  z
-    .union([z.literal(""), z.number().min(0)])
-    .default("")
-    .describe(`Budget of ${whose}; empty sets no limit.`)
-    .meta({ variable: `SA_BUDGET_${variable}`, unit: "USD", examples: [50] });
+  key(z.union([z.literal(""), z.number().min(0)]).default(""), `Budget of ${whose}; empty sets no limit.`, {
+    variable: `SA_BUDGET_${variable}`,
+    unit: "USD",
+    examples: [50],
+  });
 
 /** What a team may spend, and when a session has run away. */
 export const teamSchema = z
   .strictObject({
-    active_window_seconds: count(0, 300)
-      .describe("A developer whose session changed within this time is shown as active.")
-      .meta({ variable: "SA_TEAM_ACTIVE_WINDOW", unit: "seconds" }),
+    active_window_seconds: count(
+      0,
+      300,
+      "A developer whose session changed within this time is shown as active.",
+      { variable: "SA_TEAM_ACTIVE_WINDOW", unit: "seconds" },
+    ),
     budgets: z
       .strictObject({
         team_daily_usd: budget("the whole team for a day", "TEAM_DAILY_USD"),
@@ -24,29 +28,41 @@ export const teamSchema = z
       .prefault({})
       .describe("What may be spent before the team's page warns."),
     runaway: z
-      .strictObject({
-        recent_minutes: count(1, 60)
-          .describe("How far back a session is looked at for signs that it has run away.")
-          .meta({ variable: "SA_RUNAWAY_RECENT_MINUTES", unit: "minutes" }),
-        max_turns_recent: count(0, 300)
-          .describe("With more turns than this in that time, a session has run away.")
-          .meta({ variable: "SA_RUNAWAY_MAX_TURNS_RECENT", unit: "turns" }),
-        recent_turns: count(1, 50)
-          .describe("Last turns over which the share of errors is taken.")
-          .meta({ variable: "SA_RUNAWAY_RECENT_TURNS", unit: "turns" }),
-        max_error_share: share(0.5)
-          .describe("With a larger share of errors than this, from 0 to 1, a session has run away.")
-          .meta({ variable: "SA_RUNAWAY_MAX_ERROR_SHARE" }),
-        min_turns_for_error_share: count(0, 20)
-          .describe("Fewest turns before the share of errors is judged at all.")
-          .meta({ variable: "SA_RUNAWAY_MIN_TURNS_FOR_ERROR_SHARE", unit: "turns" }),
-        max_cost_recent_usd: z
-          .number()
-          .min(0)
-          .default(20)
-          .describe("With a higher cost than this in that time, a session has run away.")
-          .meta({ variable: "SA_RUNAWAY_MAX_COST_RECENT_USD", unit: "USD" }),
-      })
+      .strictObject(
+        variables("SA_RUNAWAY_", {
+          recent_minutes: count(
+            1,
+            60,
+            "How far back a session is looked at for signs that it has run away.",
+            {
+              unit: "minutes",
+            },
+          ),
+          max_turns_recent: count(0, 300, "With more turns than this in that time, a session has run away.", {
+            unit: "turns",
+          }),
+          recent_turns: count(1, 50, "Last turns over which the share of errors is taken.", {
+            unit: "turns",
+          }),
+          max_error_share: share(
+            0.5,
+            "With a larger share of errors than this, from 0 to 1, a session has run away.",
+          ),
+          min_turns_for_error_share: count(
+            0,
+            20,
+            "Fewest turns before the share of errors is judged at all.",
+            {
+              unit: "turns",
+            },
+          ),
+          max_cost_recent_usd: key(
+            z.number().min(0).default(20),
+            "With a higher cost than this in that time, a session has run away.",
+            { unit: "USD" },
+          ),
+        }),
+      )
       .prefault({})
       .describe("When a session counts as having run away."),
   })

@@ -1,0 +1,26 @@
+import type { z } from "zod";
+
+/** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
+export interface KeyNotes {
+  /** Unit of a number: `seconds`, `tokens`, `USD`. */
+  unit?: string;
+  /** Environment variable of the key, without the harness's prefix. */
+  variable?: string;
+  /** The value is a secret: it is refused in a file and never shown. */
+  secret?: boolean;
+  /** The key is known only to be refused; the text says why. */
+  refused?: string;
+  /** The specification lists the key without a meaning: the description is ours. */
+  ours?: boolean;
+  /** Placeholder for a map's free key in the reference: `provider` is shown as `<provider>`. */
+  placeholder?: string;
+}
+
+declare module "zod" {
+  interface GlobalMeta extends KeyNotes {}
+}
+
+/** A key with its description and what else its schema says of it. */
+export function key<Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) {
+  return schema.meta({ description, ...notes });
+}
