@@ -13,15 +13,12 @@ export interface Outcome {
   readonly failed?: boolean | "unreadable";
 }
 
-/** A command: its place in `--help`, and what it does. */
 export interface CommandForm<Options extends object, Arguments extends unknown[]> {
   readonly name: string;
   readonly description: string;
   /** `run` gets their values behind the options, in this order. */
   readonly arguments?: readonly Argument[];
-  /** Every command also has `--format`. */
   readonly options?: readonly Option[];
-  /** Further words of `--help`. */
   readonly notes?: string;
   /** A command line without the word `serving`, shown at the end of `--help`. */
   readonly example: string;

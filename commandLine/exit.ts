@@ -6,9 +6,7 @@ export { Failed };
 
 /** Exit codes of every command; scripts rely on them. */
 export const EXIT = {
-  /** Everything is in order. */
   fine: 0,
-  /** Faults were found, or something was refused. */
   faults: 1,
   /** The command was used wrongly, or a file can't be read. */
   wrongUse: 2,

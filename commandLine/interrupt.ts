@@ -24,12 +24,12 @@ export function interruption(interrupt: AbortSignal): string {
   return `interrupted (${String(interrupt.reason)})`;
 }
 
-/** Waits, but not beyond an interrupt. */
+/** Waits, or returns early when interrupted. */
 export function pause(milliseconds: number, interrupt: AbortSignal): Promise<unknown> {
   return untilInterrupted(new Promise((resolve) => setTimeout(resolve, milliseconds)), interrupt);
 }
 
-/** What a promise comes to, or `undefined` when an interrupt comes first. */
+/** A promise's value, or `undefined` when an interrupt comes first. */
 export function untilInterrupted<Value>(
   promise: Promise<Value>,
   interrupt: AbortSignal,

@@ -11,7 +11,6 @@ export interface Fault {
   readonly file?: string;
   /** 1-based line in the file, where the file is known. */
   readonly line?: number;
-  /** 1-based column in the file, where the file is known. */
   readonly column?: number;
 }
 

@@ -41,7 +41,6 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
 }
 
-/** zod's names of types, in words. */
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: "text",
   number: "a number",
@@ -60,7 +59,7 @@ function choices(values: readonly unknown[]): string {
   return values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
 }
 
-/** A number or flag in quotes is text: what looks right needs to be said. */
+/** A number or flag in quotes is text; the value looks right, so the message says what to change. */
 function quotesHint(value: unknown, expected: string): string {
   if (typeof value !== "string") return "";
   const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);

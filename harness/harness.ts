@@ -12,7 +12,6 @@ export interface Harness {
 /** The specification's names; a real harness has its own prefix and home. */
 export const DEFAULT_HARNESS: Harness = { prefix: "HX_", home: "~/.hx" };
 
-/** Names of the files in the harness's home. */
 export const HARNESS_FILES = {
   providers: "providers.toml",
   analytics: "session-analytics.json",

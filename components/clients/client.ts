@@ -4,7 +4,6 @@ import { TYPE } from "../planned/type";
 import type { ClientPlan } from "./plannedClients";
 
 export interface ClientArgs {
-  /** Machine that the client's files are written on. */
   readonly machine: string;
   readonly client: ClientPlan;
 }

@@ -53,7 +53,6 @@ export interface ClientInput<Settings> {
   readonly settings: Settings;
   /** Folder on the machine for the clients' files. */
   readonly folder: string;
-  /** Path of the client's launcher. */
   readonly launcher: string;
   /** Makes a path of the stack file one of the machine. */
   readonly onMachine: (path: string) => string;
@@ -80,24 +79,20 @@ export interface ClientKind<
   Role extends string = string,
   Schema extends z.ZodType<ClientSettings> = z.ZodType<ClientSettings>,
 > {
-  /** Key of its settings in the stack file. */
   readonly key: Key;
   /** Name in plans, messages and roles of files. */
   readonly name: Name;
-  /** What a person calls it. */
   readonly title: string;
   readonly settings: Schema;
   /** API that it speaks. A messages-style client adds `/v1` to its base URL itself. */
   readonly surface: "chat completions" | "responses" | "messages";
   /** Whether it works only with structured tool calls. */
   readonly coding: boolean;
-  /** Name of its launcher. */
   readonly launcher: string;
   /** The program that the launcher starts, and its npm package; without one it starts what its arguments name. */
   readonly program?: { readonly name: string; readonly npm: string };
   /** Its file holds the placeholder, so that the shell's key plays no part. */
   readonly keyInFile?: true;
-  /** Role of its file. */
   readonly role: Role;
   file(input: ClientInput<z.output<Schema>>): ClientFile;
 }

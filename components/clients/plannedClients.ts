@@ -10,16 +10,13 @@ import { type BridgeReach, clientTarget } from "./target";
 /** A client program that is given a configuration and a launcher. */
 export interface ClientPlan {
   readonly client: ClientName;
-  /** Name of the resource in the stack. */
   readonly resource: string;
   readonly surface: ClientKind["surface"];
-  /** Whether it works only with structured tool calls. */
   readonly coding: boolean;
   /** Key of the server that answers it in the end. */
   readonly server: string;
   readonly serverKind: Upstream["kind"];
   readonly via: "bridge" | "native";
-  /** Base URL in its file. */
   readonly baseUrl: string;
   /** Each model variable of its file with the name that it asks for. */
   readonly tiers: Readonly<Record<string, string>>;
@@ -29,7 +26,6 @@ export interface ClientPlan {
   readonly key: { readonly variable: string; readonly setBy: string | null } | null;
   /** Names that its counterpart answers to; empty where none is known, and one may end in `*`. */
   readonly names: readonly string[];
-  /** Path of the launcher that starts it. */
   readonly command: string;
   readonly files: readonly PlannedFile<ClientRole>[];
 }

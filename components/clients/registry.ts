@@ -11,9 +11,6 @@ export const CLIENTS = [claudeCode, codex, clientEnv, opencode, pi, qwenCode, cr
 
 type Kind = (typeof CLIENTS)[number];
 
-/** Key of a client's settings in the stack file. */
 export type ClientKey = Kind["key"];
-/** Name of a client in plans and messages. */
 export type ClientName = Kind["name"];
-/** Roles of the clients' files. */
 export type ClientRole = Kind["role"] | `launcher-${ClientName}`;

@@ -34,5 +34,4 @@ export const clients = z
   .prefault({})
   .describe("Client programs that are given a configuration and a launcher.");
 
-/** The settings of all clients, parsed. */
 export type ClientsSettings = z.output<typeof clients>;

@@ -3,9 +3,7 @@ import { isLoopback, type Listening, originOf, PLACEHOLDER_KEY, type Upstream } 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {
   readonly container: { readonly name: string };
-  /** Names that it answers to; one may end in `*`. */
   readonly names: readonly string[];
-  /** The variable with its key; `null` where the key is a placeholder. */
   readonly key: { readonly variable: string } | null;
 }
 
@@ -15,7 +13,6 @@ export interface ClientTarget {
   readonly via: "bridge" | "native";
   /** Scheme, host and port of what the client talks to; no path. */
   readonly origin: string;
-  /** The origin with `/v1`. */
   readonly baseUrl: string;
   readonly model: string;
   /** Window of the server in tokens, where it is known. */

@@ -5,7 +5,6 @@ import { requestBlocks } from "./requestBlocks";
 export interface Agent {
   /** Prompt in tokens; agents send about 30,000 to 40,000 with every call. */
   readonly promptTokens: number;
-  /** `max_tokens` of its calls. */
   readonly maxTokens: number;
 }
 

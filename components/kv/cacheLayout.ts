@@ -24,7 +24,6 @@ export type CacheGroups =
 
 /** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
 export interface CacheLayout {
-  /** Tokens in a block of an attention layer. */
   readonly blockSize: number;
   /** Bytes that one layer needs for one block. */
   readonly pageBytes: number;

@@ -8,7 +8,6 @@ export interface EngineLog {
   readonly kvTokens?: number;
   /** `Maximum concurrency for L tokens per request: C.CCx`: L, the window. */
   readonly maxModelLen?: number;
-  /** The same line's C.CC. */
   readonly maxConcurrency?: number;
   /** `Setting attention block size to N tokens`: the block of a hybrid model. */
   readonly blockSize?: number;
@@ -37,7 +36,6 @@ export type EngineRefusal =
       readonly maxModelLen: number;
       readonly neededGiB: number;
       readonly availableGiB: number;
-      /** The engine's own suggestion, where it makes one. */
       readonly largestMaxModelLen?: number;
     }
   | { readonly kind: "too-many-sequences"; readonly maxNumSeqs: number; readonly blocks: number }

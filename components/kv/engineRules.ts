@@ -32,7 +32,6 @@ const NULL_BLOCK_SINCE = "0.29";
 /** Oldest and newest versions whose plans were compared with these rules. */
 export const CHECKED_VERSIONS = { oldest: "0.26", newest: "0.33" } as const;
 
-/** The rules that hold for an engine with this model. */
 export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings): EngineRules {
   const flashInfer =
     engine.prefixCaching &&

@@ -56,7 +56,6 @@ const kvEngineSettingsSchema = z.strictObject({
 /** Settings as they are written; what is left out takes vLLM's default. */
 export type KvEngineSettings = z.input<typeof kvEngineSettingsSchema>;
 
-/** Settings with every default filled in. */
 export type ResolvedKvEngineSettings = z.output<typeof kvEngineSettingsSchema>;
 
 /** What holds where a setting is left out; `maxModelLen` and `maxNumSeqs` have no default. */

@@ -4,7 +4,6 @@ import type { KvDtype } from "./kvDtype";
 
 /** What requests of one length cost. */
 export interface RequestCost {
-  /** Prompt and answer together. */
   readonly tokens: number;
   readonly blocks: number;
   readonly bytes: number;
@@ -18,7 +17,6 @@ export interface KvPlan {
   readonly fits: boolean;
   /** Whether the engine starts at all: a request fits, and so do its sequences. */
   readonly starts: boolean;
-  /** Tokens in a block. */
   readonly blockSize: number;
   readonly bytesPerBlock: number;
   readonly numBlocks: number;
@@ -30,7 +28,6 @@ export interface KvPlan {
   /** "GPU KV cache size" of the engine's log: concurrency times `maxModelLen`. Compare concurrency, not this. */
   readonly tokens: number;
   readonly layers: {
-    /** Full-attention layers, those of the draft module included. */
     readonly full: number;
     readonly sliding: number;
     readonly linear: number;
@@ -49,7 +46,6 @@ export interface KvPlan {
   readonly vllmVersion: string;
   /** Bytes that a request takes for its linear layers, whatever its length. */
   readonly constantBytesPerRequest: number;
-  /** Bytes that the full-attention layers cache of one token. */
   readonly bytesPerToken: number;
   /** Blocks that requests can take: the pool without what this version's fit check keeps free. */
   readonly usableBlocks: number;

@@ -16,7 +16,6 @@ export function tellsLinearAttention(config: ConfigFields): boolean {
   return FIELDS.every((field) => config[field] != null);
 }
 
-/** The state of a gated-delta-net layer, or what is missing for it. */
 export function linearAttention(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
   const absent = FIELDS.filter((field) => config[field] == null);
   if (absent.length === FIELDS.length) {

@@ -6,7 +6,6 @@ import { gib } from "./gib";
 import { servedOnGb10 } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
-/** A plan before it is judged. */
 type Figures = Omit<KvPlan, "problems" | "starts">;
 
 /** Why the engine would not start with this plan, and what a reader of it should know. */

@@ -4,11 +4,8 @@
  */
 export interface RecurrentState {
   readonly kind: "gated-delta-net" | "state-space";
-  /** Channels of the convolution. */
   readonly convChannels: number;
-  /** Length of the convolution, in inputs. */
   readonly convKernel: number;
-  /** Numbers in the recurrent matrices of all heads. */
   readonly recurrentNumbers: number;
   /** Heads that are divided among devices; each count has to divide evenly. */
   readonly heads: readonly number[];

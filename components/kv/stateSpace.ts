@@ -63,7 +63,6 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
   return { counts: { full: count("full"), sliding: 0, linear: count("linear") }, faults };
 }
 
-/** The state of one such layer. */
 export function stateSpaceState(config: ConfigFields): RecurrentState {
   const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map(
     (field) => config[field] ?? 0,

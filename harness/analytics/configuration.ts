@@ -10,12 +10,11 @@ import { readVariables, selectJudgeBlock, type Variables } from "./variables";
 /** Everything that the session-analytics config is made of. */
 export interface AnalyticsSources {
   readonly prefix: string;
-  /** The user's file; `undefined` where there is none. */
   readonly document: JsonDocument | undefined;
   /** Variables of the repository's `.env`, and the file's name for messages. */
   readonly dotenv: { readonly file: string; readonly variables: Variables } | undefined;
   readonly environment: Variables;
-  /** Arguments `KEY=VALUE`, already parted. */
+  /** Arguments `KEY=VALUE`, already split. */
   readonly settings: readonly { readonly key: string; readonly value: string }[];
 }
 
@@ -23,7 +22,7 @@ export interface AnalyticsSources {
 export interface AnalyticsConfiguration {
   readonly values: ReadonlyMap<string, EffectiveValue>;
   readonly faults: readonly Fault[];
-  /** Whether some of the faults are of the arguments. */
+  /** Whether some of the faults are in the arguments. */
   readonly wrongArguments: boolean;
 }
 
@@ -56,7 +55,6 @@ export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfigur
   };
 }
 
-/** The effective values as they may be shown. */
 export function shownValues(configuration: AnalyticsConfiguration): Record<string, EffectiveValue> {
   return Object.fromEntries(
     [...configuration.values].map(([name, { value, layer }]) => [name, { value: shown(name, value), layer }]),

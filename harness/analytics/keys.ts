@@ -100,7 +100,7 @@ function sourceVariable(tool: string): string {
   return `${SOURCE_VARIABLE}${tool.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
 }
 
-/** The tool that a variable names when no known one fits: underscores stand for dashes. */
+/** The tool that a variable names when no known one fits: underscores mean dashes. */
 export function toolOfVariable(variable: string): string {
   return variable.slice(SOURCE_VARIABLE.length).toLowerCase().replaceAll("_", "-");
 }
@@ -110,7 +110,7 @@ export function isFree(part: string): boolean {
   return part.startsWith("<");
 }
 
-/** What the schema has against a value at a key, in whole sentences; nothing when it is right. */
+/** What the schema has to say against a value at a key, in whole sentences; empty when the value is right. */
 export function complaints(key: ConcreteKey, value: unknown): string[] {
   const [schema] = schemasAt(analyticsSchema, key.path);
   const read = schema?.safeParse(value);

@@ -9,7 +9,6 @@ export type Layer = (typeof LAYERS)[number];
 /** What one layer sets, by the keys' dotted names. A key that is not in it is not set there. */
 export type LayerValues = ReadonlyMap<string, unknown>;
 
-/** An effective value and the layer that it came from. */
 export interface EffectiveValue {
   readonly value: unknown;
   readonly layer: Layer;
@@ -92,7 +91,7 @@ function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
   return flatten(analyticsSchema.parse(document));
 }
 
-/** As the schema has them, the keys of one entry of a map together; variables that belong to no key come last. */
+/** In the schema's order, with the keys of one map entry together; variables that belong to no key come last. */
 function inSchemaOrder(values: ReadonlyMap<string, EffectiveValue>): Map<string, EffectiveValue> {
   const idOrder = new Map<string, number>();
   const ranked = [...values].map((entry) => {

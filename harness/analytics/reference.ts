@@ -4,7 +4,6 @@ import type { ReferenceDocument, ReferenceSection } from "../reference/document"
 import { configureAnalytics } from "./configuration";
 import { analyticsSchema, KEYLESS_VARIABLES } from "./schema";
 
-/** The reference page of the session-analytics config. */
 export function analyticsReference(): ReferenceDocument {
   const { home, prefix } = DEFAULT_HARNESS;
   return {

@@ -19,7 +19,6 @@ import { valueFromText } from "./textValue";
 /** Variables by name, as an environment or a `.env` file holds them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** What variables set, and what is wrong with them. */
 export interface VariableReading {
   /** Values by dotted key; those of variables that belong to no key by the variable's name. */
   readonly values: Map<string, unknown>;
@@ -104,7 +103,6 @@ function wrongVariable(key: ConcreteKey, variable: string, where: string, why: s
   };
 }
 
-/** The variables of a `.env` file. Throws `UnreadableInput`. */
 export function readDotenv(file: string): Variables {
   // A byte order mark would become a part of the first variable's name.
   return parseEnv(readTextFile(file).replace(/^\ufeff/, ""));

@@ -13,14 +13,11 @@ export interface ReadinessSetting {
   readonly app: AppContract;
   /** Further addresses that must be silent before the launch and answer once the app is ready. */
   readonly addresses?: readonly string[];
-  /** Ends the waiting early. */
   readonly interrupt: AbortSignal;
 }
 
-/** One readiness probe; `undefined` when an interrupt came first. */
 export type ReadinessProbe = (limitMs: number) => Promise<Readiness | undefined>;
 
-/** Pause between two readiness probes, in milliseconds. */
 const PROBE_PAUSE_MS = 200;
 
 /** Why the app must not be launched: something answers already, so a later answer proves nothing. */

@@ -5,7 +5,6 @@ import { type CommandStreams, type JobEnd, Supervisor } from "./supervisor";
 /** Time between TERM and KILL for a command whose bound has passed, in milliseconds. */
 const BOUND_GRACE_MS = 5000;
 
-/** A command with the bound of its contract. */
 export interface BoundedCommand {
   readonly argv: readonly string[];
   readonly cwd: string;
@@ -13,9 +12,7 @@ export interface BoundedCommand {
   /** Seconds that it may take; no bound when absent. */
   readonly timeoutSec?: number;
   readonly streams: CommandStreams;
-  /** Where it is noted while it runs. */
   readonly jobs: JobRecords;
-  /** Ends it early. */
   readonly interrupt: AbortSignal;
 }
 

@@ -6,7 +6,6 @@ import { randomUUID } from "node:crypto";
  * same way, by its BUILD_ID. A process that must outlive its run is started without the variable.
  */
 export interface JobMark {
-  /** Name of the variable. */
   readonly variable: string;
   /** One of the ids, separated by colons, that the variable holds: a run within a run carries both marks. */
   readonly id: string;
@@ -30,7 +29,6 @@ export function marked(
 
 /** What still runs of a command. A zombie does not run: nothing can end it, and nothing needs to. */
 export interface JobProcesses {
-  /** Whether its process group has a member that runs. */
   readonly groupLives: boolean;
   /** Processes outside the group that carry the command's mark. Only where /proc tells (Linux). */
   readonly escaped: readonly number[];
@@ -93,7 +91,6 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
 /** What ended a command: it ended by itself, on TERM, or only on KILL; or not even that ended all of the command. */
 export type EndedBy = "itself" | "term" | "kill" | "nothing";
 
-/** How often processes that end are looked at, in milliseconds. */
 const LOOK_MS = 40;
 
 /** How long KILL may take to work, in milliseconds. */

@@ -13,7 +13,6 @@ const recordSchema = z.object({
   /** The two that end the command in order; while one of them runs the command is its business. */
   driver: identitySchema,
   supervisor: identitySchema,
-  /** Time between TERM and KILL, in milliseconds. */
   graceMs: z.number().min(0),
   /** The first process of the command's group, once there is one. */
   leader: identitySchema.optional(),
@@ -32,7 +31,6 @@ export type JobRecord = z.infer<typeof recordSchema>;
 
 const ENDING = ".json";
 
-/** Ending of a record while it is written. */
 const HALF = `${ENDING}.new`;
 
 /** After this time no run is still writing a record, in milliseconds. Writing takes far less than one. */

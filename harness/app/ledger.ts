@@ -2,7 +2,6 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { JobRecords } from "./jobRecords";
 
-/** One entry of the ledger: what happened, and when. */
 export interface LedgerEntry {
   readonly at: string;
   readonly [key: string]: unknown;
@@ -11,7 +10,6 @@ export interface LedgerEntry {
 /** A directory that keeps what commands wrote and what happened to them. */
 export interface Ledger {
   readonly directory: string;
-  /** The commands that run. */
   readonly jobs: JobRecords;
   /** Opens a fresh log file of the given name for writing; the caller closes it. */
   openLog(name: string): { readonly file: string; readonly descriptor: number; close(): void };

@@ -7,10 +7,9 @@ import type { Ledger } from "./ledger";
 import { probeReadiness } from "./readiness";
 import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
-/** States of the app, as the specification's table has them. */
+/** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
 
-/** One state that the app entered, and why. */
 export interface StateChange {
   readonly state: AppState;
   readonly because: string;
@@ -30,9 +29,7 @@ export interface AppRun<Result> {
   readonly log?: string;
 }
 
-/** Where and with what an app runs. */
 export interface AppSetting extends ReadinessSetting {
-  /** Directory in which the app's commands run. */
   readonly project: string;
   readonly env: Readonly<Record<string, string>>;
   readonly ledger: Ledger;

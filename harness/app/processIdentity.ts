@@ -10,7 +10,6 @@ export interface ProcessIdentity {
 /** Position of the start in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
 const START_FIELD = 19;
 
-/** The identity of a process that runs now. */
 export function identityOf(pid: number): ProcessIdentity {
   return { pid, start: startOf(pid) ?? "" };
 }

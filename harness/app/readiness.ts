@@ -4,7 +4,6 @@ import type { AutomationContract } from "../automation/resolve";
 import { shell } from "./commandEnvironment";
 import { CommandNotStarted, type Supervisor } from "./supervisor";
 
-/** The app of a resolved contract. */
 export type AppContract = NonNullable<AutomationContract["verification"]["app"]>;
 
 /** What one readiness probe showed; `broken` means that the probe itself could not tell. */
@@ -22,7 +21,6 @@ const PROBE_GRACE_MS = 500;
 /** Exit codes by which a shell says that it could not run a command at all (POSIX, Shell Command Language, 2.8.2). */
 const NOT_RUNNABLE: readonly number[] = [126, 127];
 
-/** Where readiness commands run. */
 export interface ProbeSetting {
   /** Runs readiness commands; needed only where readiness is a command. */
   readonly supervisor?: Supervisor;
@@ -90,13 +88,10 @@ async function commandReadiness(
   }
 }
 
-/** What one GET of a URL showed. */
 export interface HttpAnswer {
   /** Whether anything took the connection, an answer or not. */
   readonly connected: boolean;
-  /** Status of the answer; absent when none came in time. */
   readonly status?: number;
-  /** Why there is no status, in words. */
   readonly reason?: string;
 }
 

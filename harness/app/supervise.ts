@@ -9,7 +9,6 @@ export interface Job {
   readonly env: Readonly<Record<string, string>>;
   /** Time after which the group is stopped, in milliseconds; without it there is no bound. */
   readonly boundMs?: number;
-  /** Time between TERM and KILL, in milliseconds. */
   readonly graceMs: number;
   /** Whether what the command leaves running is stopped when it ends; an app may hand over to its children. */
   readonly endWithLeader: boolean;
@@ -21,7 +20,7 @@ export interface Job {
 export type Order =
   | { readonly order: "run"; readonly job: Job }
   | { readonly order: "stop" }
-  /** A git worktree that is removed at the end, come what may, together with the directory around it. */
+  /** A git worktree that is removed at the end in any case, together with the directory around it. */
   | ({ readonly order: "remove-worktree" } & Worktree);
 
 /** Reports of the supervisor, one JSON document a line. */
@@ -55,7 +54,6 @@ export type Report =
 export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProcesses): void {
   const { spawn, spawnSync } = process.getBuiltinModule("node:child_process");
   const fs = process.getBuiltinModule("node:fs");
-  /** How often a command's processes are looked at, in milliseconds. */
   const LOOK_MS = 40;
   /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
   const LEFTOVER_GRACE_MS = 1000;
@@ -70,7 +68,6 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
     timedOut: boolean;
     stopping: boolean;
     by: EndedBy;
-    /** Processes outside the group that were sent a signal. */
     readonly escaped: Set<number>;
   }
   let running: Running | undefined;

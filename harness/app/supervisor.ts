@@ -18,7 +18,6 @@ export interface JobEnd {
   /** Exit code of the command itself; `null` when a signal ended it. */
   readonly code: number | null;
   readonly signal: string | null;
-  /** Whether its bound passed. */
   readonly timedOut: boolean;
   /** What ended its group; `nothing` means that some of the command still runs. */
   readonly by: EndedBy;
@@ -26,7 +25,6 @@ export interface JobEnd {
   readonly escaped: number;
 }
 
-/** A command that runs under a supervisor. */
 export interface RunningJob {
   /** Process group, once it has started. Rejects with `CommandNotStarted`. */
   readonly started: Promise<number>;
@@ -67,7 +65,6 @@ export class Supervisor {
   private pending: Pending | undefined;
   private jobs = 0;
   private ended = false;
-  /** Name of the worktree's record. */
   private worktreeMark: string | undefined;
 
   constructor(
@@ -94,7 +91,6 @@ export class Supervisor {
     this.listen();
   }
 
-  /** Process id of the supervisor itself. */
   get pid(): number | undefined {
     return this.process.pid;
   }
@@ -134,7 +130,7 @@ export class Supervisor {
     this.order({ order: "stop" });
   }
 
-  /** Has a git worktree and the directory around it removed when the supervisor ends, come what may. */
+  /** Has a git worktree and the directory around it removed when the supervisor ends, in any case. */
   removeWorktreeAtEnd(worktree: Worktree): void {
     this.worktreeMark = jobMark().id;
     if (this.process.pid !== undefined)

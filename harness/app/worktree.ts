@@ -5,7 +5,6 @@ import { commandEnvironment } from "./commandEnvironment";
 /** A git worktree in a directory of its own, to be removed with that. */
 export interface Worktree {
   readonly repository: string;
-  /** Directory around it, made for it. */
   readonly parent: string;
   readonly directory: string;
 }
@@ -13,7 +12,7 @@ export interface Worktree {
 /** How the name of `parent` begins; what is called otherwise is never removed. */
 export const WORKTREE_PREFIX = "serving-worktree-";
 
-/** Removes a worktree and the directory around it: the supervisor, whose duty this is, has been killed. */
+/** Removes a worktree and the directory around it. It is the supervisor's job, unless that was killed. */
 export function removeWorktree({ repository, parent, directory }: Worktree): void {
   // Read-only directories inside would keep their content from being removed.
   spawnSync("chmod", ["-R", "u+rwX", parent], { stdio: "ignore" });

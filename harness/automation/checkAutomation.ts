@@ -21,9 +21,7 @@ export interface AutomationFiles {
   readonly config: string;
   /** Verification mapping, from which required blocks are derived. */
   readonly mapping?: string;
-  /** Directory of coverage presets. */
   readonly presets?: string;
-  /** The user's routing registry. */
   readonly registry?: string;
   /** The providers profile, which says what the evaluator can do. */
   readonly providers?: string;

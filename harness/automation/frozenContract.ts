@@ -14,11 +14,8 @@ const LARGEST_CONTRACT_BYTES = 8 * 1024 * 1024;
 
 /** Coverage of the base commit, captured when the contract was frozen. */
 export interface CapturedBaseline {
-  /** Commit that was measured. */
   readonly commit: string;
-  /** Covered lines in percent; `null` when the artifact has none. */
   readonly line_pct: number | null;
-  /** Covered branches in percent; `null` when the artifact has none. */
   readonly branch_pct: number | null;
 }
 

@@ -14,7 +14,6 @@ const HEADER_KEYS: readonly string[] = ["status", "feature_id", "schema_version"
 /** Letters by which a kind may differ from one that derives something before it is taken for another kind. */
 const TYPO = 2;
 
-/** One requirement of the mapping. */
 export interface Requirement {
   readonly id: string;
   /** Every kind that verifies it; most have one. */
@@ -58,7 +57,6 @@ export function readMapping(file: string): Mapping {
   return { requirements: hasErrors(faults) ? [] : requirements, faults };
 }
 
-/** The requirements that a kind verifies. */
 export function requirementsOfKind(mapping: Mapping, kind: DerivingKind): Requirement[] {
   return mapping.requirements.filter((requirement) => requirement.kinds.includes(kind));
 }
@@ -125,7 +123,6 @@ export function requiredFaults(config: ConfigView, mapping: Mapping, at: FaultMa
   return [...missing, at.error(["verification", "app"], "missing_key", message)];
 }
 
-/** Ids shown in one message. */
 const MOST_IDS = 5;
 
 function few(ids: readonly string[]): string {

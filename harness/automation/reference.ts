@@ -4,7 +4,6 @@ import { OURS_MARK } from "../reference/markdown";
 import { automationSchema } from "./schema";
 import { AUTOMATION_TEMPLATE } from "./template";
 
-/** The reference page of the automation config. */
 export function automationReference(): ReferenceDocument {
   return {
     name: "automation-config",

@@ -77,7 +77,6 @@ const RECOVERY_POLICY = [
 /** Letters by which a mistyped key may differ from a known one and still be taken for it. */
 const TYPO = 2;
 
-/** Routing's levels and the keys known there. */
 const ROUTING_LEVELS = [
   {
     path: ["routing"],

@@ -36,7 +36,6 @@ export interface AutomationContract extends Omit<AutomationConfig, "verification
   };
 }
 
-/** What a config is resolved with. */
 export interface ResolutionInputs {
   readonly preset?: PresetReading;
   readonly mapping?: Mapping;

@@ -1,16 +1,13 @@
 import { defined } from "../../faults/defined";
 import type { AutomationConfig } from "./schema";
 
-/** Environment variables as a process has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment says of `review.max_rounds`. */
 export interface ReviewOverride {
-  /** Name of the variable that was read. */
   readonly variable: string;
   /** Rounds that it sets; absent when it is unset, empty or faulty. */
   readonly rounds?: number;
-  /** Why its text isn't a number of rounds. */
   readonly wrong?: string;
 }
 
@@ -25,7 +22,6 @@ export function reviewOverride(environment: Environment, prefix: string): Review
   return { variable, wrong };
 }
 
-/** The limits of the review loop with the override in place. */
 export function reviewLimits(
   review: AutomationConfig["review"],
   { rounds }: ReviewOverride,

@@ -8,7 +8,6 @@ import type { SourceDocument } from "../../faults/yamlDocument";
  * is broken, so that all faults come at once. A value of the wrong type reads as absent; the schema has said so.
  */
 export interface ConfigView {
-  /** Whether there is anything at a path. */
   has(path: readonly string[]): boolean;
   isMap(path: readonly string[]): boolean;
   text(path: readonly string[]): string | undefined;
@@ -44,7 +43,6 @@ export function configView(config: unknown): ConfigView {
 export interface FaultMaker {
   /** An error at a path; `part` says whether the key itself or its value is at fault. */
   error(path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault;
-  /** A warning at a path. */
   warning(path: readonly PropertyKey[], code: string, message: string): Fault;
 }
 

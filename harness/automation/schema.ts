@@ -149,5 +149,4 @@ export const automationSchema = z
   })
   .describe("What one auto-build run does, what it must pass, and what stops it.");
 
-/** An automation config as its schema reads it: every default filled in. */
 export type AutomationConfig = z.infer<typeof automationSchema>;

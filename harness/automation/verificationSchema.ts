@@ -10,7 +10,6 @@ export const text = (description: string, example: string) =>
 
 export const flag = (description: string, notes?: z.GlobalMeta) => key(z.boolean(), description, notes);
 
-/** A number above 0. */
 export const amount = (description: string, unit: string, example?: number) =>
   key(z.number().positive(), description, { unit, ...(example && { examples: [example] }) });
 
@@ -37,7 +36,6 @@ export const presetSchema = z
     "Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.",
   );
 
-/** Percentages and threshold of a preset file. */
 export type Preset = z.infer<typeof presetSchema>;
 
 const coverageSchema = z

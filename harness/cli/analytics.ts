@@ -18,7 +18,6 @@ import { harnessFile } from "../harness";
 import { checked, checkOutcome, checkResult, issueLines } from "./checkResult";
 import { type HarnessOptions, homeOption, prefixOption } from "./options";
 
-/** `serving config check analytics [FILE]`. */
 export function checkAnalyticsCommand(): Command {
   return command({
     name: "analytics",
@@ -46,14 +45,12 @@ export function checkAnalyticsCommand(): Command {
   });
 }
 
-/** Where the layers are. */
 interface LayerOptions extends HarnessOptions {
   readonly config?: string;
   readonly dotenv?: string;
   readonly set?: readonly string[];
 }
 
-/** `serving config show analytics`. */
 export function showAnalyticsCommand(): Command {
   return command({
     name: "analytics",
@@ -92,7 +89,6 @@ export function showAnalyticsCommand(): Command {
   });
 }
 
-/** `serving config set analytics KEY VALUE`. */
 export function setAnalyticsCommand(): Command {
   return command({
     name: "analytics",

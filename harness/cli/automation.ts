@@ -12,7 +12,6 @@ import { type AutomationOptions, automationFiles, automationOptions } from "./op
 
 const FILE = new Argument("<file>", "the automation config");
 
-/** `serving config check automation FILE`. */
 export function checkAutomationCommand(): Command {
   return command({
     name: "automation",
@@ -36,7 +35,6 @@ type FreezeOptions = AutomationOptions & {
   readonly base: string;
 };
 
-/** `serving config freeze automation FILE --out FILE`. */
 export function freezeAutomationCommand(): Command {
   return command({
     name: "automation",

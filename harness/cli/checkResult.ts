@@ -6,7 +6,6 @@ import { type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/
 export interface CheckResult {
   readonly valid: boolean;
   readonly issues: readonly Fault[];
-  /** What the file resolves to; `null` when it has errors. */
   readonly resolved: unknown;
 }
 
@@ -54,7 +53,7 @@ export async function checked(file: string, check: () => Outcome | Promise<Outco
   }
 }
 
-/** Whether a file's name is that of a Pulumi stack file, which is none of the harness's. */
+/** Whether a file is named like a Pulumi stack file, which the harness doesn't read. */
 export function isStackFile(file: string): boolean {
   return /^Pulumi\..+\.ya?ml$/.test(basename(file));
 }

@@ -3,7 +3,6 @@ import { defined } from "../../faults/defined";
 import type { AutomationFiles } from "../automation/checkAutomation";
 import { DEFAULT_HARNESS, type Harness, PREFIX_FORM } from "../harness";
 
-/** Which harness reads the files: the values of the two options below. */
 export type HarnessOptions = Harness;
 
 export const prefixOption = () =>
@@ -38,7 +37,6 @@ export const automationOptions = (): Option[] => [
   prefixOption(),
 ];
 
-/** The files that the options name. */
 export function automationFiles(config: string, options: AutomationOptions): AutomationFiles {
   const { mapping, presets, registry, providers, project } = options;
   return { config, project, ...defined({ mapping, presets, registry, providers }) };

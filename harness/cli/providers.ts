@@ -10,7 +10,6 @@ import { readProfile } from "../providers/profile";
 import { type ReviewerChain, tryReviewers } from "../providers/reviewers";
 import { checked, checkOutcome, checkResult } from "./checkResult";
 
-/** `serving config check providers FILE [--probe]`. */
 export function checkProvidersCommand(): Command {
   return command({
     name: "providers",

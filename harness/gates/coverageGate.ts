@@ -9,7 +9,6 @@ export interface GateResult {
   readonly failures: readonly string[];
 }
 
-/** Outcome of the coverage gate. */
 export interface CoverageGateResult extends GateResult {
   /** `null` when nothing could be measured. */
   readonly measured: Coverage | null;

@@ -4,7 +4,6 @@ export interface Coverage {
   readonly branch_pct: number | null;
 }
 
-/** Formats that can be read. */
 export type CoverageFormat = "istanbul" | "lcov";
 
 /** An artifact that is not what its parser expects; the message says why. */

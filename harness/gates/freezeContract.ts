@@ -22,7 +22,6 @@ export type Freezing =
   | { readonly file: string; readonly sha256: string; readonly baseline: CapturedBaseline | null }
   | { readonly fault: string };
 
-/** Where a contract is frozen. */
 export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
   /** Opens the ledger that keeps the output of measuring a baseline; called only when one is measured. */
   readonly openLedger: () => Promise<Ledger>;

@@ -9,13 +9,11 @@ import type { AutomationContract } from "../automation/resolve";
 import { type Coverage, readCoverage, UnreadableCoverage } from "./coverageReport";
 import { removeStaleArtifact } from "./freshArtifact";
 
-/** The coverage block of a resolved contract. */
 export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
 
 /** Seconds by which the host's own bound comes after ours, so that it only acts when we no longer can. */
 const HOST_BOUND_MARGIN_SEC = 15;
 
-/** Where and with what coverage is measured. */
 export interface MeasureSetting {
   readonly coverage: CoverageContract;
   /** Directory that holds the code to measure. */
@@ -76,7 +74,6 @@ export async function measureCoverage(
 /** Names of the host's timeout mechanism: coreutils' own, and as it is called on macOS. */
 const NAMES = ["timeout", "gtimeout"] as const;
 
-/** Finds the host's timeout mechanism; `undefined` when it has none. */
 export type FindTimeout = () => string | undefined;
 
 /**
@@ -94,7 +91,6 @@ export function findHostTimeout(path: string | undefined = process.env.PATH): st
   return undefined;
 }
 
-/** What a refusal says. */
 export const NO_HOST_TIMEOUT =
   "this host has no timeout mechanism (`timeout`, or `gtimeout` on macOS, in PATH), so coverage can't be bounded. Install coreutils.";
 

@@ -25,15 +25,12 @@ export class WorktreeFailure extends Error {
   override readonly name = "WorktreeFailure";
 }
 
-/** Where and with what a worktree is made. */
 export interface WorktreeSetting {
-  /** Directory inside the repository. */
   readonly repository: string;
   /** Commit, branch or tag to check out. */
   readonly ref: string;
   readonly env: Readonly<Record<string, string>>;
   readonly streams: CommandStreams;
-  /** Where its commands are noted while they run. */
   readonly jobs: JobRecords;
   readonly interrupt: AbortSignal;
 }

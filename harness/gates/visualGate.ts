@@ -13,10 +13,8 @@ import { removeStaleArtifact } from "./freshArtifact";
 import { inThrowawayWorktree, type ThrowawayWorktree, WorktreeFailure } from "./throwawayWorktree";
 import { visualFailures } from "./visualVerdict";
 
-/** The visual block of a resolved contract. */
 export type VisualContract = NonNullable<AutomationContract["verification"]["visual"]>;
 
-/** Where and with what the visual gate runs. */
 export interface VisualSetting {
   readonly visual: VisualContract;
   readonly app: AppContract;

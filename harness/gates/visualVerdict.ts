@@ -3,7 +3,6 @@ export interface VisualResult {
   readonly passed: boolean;
   /** Whether it ran in full: mode `full`, nothing skipped. */
   readonly complete: boolean;
-  /** What is missing for that, in words; empty when complete. */
   readonly gaps: readonly string[];
 }
 

@@ -12,7 +12,6 @@ import { type Provider, type ProvidersProfile, providerSchema, providersProfileS
 
 /** What a check of a profile found. */
 export interface ProfileCheck {
-  /** Sorted by line. */
   readonly faults: readonly Fault[];
   /** The pairings whose values have the right type, also when the rest has errors. */
   readonly pairings: Pairings;

@@ -5,7 +5,6 @@ export interface Cause {
   readonly code: string;
   /** What the harness does, as a sentence without its full stop. */
   readonly says: string;
-  /** How to write it so that both readings agree. */
   readonly remedy: string;
 }
 

@@ -5,13 +5,11 @@ export interface NaiveValue {
   readonly line: number;
 }
 
-/** A profile as the harness's reader sees it. */
 export interface NaiveProfile {
   /** Section names to the 1-based line of their (first) header. */
   readonly sections: ReadonlyMap<string, number>;
   /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
   get(section: string, key: string): NaiveValue | undefined;
-  /** Everything that a look-up could find. */
   entries(): Iterable<{ section: string; key: string; value: NaiveValue }>;
 }
 

@@ -16,7 +16,6 @@ export interface AskedProvider {
   readonly command?: string;
 }
 
-/** The providers of a profile, in its order. */
 export function askedProviders(document: ProfileDocument, check: ProfileCheck): AskedProvider[] {
   const faulty = faultyProviders(check.faults);
   const tables = valueAt(document.value, ["providers"]);
@@ -60,7 +59,6 @@ export async function probeProviders(
   return probed;
 }
 
-/** The verdicts of all probes, in the profile's order. */
 export function verdictsOf(probed: readonly ProbedProvider[]): ProviderVerdict[] {
   return probed.flatMap(({ healthcheck, chat }) =>
     chat === undefined ? [healthcheck] : [healthcheck, chat],

@@ -5,7 +5,6 @@ import { measuredUsd } from "./cost";
 import { reviewersFor } from "./reviewers";
 import { providerSchema, providersProfileSchema } from "./schema";
 
-/** The reference page of the providers profile. */
 export function providersReference(): ReferenceDocument {
   return {
     name: "providers-profile",

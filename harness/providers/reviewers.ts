@@ -1,9 +1,8 @@
 import type { ProvidersProfile } from "./schema";
 
-/** The default pairings of a profile. */
 export type Pairings = ProvidersProfile["defaults"];
 
-/** How a provider would do as a reviewer: not asked at all, asked in vain, or fine. */
+/** How a provider would do as a reviewer: not reachable, reachable without producing a review, or fine. */
 export interface ReviewerHealth {
   readonly outcome: "unhealthy" | "no-review" | "healthy";
   readonly detail: string;

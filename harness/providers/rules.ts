@@ -13,7 +13,6 @@ export interface PartialProvider {
   readonly given: ReadonlySet<string>;
 }
 
-/** Faults of single providers whose values have the right types. */
 export function providerFaults(
   providers: ReadonlyMap<string, PartialProvider>,
   document: ProfileDocument,

@@ -31,7 +31,6 @@ const text = (description: string, example: string) =>
 const rate = (description: string, example: number) =>
   key(z.number().min(0).optional(), description, { unit: "USD per million tokens", examples: [example] });
 
-/** One `[providers.<name>]` table. */
 export const providerSchema = z
   .strictObject({
     type: key(z.enum(PROVIDER_TYPES), "How the harness talks to the provider.", { examples: ["cli"] }),
@@ -121,7 +120,6 @@ export const providerSchema = z
   })
   .describe("One reviewer, evaluator or judge.");
 
-/** The providers profile, as TOML reads it. */
 export const providersProfileSchema = z
   .strictObject({
     providers: z

@@ -9,7 +9,6 @@ export interface TomlStatement {
   readonly value: string;
   /** The rest of the last line behind the value or header: spaces, a comment, a carriage return. */
   readonly rest: string;
-  /** 1-based place of the key or header. */
   readonly line: number;
   readonly column: number;
   /** 1-based column of the value on the key's line. */

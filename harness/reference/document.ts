@@ -8,9 +8,7 @@ export interface ReferenceDocument {
   readonly title: string;
   /** Where the page's facts live in the project, as a path from its root. */
   readonly madeFrom: string;
-  /** Markdown paragraphs at the top of the page. */
   readonly intro: readonly string[];
-  /** The schema whose keys the page lists. */
   readonly schema?: z.ZodType;
   /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
   readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
@@ -25,7 +23,6 @@ export interface ReferenceDocument {
 /** A part of a page under a heading of its own. */
 export interface ReferenceSection {
   readonly heading: string;
-  /** Markdown paragraphs, code blocks or lists. */
   readonly text?: readonly string[];
   readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
 }

@@ -2,7 +2,6 @@ import type { z } from "zod";
 
 /** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
 export interface KeyNotes {
-  /** Unit of a number: `seconds`, `tokens`, `USD`. */
   unit?: string;
   /** Environment variable of the key, without the harness's prefix. */
   variable?: string;

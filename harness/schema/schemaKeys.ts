@@ -1,7 +1,6 @@
 import { defined } from "../../faults/defined";
 import type { JsonSchema } from "./jsonSchema";
 
-/** One key that a schema knows. */
 export interface SchemaKey {
   /** The parts of the key's path; a map's free key is written `<name>`. */
   readonly path: readonly string[];
@@ -42,7 +41,7 @@ function add(
   collect(schema, path, keys);
 }
 
-/** Options of a union may share a key: it takes what any of them takes, and what the first says of it is said. */
+/** Options of a union may share a key: it takes what any of them takes, and is described as in the first. */
 function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
   const { description, default: fallback, examples, ...form } = first;
   const { description: _, default: __, examples: ___, ...other } = second;

@@ -2,7 +2,6 @@ import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { stackNames } from "../stack/stackFile";
 
-/** `serving completion`: a script by which a shell completes commands, options and their values. */
 export function completionCommand(table: CommandTable): Command {
   return command({
     name: "completion",

@@ -26,10 +26,8 @@ interface DoctorOptions extends StackFileOptions, GivenFiles {
   readonly server?: string;
 }
 
-/** Options that name a file to judge. */
 const FILES = ["log", "meminfo", "dmesg", "inspect", "listeners", "verify"] as const;
 
-/** `serving doctor`: what is wrong, how it is known, and what to change. Reads only. */
 export function doctorCommand(): Command {
   return command({
     name: "doctor",
@@ -74,11 +72,11 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
 
 /** What is known of the stack file. */
 interface Known extends Pick<Facts, "stack" | "stackProblem"> {
-  /** It is no YAML at all. */
+  /** It isn't YAML at all. */
   readonly unreadable?: "unreadable";
 }
 
-/** From afar the stack file may be faulty, and absent as long as nobody asked for it: the given files are judged all the same. */
+/** With given files, the stack file may be faulty, or absent if nobody asked for it: the files are judged anyway. */
 function stackFromAfar(options: DoctorOptions): Known {
   const asked = options.file ?? askedStack(options);
   if (asked === undefined && !existsSync(stackPath(options))) return {};
@@ -97,7 +95,6 @@ function stackFromAfar(options: DoctorOptions): Known {
   }
 }
 
-/** The stack file and its plan. */
 function stackOf(options: DoctorOptions): Stack {
   const file = stackFile(options);
   const stack = readStack(file, options.machine);

@@ -9,7 +9,6 @@ import { machineOption, type StackFileOptions, stackFile, stackFileOptions } fro
 import { applyEdits } from "../stackEdit/applyEdits";
 import { unifiedDiff } from "../stackEdit/unifiedDiff";
 
-/** `serving inventory`: what is installed in each declared venv and runs in each container. Reads only. */
 export function inventoryCommand(): Command {
   return command({
     name: "inventory",

@@ -32,7 +32,6 @@ interface Options {
   maxTokens: number;
 }
 
-/** `serving kv`: the KV plan of a model from its config.json and the memory for its cache. */
 export function kvCommand(): Command {
   const defaults = KV_ENGINE_DEFAULTS;
   return command({

@@ -17,7 +17,6 @@ interface PinOptions extends StackFileOptions {
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
 
-/** `serving pin`: what a tag points at today and the versions inside; with `--write` into the stack file. */
 export function pinCommand(): Command {
   return command({
     name: "pin",
@@ -57,7 +56,7 @@ Exit code: 0 read, and written where that was asked for, 1 the image is refused 
   });
 }
 
-/** Found before anything is pulled: an image of 20 GB is a long way to a question. */
+/** Checked before anything is pulled: nobody should wait for 20 GB to be told that the entry is unknown. */
 function entryFor(reference: string, options: PinOptions) {
   const { repository } = splitReference(reference);
   const file = stackFile(options);
@@ -65,7 +64,7 @@ function entryFor(reference: string, options: PinOptions) {
   return chooseEntry(file, entries, repository, options.entry);
 }
 
-/** Judges an image by the very rules that judge a stack, as if a server ran it. */
+/** Judges an image by the same rules that judge a stack, as if a server ran it. */
 export function judgeImage(reading: ImageReading) {
   const verdicts = judge([
     {
@@ -103,7 +102,7 @@ function imageText(reading: ImageReading, verdict: string, reasons: readonly str
   ];
 }
 
-/** What an inference server's entry is to hold. */
+/** What an inference server's entry should hold. */
 function recordText({ image, versions, platformDigest }: ImageReading): string[] {
   const recorded = Object.entries(versions).filter(([name]) => name === "vllm" || name === "transformers");
   return [

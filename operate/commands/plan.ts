@@ -25,7 +25,6 @@ interface PlanOptions extends StackFileOptions {
   readonly policyConfig?: string;
 }
 
-/** `serving plan`: everything that `up` would do, without engine, daemon or network. */
 export function planCommand(): Command {
   return command({
     name: "plan",
@@ -90,7 +89,7 @@ function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   return { ...readEvidence(settings, projectFolder()), meminfo };
 }
 
-/** Whose memory a file tells of: one machine's, since two have no page cache in common. */
+/** The machine that a meminfo file belongs to: two machines share no page cache. */
 function ofMachine(given: string, machines: readonly string[]): [machine: string, file: string] {
   const named = machines.find((name) => given.startsWith(`${name}=`));
   if (named !== undefined) return [named, given.slice(named.length + 1)];

@@ -5,7 +5,6 @@ import { replaceFile } from "../../harness/files/replaceFile";
 import { renderReference, staleFiles } from "../../harness/reference/render";
 import { projectFolder } from "../stack/stackFile";
 
-/** `serving config reference [--check]`: docs/reference, made from the schemas. */
 export function referenceCommand(): Command {
   return command({
     name: "reference",

@@ -17,7 +17,6 @@ interface VerifyCommandOptions extends StackFileOptions {
 /** Seconds that one answer may take: 28,000 tokens of cold prefill were measured to take half a minute, so four times that. */
 const ANSWER_SECONDS = 120;
 
-/** `serving verify`: probes what runs as the real clients use it. */
 export function verifyCommand(): Command {
   return command({
     name: "verify",

@@ -30,7 +30,6 @@ const INTERVAL_MILLISECONDS = 2000;
 
 const HEALTH_SECONDS = 5;
 
-/** `serving wait`: follows the start of the inference servers until they answer. */
 export function waitCommand(): Command {
   return command({
     name: "wait",

@@ -24,13 +24,12 @@ export interface Diagnosis extends About {
 
 /** What a diagnosis says of this machine. */
 export interface Explanation {
-  /** The cause, in one sentence. */
   readonly cause: string;
   /** The line, or the value that was read, that shows it. */
   readonly evidence: string;
-  /** Changes of the stack file that mend it. */
+  /** Changes of the stack file that fix it. */
   readonly edits?: readonly Edit[] | undefined;
-  /** What mends it where the stack file can't, or what else to know about the change. */
+  /** What fixes it if the stack file can't, or what else to know about the change. */
   readonly advice?: string | undefined;
   /** What to run next; by default what applies the changed stack file. */
   readonly command?: string | undefined;
@@ -55,7 +54,6 @@ export type Row = About & {
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && npm run up";
 
-/** A row as a diagnosis. */
 export function toldByALine(row: Row): Diagnosis {
   return {
     ...row,

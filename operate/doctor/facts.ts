@@ -21,15 +21,13 @@ export interface Facts {
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
   readonly sockets?: readonly Socket[];
-  /** IPv4 addresses of the machine. */
   readonly addresses?: readonly string[];
   /** Files of the plan that were looked for on the machine. */
   readonly files?: readonly FileState[];
-  /** Results of `serving verify`. */
   readonly probes?: readonly ProbeFacts[];
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
-  /** Why the stack file could not be read, where one is there that can't: then there is no `stack`. */
+  /** Why a stack file that exists could not be read; then there is no `stack`. */
   readonly stackProblem?: StackProblem;
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
@@ -38,11 +36,9 @@ export interface Facts {
 export interface Stack {
   readonly file: string;
   readonly text: string;
-  /** Key of the machine. */
   readonly machine: string;
   readonly settings: MachineSettings;
   readonly plan: MachinePlan;
-  /** What the policies refuse of the plan. */
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
 }
 
@@ -53,7 +49,6 @@ export interface StackProblem {
   readonly faults: readonly string[];
 }
 
-/** A listening TCP socket. */
 export interface Socket {
   readonly address: string;
   readonly port: number;
@@ -112,7 +107,7 @@ export interface Server {
   set(path: readonly string[], value: EditValue | undefined): Edit;
 }
 
-/** The server that a log belongs to: by its container, by what the user said, by its port, or because there is but one. */
+/** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
 export function serverOf(facts: Facts, log?: LogReading): Server {
   const { stack } = facts;
   const planned = stack?.plan.inferenceServers ?? [];
@@ -145,12 +140,10 @@ export function ranWith(
   return said === undefined ? setting : Number(said);
 }
 
-/** An edit of a setting of the machine. */
 export function machineEdit({ stack }: Facts, path: readonly string[], value: EditValue | undefined): Edit {
   return { path: ["machines", stack?.machine ?? "<machine>", ...path], value };
 }
 
-/** A setting of the machine by its path, `undefined` where there is no stack file or no such setting. */
 export function setting({ stack }: Facts, ...path: string[]): unknown {
   return stack === undefined ? undefined : valueAt(stack.settings, path);
 }

@@ -3,16 +3,13 @@ import { defined } from "../../faults/defined";
 import { redact } from "../programs/redact";
 import { escaped, type Sign } from "./sign";
 
-/** What a line showed. */
 export interface Hit {
   /** The line, without secrets, cut to what is worth reading. */
   readonly line: string;
   /** What the pattern's groups caught; "" where a group took no part. */
   readonly groups: readonly string[];
   readonly lineNumber: number;
-  /** Where it was seen first. */
   readonly firstLineNumber: number;
-  /** How many lines showed it. */
   readonly count: number;
 }
 
@@ -97,7 +94,7 @@ function iteratorOf(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncIterat
   return Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
 }
 
-/** A promise that is fulfilled with nothing when the time is up. */
+/** A promise that resolves to nothing when the time is up. */
 function timer(seconds: number): { readonly expired: Promise<undefined>; stop(): void } {
   let handle: NodeJS.Timeout | undefined;
   const expired = new Promise<undefined>((resolve) => {
@@ -139,7 +136,7 @@ class Scanner {
     for (let start = 0; start < text.length; start += PIECE) this.takePiece(text.slice(start, start + PIECE));
   }
 
-  /** What was found; only here, for the one line that each sign keeps, is a line made fit to be shown. */
+  /** What was found. Only the one line that each sign keeps is made fit to be shown, and only here. */
   end(): ReadonlyMap<Sign, Hit> {
     if (this.rest !== "" && !this.skipping) this.search(this.rest);
     this.rest = "";
@@ -175,7 +172,7 @@ class Scanner {
     }
   }
 
-  /** Looks at whole lines, but only at those in which a literal stands. */
+  /** Looks at whole lines, but only at those that contain a literal. */
   private search(raw: string): void {
     // A colour in the middle of a line would hide what is looked for.
     const piece = raw.includes("\u001b") ? raw.replace(COLOUR, "") : raw;
@@ -229,7 +226,7 @@ function endOfLine(text: string, from: number): number {
   return newline === -1 ? text.length : newline;
 }
 
-/** Characters of a line that are shown, and how many of them stand before the sign. */
+/** Characters of a line that are shown, and how many of them come before the sign. */
 const SHOWN = 400;
 const SHOWN_BEFORE = 120;
 

@@ -32,7 +32,6 @@ export function sign(literals: string | readonly string[], pattern?: RegExp, opt
   return sign;
 }
 
-/** A sign of a start that failed. */
 export function startSign(literals: string | readonly string[], pattern?: RegExp): Sign {
   return sign(literals, pattern, { when: "start" });
 }

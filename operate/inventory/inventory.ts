@@ -12,7 +12,6 @@ import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } 
 
 export interface ContainerEntry {
   readonly name: string;
-  /** Image as it was asked for. */
   readonly image: string;
   /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
   readonly digest: string;
@@ -28,9 +27,8 @@ export interface Inventory {
   readonly machine: string;
   readonly containers: readonly ContainerEntry[];
   readonly venvs: readonly VenvReading[];
-  /** What the stack file should hold of the versions that were read, where it holds something else. */
+  /** What the stack file should record of the versions that were read, if it records something else. */
   readonly record: readonly Edit[];
-  /** What could not be read. */
   readonly problems: readonly string[];
 }
 

@@ -4,7 +4,7 @@ import { type Ran, run } from "../programs/run";
 /** Packages whose versions are recorded everywhere (specification, Versioning 5). */
 export const RECORDED = ["torch", "vllm", "transformers"] as const;
 
-/** What stands where a package is not installed. */
+/** Shown in place of a version if the package is not installed. */
 export const MISSING = "MISSING";
 
 export type RecordedVersions = Readonly<Record<(typeof RECORDED)[number], string>>;
@@ -12,7 +12,6 @@ export type RecordedVersions = Readonly<Record<(typeof RECORDED)[number], string
 export interface VenvReading {
   readonly path: string;
   readonly versions: RecordedVersions;
-  /** Why nothing could be read. */
   readonly problem?: string;
 }
 

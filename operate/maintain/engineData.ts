@@ -17,7 +17,6 @@ const ANY_VERSION_DOES = "certifi\n";
 /** What vLLM's own parser makes of each shortened long option: every spelling that fits, with its option's name. */
 export type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
 
-/** One version's data, and what its parser says beyond it. */
 export interface ReadEngine {
   readonly data: EngineData;
   readonly abbreviations: Abbreviations;

@@ -12,7 +12,6 @@ export interface ImageEntry {
   readonly recordsVersions: boolean;
 }
 
-/** Every place of a stack file that names an image. */
 export function imageEntries(settings: StackSettings): ImageEntry[] {
   return Object.entries(settings.machines).flatMap(([machine, { inferenceServers, bridge, chatUi }]) => [
     ...Object.entries(inferenceServers).map(([key, { image }]) => ({

@@ -9,10 +9,8 @@ import { unifiedDiff } from "../stackEdit/unifiedDiff";
 import { entryName, type ImageEntry, imageEntries } from "./imageEntries";
 import type { ImageReading } from "./readImage";
 
-/** What a write did. */
 export interface Written {
   readonly file: string;
-  /** Dotted path of the entry. */
   readonly entry: string;
   /** A unified diff of the stack file; "" where it had everything already. */
   readonly diff: string;
@@ -37,7 +35,6 @@ function pinEdits(entry: ImageEntry, { image, platformDigest, versions }: ImageR
   ];
 }
 
-/** Where the recorded versions are from. */
 export function pinSource(platformDigest: string): string {
   return `serving pin, ${platformDigest.slice(0, "sha256:".length + 12)}`;
 }

@@ -1,7 +1,7 @@
 import { shellWords } from "../../components/host/text";
 import type { PlannedContainer } from "../../components/planned/container";
 
-/** The container as a `docker run` that can be copied into a shell: for reading and for trying, not for operating. */
+/** The container as a `docker run` to copy into a shell: for reading and trying out, not for operating. */
 export function dockerRun(container: PlannedContainer): string {
   const { healthcheck } = container;
   const [entrypoint, ...entrypointArguments] = container.entrypoint ?? [];
@@ -37,7 +37,7 @@ export function dockerRun(container: PlannedContainer): string {
   return lines.join(" \\\n  ");
 }
 
-/** One flag with its values a line, as people write it. */
+/** One flag with its values on each line, as people write it. */
 function commandLines(command: readonly string[]): string[] {
   const lines: string[][] = [];
   for (const word of command) {

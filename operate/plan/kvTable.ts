@@ -88,7 +88,7 @@ function reuse(plan: KvPlan): string {
   return `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
 }
 
-/** Memory with two places always, so that a column of it reads well. */
+/** Memory with two decimal places always, so that a column of it reads well. */
 function memory(bytes: number): string {
   return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
 }

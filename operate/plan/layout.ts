@@ -2,33 +2,33 @@ import { styleText } from "node:util";
 import { Help } from "commander";
 import { columns } from "../../commandLine/output";
 
-/** Columns of the terminal that the text goes to; none where it goes to a file or a pipe, which wraps nothing. */
+/** Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is wrapped. */
 export type Width = number;
 export const UNBOUNDED: Width = Number.POSITIVE_INFINITY;
 
-/** Columns of where the text goes. COLUMNS says it also for a pipe. */
+/** Columns of the output. COLUMNS overrides them, also for a pipe. */
 export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream): Width {
   const said = Number(process.env.COLUMNS);
   return said > 0 ? said : isTTY ? columns : UNBOUNDED;
 }
 
-/** Fewer columns than this are no place for a sentence. */
+/** With fewer columns than this a sentence can't be read. */
 const FEWEST_COLUMNS = 20;
 
 /** Commander's own text wrapping: by words, and aware of colours. */
 const writer = Object.assign(new Help(), { minWidthToWrap: FEWEST_COLUMNS });
 
-/** A text behind so many columns, its further lines set in as far as the first stands. */
+/** A text that begins at this column; its further lines are indented to the same column. */
 export function hanging(text: string, indent: number, width: Width): string {
   return Number.isFinite(width)
     ? writer.boxWrap(text, width - indent).replaceAll("\n", `\n${" ".repeat(indent)}`)
     : text;
 }
 
-/** Columns by which a cell is set in that stands below its row. */
+/** Indentation of a cell that is placed below its row. */
 const BELOW = 8;
 
-/** Rows in columns, four columns in; the last one takes as many lines as it needs, below its row where there is no room. */
+/** Rows in columns, indented by four. The last cell wraps, or moves below its row if there is no room beside it. */
 export function table(rows: readonly (readonly string[])[], width: Width): string[] {
   const heads = columns(rows.map((row) => row.slice(0, -1)));
   const before = Math.max(...heads.map(({ length }) => length)) + 6;
@@ -41,12 +41,10 @@ export function table(rows: readonly (readonly string[])[], width: Width): strin
   });
 }
 
-/** Every line of a text set in. */
 export function indented(text: string, by = 4): string {
   return text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
 }
 
-/** Title of a part of a machine's plan. */
 export function heading(text: string): string {
   return `  ${styleText("cyan", text)}`;
 }

@@ -1,7 +1,7 @@
 import type { Ledger } from "../../components/memory/ledger";
 import { UNBOUNDED, type Width } from "./layout";
 
-/** Most columns of the bar, and fewest; set in and with its brackets the longest fits a terminal of 80. */
+/** Most and fewest columns of the bar; with indentation and brackets the longest fits a terminal of 80. */
 const LONGEST = 60;
 const SHORTEST = 10;
 
@@ -10,7 +10,7 @@ const BEYOND = 16;
 
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** Letter that stands for a ledger line in the bar. */
+/** The letter of a ledger line in the bar. */
 export function letterOf(index: number): string {
   return LETTERS[index % LETTERS.length] ?? "?";
 }

@@ -48,20 +48,19 @@ function gibColumn(gib: number): string {
   return `${gib.toFixed(2).padStart(8)} GiB`;
 }
 
-/** What belongs to a server stands below it, without its name once more. */
+/** A line that belongs to a server comes below it, without repeating its name. */
 function lineName({ lines }: Ledger, index: number): string {
   const { name = "" } = lines[index] ?? {};
   const owner = lines.slice(0, index).findLast((each) => name.startsWith(`${each.name}: `));
   return owner === undefined ? name : `  ${name.slice(owner.name.length + 2)}`;
 }
 
-/** A server's KV plan. */
 export function kvText(container: string, kv: ServerKv | null, width: Width): string[] {
   const facts = kv === null ? ["    not known, see the warnings"] : table(kvFacts(kv), width);
   return [heading(`KV cache of ${container}`), ...facts, ""];
 }
 
-/** What is only warned of, and should still not be started. */
+/** Things that only bring a warning, but should still not be started. */
 export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): string[] {
   const beyond = -left(ledger);
   const refusals = [

@@ -7,7 +7,6 @@ import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
-/** Verdict of one policy on one resource. */
 export interface Verdict {
   readonly name: string;
   readonly level: string;
@@ -16,7 +15,7 @@ export interface Verdict {
   readonly resource: string;
 }
 
-/** The whole plan as a person reads it: what would run, the memory, where it is reached, and what speaks against it. */
+/** The whole plan as a person reads it: what would run, the memory, the addresses, and any reason not to apply it. */
 export function planText(plan: Plan, verdicts: readonly Verdict[], width: Width = UNBOUNDED): string {
   return [
     ...plan.machines.map((machine) => machineText(machine, width)),
@@ -70,7 +69,7 @@ function fileHeading(machine: MachinePlan, file: PlannedFile): string {
   return `File ${file.path} (mode ${file.mode})${byHand ? ": needs root, so by you" : ""}`;
 }
 
-/** The applied plan is this plan once more, and a launcher is mostly the same checks as the next: `--out` writes them. */
+/** The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them. */
 function fileText(file: PlannedFile): string[] {
   if (file.role === "applied-plan") return [indented("this plan as JSON")];
   if (!file.role.startsWith("launcher-")) return [indented(file.text)];
@@ -82,7 +81,7 @@ function fileText(file: PlannedFile): string[] {
   ];
 }
 
-/** The gate is a script of some length, so the command is shown without it; `--out` writes both. */
+/** The gate is a long script, so the command is shown without it; `--out` writes both. */
 function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): string[] {
   if (ungated(container) === container) return [];
   const beside = hostInstance === "none" ? "" : ", and instance A's too unless that answers";
@@ -121,7 +120,7 @@ function warningText({ warnings }: Plan, width: Width): string {
   ].join("\n");
 }
 
-/** Last, where a terminal leaves the eye after a long plan. */
+/** Comes last, where the eye rests after a long plan. */
 function summary({ machines, warnings }: Plan, verdicts: readonly Verdict[]): string {
   const refusedBy = verdicts.filter((each) => each.verdict === "refused").map((each) => each.name);
   const warned = warnings.length + verdicts.filter((each) => each.verdict === "warned").length;

@@ -2,7 +2,7 @@ import { isPlaceholder, isSecretName } from "../../components/settings/secretVal
 
 const REDACTED = "<redacted>";
 
-/** Forms by which tokens of known services can be told, whatever stands before them. */
+/** Forms by which tokens of known services are recognized, whatever comes before them. */
 const TOKEN_FORMS = [
   /\bhf_[A-Za-z0-9]{8,}/g,
   /\bsk-(?!local|placeholder)[A-Za-z0-9_-]{8,}/g,
@@ -23,14 +23,14 @@ const USER_IN_URL = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s/@]+@/gi;
 /** `name=['value', 'value']`: a server may have several keys. */
 const LIST = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*)\[[^\]\n]+\]/g;
 
-/** A cookie's header, with all that stands behind it. */
+/** A cookie's header with everything after it. */
 const COOKIE = /\b((?:set-)?cookie["']?\s*[:=]\s*)[^\n]+/gi;
 
 /** `NAME=value`, `"name": "value"`, `--name value`. */
 const ASSIGNMENT = /([A-Za-z][\w.-]*)(["']?\s*[=:]\s*\[?["']?)([^\s"',;&|<>{}()[\]]+)/g;
 const OPTION = /(--[A-Za-z][\w-]*)(\s+["']?)([^\s"',-][^\s"',]*)/g;
 
-/** Everything that a terminal would take as a command, and whatever else is no text. */
+/** Everything that a terminal would take as a command, and anything else that isn't text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken away
 const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd\ufeff]/g;
 

@@ -6,10 +6,9 @@ import { defined } from "../../faults/defined";
 /** Both outputs of a program as one, in the order in which it writes them. */
 const BOTH_OUTPUTS = 'exec "$@" 2>&1';
 
-/** How long the end of an output may still be on its way once the program has ended. */
+/** How long to wait for the rest of the output once the program has ended. */
 const DRAIN_MILLISECONDS = 500;
 
-/** How a program ended. */
 export interface End {
   /** `null` where a signal ended it, or where it never started. */
   readonly code: number | null;
@@ -28,7 +27,6 @@ export interface StartOptions {
   readonly merged?: boolean;
 }
 
-/** A program that runs. */
 export interface Running {
   readonly stdout: Readable;
   readonly stderr: Readable;
@@ -76,14 +74,12 @@ export function start(command: readonly string[], options: StartOptions = {}): R
   return { stdout: child.stdout, stderr: child.stderr, ended, stop: () => stop() };
 }
 
-/** What a program printed, and how it ended. */
 export interface Ran extends End {
   readonly out: string;
   /** The end of what it wrote to stderr. */
   readonly err: string;
 }
 
-/** Characters of stderr that are kept. */
 const KEPT_OF_ERRORS = 8192;
 
 /** Runs a program to its end; `largest` bounds what is read of its output, in characters. Never throws. */
@@ -170,7 +166,7 @@ function releaseAll(): void {
   for (const child of held) release(child);
 }
 
-/** Our own listener gone, the signal does to this process what it would have done. */
+/** With our own listener gone, the signal does to this process what it would have done. */
 function interrupted(signal: NodeJS.Signals): void {
   releaseAll();
   process.kill(process.pid, signal);

@@ -1,7 +1,6 @@
 import type { ReferenceDocument } from "../../harness/reference/document";
 import { rules } from "../../policies/rules";
 
-/** The reference page of the policies. */
 export function policiesReference(): ReferenceDocument {
   return {
     name: "policies",

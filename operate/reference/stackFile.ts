@@ -2,7 +2,6 @@ import { NAMESPACE, stackSettings } from "../../components/settings/stackSetting
 import type { ReferenceDocument } from "../../harness/reference/document";
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
 
-/** The reference page of the stack file. */
 export function stackFileReference(): ReferenceDocument {
   return {
     name: "stack-file",
@@ -20,7 +19,7 @@ export function stackFileReference(): ReferenceDocument {
   };
 }
 
-/** The schema of our keys, where they stand in the file that Pulumi reads. */
+/** The schema of our keys, placed as in the file that Pulumi reads. */
 function wholeFile(settings: JsonSchema): JsonSchema {
   const keys = Object.entries(settings.properties ?? {});
   return {

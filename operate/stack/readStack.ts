@@ -28,7 +28,6 @@ export interface OneMachine {
   readonly name: string;
   readonly settings: MachineSettings;
   readonly machine: MachinePlan;
-  /** The plan of all machines. */
   readonly plan: Plan;
 }
 

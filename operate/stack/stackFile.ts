@@ -12,17 +12,14 @@ export interface StackFileOptions {
 /** Variable that names the stack for every command that is given none. */
 const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 
-/** `--stack`, for every command that has to do with one stack. */
 export const stackOption = (flags = "--stack <name>") =>
   new Option(flags, `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`);
 
-/** `--stack` and `--file`, for a command that reads a stack file. */
 export const stackFileOptions = () => [
   stackOption(),
   new Option("--file <path>", "read this stack file instead"),
 ];
 
-/** `--machine`, for a command that looks at one machine. */
 export const machineOption = () =>
   new Option("--machine <name>", "machine of the stack file (default: the first)");
 
@@ -31,7 +28,6 @@ export function askedStack({ stack }: StackFileOptions = {}): string | undefined
   return stack ?? (process.env[STACK_VARIABLE] || undefined);
 }
 
-/** The stack that a command acts on. */
 export function stackName(options: StackFileOptions = {}): string {
   return askedStack(options) ?? "dgx";
 }
@@ -54,7 +50,6 @@ export function stackPath(options: StackFileOptions): string {
   return join(projectFolder(), `Pulumi.${stackName(options)}.yaml`);
 }
 
-/** The stacks that the project has files of. */
 export function stackNames(): string[] {
   return readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
 }

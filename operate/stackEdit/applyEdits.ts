@@ -2,11 +2,10 @@ import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAML
 import { NAMESPACE } from "../../components/settings/stackSettings";
 import { isRecord } from "../../faults/record";
 
-/** One change of a stack file. */
 export interface Edit {
   /** Path below our namespace: `["machines", "dgx", "totalGiB"]`. */
   readonly path: readonly string[];
-  /** What the key is to hold; `undefined` takes the key away. */
+  /** What the key should hold; `undefined` removes the key. */
   readonly value: EditValue | undefined;
 }
 
@@ -49,7 +48,6 @@ function placeInFile([first = "", ...rest]: readonly string[]): string[] {
 }
 
 interface Walk {
-  /** Innermost map on the path. */
   readonly map: YAMLMap | undefined;
   /** How many steps lead to that map. */
   readonly depth: number;
@@ -70,7 +68,7 @@ function walk(root: unknown, path: readonly string[]): Walk {
   return { map: undefined, depth: 0, pair: undefined };
 }
 
-/** Replaces a plain value where it stands. */
+/** Replaces a plain value in place. */
 function withValue(text: string, pair: Pair, value: EditValue, inFlow: boolean): string | undefined {
   const { value: node } = pair;
   if (!isScalar(node) || isBlock(node.type) || !node.range || typeof value === "object") return undefined;
@@ -106,7 +104,7 @@ function withFlowPair(text: string, map: YAMLMap, key: string, value: Plain): st
   return `${text.slice(0, start)}{ ${added} }${text.slice(end)}`;
 }
 
-/** Takes a key from between braces away, with the comma that belongs to it. */
+/** Removes a key from between braces, with its comma. */
 function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
   const index = map.items.indexOf(pair);
   const [before, after] = [map.items[index - 1], map.items[index + 1]];
@@ -122,7 +120,7 @@ function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undef
   return `${text.slice(0, from)}${text.slice(to)}`;
 }
 
-/** Takes a one-line key away, line and all. */
+/** Removes a one-line key with its line. */
 function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
   if (map.flow === true) return map.items.length === 1 ? undefined : withoutFlowPair(text, map, pair);
   const at = isOneLine(pair) ? lineOf(text, pair) : undefined;
@@ -142,7 +140,7 @@ function isBlock(type: string | undefined): boolean {
   return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
 }
 
-/** The line of a one-line pair, its newline included; `undefined` where something else stands before the key. */
+/** The line of a one-line pair, its newline included; `undefined` if something else comes before the key. */
 function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {
   const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
   const value = isNode(pair.value) ? pair.value.range?.[1] : undefined;

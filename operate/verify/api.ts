@@ -12,7 +12,6 @@ export class Api {
   constructor(
     /** Scheme, host and port, without a slash at its end. */
     readonly baseUrl: string,
-    /** Seconds that one answer of the model may take. */
     readonly timeoutSeconds: number,
     private readonly headers: Readonly<Record<string, string>> = {},
   ) {}

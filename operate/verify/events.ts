@@ -1,6 +1,5 @@
 import { isJsonObject, type JsonObject, jsonIn } from "./json";
 
-/** One server-sent event. */
 export interface ServerEvent {
   /** Its name, if the server gives one. */
   readonly event: string | undefined;

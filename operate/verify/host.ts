@@ -5,9 +5,7 @@ import { readListeners } from "../../components/host/listeners";
 import { saysMemory } from "../../components/kv";
 import { eachLine, start } from "../programs/run";
 
-/** A file on the machine. */
 export interface FileOnDisk {
-  /** `undefined` if we may not read it. */
   readonly text: string | undefined;
   /** Permissions as four octal digits (`0644`). */
   readonly mode: string;
@@ -20,9 +18,7 @@ export interface Host {
   docker(args: readonly string[]): Promise<string>;
   /** The lines about memory in an inference server's log, of all its starts; "" if there is no such container. */
   memoryLines(container: string): Promise<string>;
-  /** `undefined` if there is no such file. */
   file(path: string): Promise<FileOnDisk | undefined>;
-  /** Text of /proc/meminfo; "" if there is none. */
   meminfo(): Promise<string>;
   /** The process that listens on a TCP port, as far as the kernel lets us see it. */
   listener(port: number): Promise<{ readonly pid?: number } | undefined>;

@@ -5,9 +5,7 @@ import { replaceFile } from "../../harness/files/replaceFile";
 import { isJsonObject, jsonIn, objectsIn, textOr } from "./json";
 import type { ProbeResult, Status } from "./probe";
 
-/** A kept result, for the doctor. */
 export interface KeptResult extends Omit<ProbeResult, "seconds"> {
-  /** Time of its run, in ISO 8601. */
   readonly at: string;
 }
 

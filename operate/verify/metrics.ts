@@ -2,7 +2,6 @@ import type { Api } from "./api";
 import type { Host } from "./host";
 import { BadAnswer } from "./probe";
 
-/** One sample of Prometheus text. */
 interface Sample {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;

@@ -1,6 +1,5 @@
 export type Status = "pass" | "fail" | "skip";
 
-/** What a probe found. */
 export interface Verdict {
   readonly status: Status;
   /** What was seen, in a sentence, figures included. */
@@ -16,7 +15,6 @@ export interface ProbeResult extends Pick<Verdict, "status" | "detail"> {
   readonly name: string;
   /** What was probed: a container's name, or words such as `instance A`. */
   readonly target: string;
-  /** "" when there is nothing to do. */
   readonly fix: string;
   readonly seconds: number;
 }

@@ -1,11 +1,9 @@
 import { styleText } from "node:util";
 import type { ProbeResult } from "./probe";
 
-/** Follows a run. */
 export interface VerifyProgress {
   /** Before each probe that really runs. */
   readonly starts: (name: string, target: string, about: string) => void;
-  /** After each result. */
   readonly ended: (result: ProbeResult) => void;
 }
 
@@ -88,7 +86,6 @@ function skipLines(results: readonly ProbeResult[]): string[] {
 /** Clears the terminal's current line (ANSI: to its begin, erase). */
 const CLEAR_LINE = "\r\u001b[2K";
 
-/** Where progress is shown, e.g. stderr. */
 export interface ProgressStream {
   readonly isTTY?: boolean;
   write(text: string): unknown;

@@ -29,7 +29,6 @@ export interface ServerTarget extends Common {
   readonly server: InferenceServerPlan;
   /** Its declared names behind the canonical one. */
   readonly aliases: readonly string[];
-  /** Declared window in tokens. */
   readonly maxModelLen: number;
   /** A setting of this server, by its full name in the stack file. */
   readonly setting: (key: string) => string;
@@ -39,11 +38,9 @@ export interface ServerTarget extends Common {
   readonly alone: boolean;
 }
 
-/** The protocol bridge. */
 export interface BridgeTarget extends Common {
   readonly kind: "bridge";
   readonly api: Api;
-  /** Name to ask for. */
   readonly model: string;
   /** Every name that it is declared to list. */
   readonly names: readonly string[];
@@ -60,7 +57,6 @@ export interface ChatUiTarget extends Common {
   readonly container: PlannedContainer;
 }
 
-/** Ollama on the host. */
 export interface OllamaTarget extends Common {
   readonly kind: "simple-server";
   readonly api: Api;
@@ -70,7 +66,6 @@ export interface OllamaTarget extends Common {
 /** A file of the harness on the machine, or why it can't be read. */
 export type AsWritten<Content> = { readonly content: Content } | { readonly unreadable: string };
 
-/** The harness's two files. */
 export interface HarnessTarget extends Common {
   readonly kind: "harness";
   readonly timeoutSeconds: number;

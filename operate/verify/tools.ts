@@ -4,11 +4,9 @@ import { isJsonObject, type JsonObject, jsonIn } from "./json";
 export interface OfferedTool {
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of its arguments. */
   readonly parameters: JsonObject & { readonly required: readonly string[] };
 }
 
-/** A tool with one argument, a text. */
 const tool = (name: string, description: string, argument: string, about: string): OfferedTool => ({
   name,
   description,

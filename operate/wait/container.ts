@@ -9,16 +9,15 @@ export interface ContainerReader {
   /** `undefined` when there is no such container. Throws `Failed` when Docker does not answer. */
   state(name: string): Promise<ContainerState | undefined>;
   imageIsThere(image: string): Promise<boolean>;
-  /** Bytes of layers, of whatever image, that the engine is downloading; 0 where it can't be seen. */
+  /** Bytes of layers of any image that the engine is downloading; 0 if that can't be seen. */
   downloadedBytes(): Promise<number>;
   /** Hands every line of the log since this time to `line`, until it is stopped or Docker lets go of it. */
   follow(name: string, since: string, line: (text: string) => void): Following;
 }
 
-/** A log that is being followed. */
 export interface Following {
   stop(): void;
-  /** Whether Docker let go of it, as at the container's end, or where the log was rotated away under it. */
+  /** Whether Docker ended the stream, as it does at the container's end or when the log is rotated. */
   ended(): boolean;
 }
 

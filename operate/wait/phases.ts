@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-/** Where a start is, in the order in which it is gone through: first Docker's part, then vLLM's. */
+/** Where a start is, in order: first Docker's part, then vLLM's. */
 export type Phase =
   | "waiting for the image"
   | "waiting for the container"
@@ -22,7 +22,7 @@ export interface StartProgress {
 
 export const START: StartProgress = { phase: "starting" };
 
-/** Before there is a container. Whether somebody pulls the image is told only where its layers can be seen to arrive. */
+/** Before there is a container. A pull by somebody else shows only if its layers can be seen arriving. */
 export function beforeContainer(imageIsThere: boolean, downloadedBytes: number): StartProgress {
   if (imageIsThere) {
     return {
@@ -137,7 +137,7 @@ export const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
   compiling: "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
 };
 
-/** What to do next where a wait ended in this phase without an end of the start. */
+/** What to do next after a wait that ended in this phase. */
 export function afterTimeout(phase: Phase): string {
   switch (phase) {
     case "waiting for the image":

@@ -18,7 +18,7 @@ export function duration(seconds: number): string {
   return whole < 60 ? `${whole} s` : `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** One line of progress. A bar stands only where the log tells a share: nothing is estimated. */
+/** One line of progress. The bar appears only if the log gives a share: nothing is estimated. */
 export function progressLine({ phase, share, note }: StartProgress, seconds: number): string {
   const filled = Math.round((share ?? 0) * BAR_CELLS);
   const bar =

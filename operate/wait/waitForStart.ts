@@ -5,14 +5,12 @@ import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
 
-/** How a wait ended. */
 export interface WaitResult {
   readonly container: string;
   readonly outcome: "ready" | "died" | "timeout";
   readonly seconds: number;
   /** Phase that it ended in. */
   readonly phase: Phase;
-  /** Why it did not become ready; "" when it did. */
   readonly reason: string;
   /** The end of the container's log, when it did not become ready. */
   readonly lastLines: readonly string[];
@@ -107,7 +105,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   }
 }
 
-/** Made and never started: for a moment on its way, for ever where Docker can't start it. */
+/** Created but never started: briefly on its way, or for good if Docker can't start it. */
 function isCreated({ status }: ContainerState): boolean {
   return status === "created";
 }
@@ -128,7 +126,7 @@ function look(reader: ContainerReader, name: string): Promise<ContainerState | F
   });
 }
 
-/** Since when a log is followed that was let go of: what was said between two looks is not missed. */
+/** How far to go back when a log is followed again, so that nothing said in between is missed. */
 const OVERLAP_MILLISECONDS = 5000;
 
 function aMomentAgo(): string {

@@ -2,7 +2,6 @@ import { z } from "zod";
 import { key } from "../../schema/key";
 import { count, share, text, variables, word } from "./values";
 
-/** How the routing of tasks to cheaper models is calibrated against what past sessions showed. */
 export const calibrationSchema = z
   .strictObject(
     variables("SA_CALIBRATION_", {

@@ -11,7 +11,6 @@ const backend = () =>
 const model = () =>
   text("Model that judges; empty takes the backend's own default.", { examples: ["qwen3-coder-next"] });
 
-/** Embeddings of session texts, for the search of similar sessions. */
 export const embeddingSchema = z
   .strictObject({
     backend: word("ollama", "Program that makes the embeddings.", { variable: "SA_EMBED_BACKEND" }),
@@ -28,7 +27,6 @@ export const embeddingSchema = z
   .prefault({})
   .describe("How session texts become vectors for the search of similar sessions.");
 
-/** The model that judges sessions. */
 export const judgeSchema = z
   .strictObject({
     default: z

@@ -35,7 +35,6 @@ const TIERS = {
   "claude-opus-4-8": { input: 15.0, output: 75.0, cache_read: 1.5, cache_write: 18.75 },
 };
 
-/** What tokens cost. */
 export const pricingSchema = z
   .strictObject({
     models: z

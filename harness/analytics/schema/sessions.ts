@@ -2,7 +2,6 @@ import { z } from "zod";
 import { key } from "../../schema/key";
 import { count, list, share, text, variables, word } from "./values";
 
-/** Which sessions are noise. */
 export const sessionsSchema = z
   .strictObject({
     noise: z
@@ -31,7 +30,6 @@ export const sessionsSchema = z
   .prefault({})
   .describe("Which sessions count.");
 
-/** The harness's own build runs. */
 export const autoBuildSchema = z
   .strictObject({
     ledger_root: word(
@@ -45,7 +43,6 @@ export const autoBuildSchema = z
   .prefault({})
   .describe("Where the ledgers of automatic builds are, and when a build counts as active.");
 
-/** When two sessions are alike. */
 export const similaritySchema = z
   .strictObject(
     variables("SA_SIMILARITY_", {
@@ -58,7 +55,6 @@ export const similaritySchema = z
   .prefault({})
   .describe("When sessions count as similar.");
 
-/** Where coding tools keep their sessions. */
 export const sourcesSchema = z
   .record(z.string(), text("Folder in which this tool keeps its sessions; `~` is the user's home."))
   .default({ aider: "~", "claude-code": "~/.claude/projects" })

@@ -9,7 +9,6 @@ const budget = (whose: string, variable: string) =>
     examples: [50],
   });
 
-/** What a team may spend, and when a session has run away. */
 export const teamSchema = z
   .strictObject({
     active_window_seconds: count(

@@ -17,10 +17,8 @@ const PRINTED_TO_GIB = 0.005;
 const WHO_HOLDS_IT =
   "ps -eo pid,rss,args --sort=-rss | head -n 8; docker ps; grep -E 'MemTotal|MemAvailable' /proc/meminfo";
 
-/** Memory in GiB that the start wanted. */
 const wanted = (hit: Hit) => numberOf(hit, 3);
 
-/** Whether that memory has come free since. */
 function isFreeNow({ facts, hit }: Told): boolean {
   return facts.meminfo !== undefined && facts.meminfo.availableGiB >= wanted(hit);
 }

@@ -42,7 +42,7 @@ const TIERS = new Set<string>(TIER_VARIABLES);
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
 
-/** Those of them that the operator has set. */
+/** The tier variables that the operator has set. */
 function ownTiers(facts: Facts): string[] {
   const own = setting(facts, "clients", "claudeCode", "environment");
   return Object.keys(typeof own === "object" && own !== null ? own : {}).filter((name) => TIERS.has(name));

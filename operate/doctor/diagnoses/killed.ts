@@ -13,7 +13,6 @@ const EXITED_137 = sign(
   ["137", "SIGKILL", "signal 9", "-9"],
   /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exitcode[=:] ?-9/i,
 );
-/** A process that the container ended with. */
 const START_EXITED_137 = startSign(
   ["137", "SIGKILL", "signal 9", "-9"],
   /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exitcode[=:] ?-9/i,
@@ -76,7 +75,6 @@ function compiling(facts: Facts): Sighting | undefined {
     : undefined;
 }
 
-/** A container of the plan that ended with 137. */
 function killedContainer(facts: Facts): ContainerState | undefined {
   return plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
 }

@@ -40,7 +40,7 @@ function bandOf(weights: number): string {
   return comfortable ? `${verdict}, so something else holds the memory` : verdict;
 }
 
-/** A lower share where that still leaves the server one, else words. */
+/** A lower share if the server keeps one, else words. */
 export function lowerShare(facts: Facts, { container, set, settings }: Server) {
   const now = settings?.gpuMemoryUtilization ?? 0;
   const largest = facts.stack?.plan.ledger.largestUtilizationThatFits[container] ?? now;

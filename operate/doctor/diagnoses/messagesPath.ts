@@ -18,7 +18,7 @@ const CALL_AS_TEXT = sign(
   ["end_turn"],
   /"stop_reason"\s*:\s*"end_turn".{0,8000}<(?:tool_call|function=|invoke|function_calls)|<(?:tool_call|function=|invoke|function_calls).{0,8000}"stop_reason"\s*:\s*"end_turn"/,
 );
-/** What `serving verify` says of the native path, in whatever words. */
+/** What `serving verify` says of the native path, in any wording. */
 const PROBE_FAILED = sign(["native"], /\bnative\b.{0,200}\bend_turn\b/);
 
 const HIT_RATE = sign("Prefix cache hit rate:", /Prefix cache hit rate: ([\d.]+)%/, { keep: "largest" });
@@ -58,7 +58,7 @@ function throughTheBridge(facts: Facts) {
   };
 }
 
-/** The client's own switch; a client that isn't declared yet has its way to be said too. */
+/** The client's own switch; for a client that isn't declared yet, its `via` has to be declared too. */
 function withoutHeader(facts: Facts) {
   const client = ["clients", "claudeCode"];
   const environment = { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" };

@@ -47,7 +47,6 @@ function read<Value>(file: string | undefined, reader: (file: string) => Value):
 const READ_WHOLE_BYTES = 64 * 1024 ** 2;
 const HEAD_BYTES = 8 * 1024 ** 2;
 
-/** Bytes that are read at once. */
 const AT_ONCE_BYTES = 256 * 1024;
 
 async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogReading> {

@@ -20,7 +20,6 @@ const FRESH_HOURS = 24;
 /** Files that others may edit; the applied plan is a record, not a setting. */
 const RECORDS = ["applied-plan"];
 
-/** What was read, and what could not be. */
 export interface MachineReading {
   readonly facts: Omit<Facts, "stack" | "serverKey">;
   readonly notes: readonly string[];
@@ -64,7 +63,6 @@ export async function fromMachine(machine: MachinePlan, stackFile: string): Prom
   };
 }
 
-/** What is read of the machine where it is this one. */
 async function readHere({ files, simpleServer }: MachinePlan) {
   const kernel = await thisMachine.kernelLog();
   const journal = simpleServer.mode === "host" ? await thisMachine.journal(simpleServer.unit) : undefined;

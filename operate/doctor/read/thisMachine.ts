@@ -15,7 +15,6 @@ export interface MachineSource {
   /** Text of /proc/meminfo; "" where there is none. */
   meminfo(): Promise<string>;
   sockets(): Promise<Socket[]>;
-  /** Its IPv4 addresses. */
   addresses(): string[];
   fileState(file: PlannedFile): Promise<FileState>;
 }
@@ -25,7 +24,6 @@ const NEWEST_LINES = ["--no-pager", "--lines", "5000"];
 /** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
 const FEWEST_KERNEL_LINES = 5;
 
-/** The machine that this program runs on. */
 export const thisMachine: MachineSource = {
   kernelLog: async () => {
     const about = { name: "the kernel's log", kind: "kernel" } as const;

@@ -12,7 +12,6 @@ import { unexplained } from "../diagnoses/unexplained";
 import { APPLY, type Diagnosis, type Explanation } from "../diagnosis";
 import type { Facts, Stack } from "../facts";
 
-/** A diagnosis as it is printed. */
 export interface DiagnosisReport {
   readonly id: string;
   /** `note`: it looks like trouble and is harmless. */

@@ -32,7 +32,7 @@ function section(report: DiagnosisReport): string {
   return lines.join("\n");
 }
 
-/** A diff keeps its own lines; its first stands on a line of its own, so that it can be copied. */
+/** A diff keeps its own lines and starts on a new one, so that it can be copied. */
 function indented(text: string): string {
   return text.startsWith("--- ")
     ? `(apply with \`git apply\` or \`patch -p1\`)\n${text.trimEnd()}`

@@ -51,7 +51,7 @@ export async function modelName({ api, server }: ServerTarget): Promise<string> 
   return ids.includes(server.servedModelName) ? server.servedModelName : (ids[0] ?? server.servedModelName);
 }
 
-/** A request for a short answer. A thinking model is told not to think, unless the question says otherwise. */
+/** A request for a short answer. A thinking model is asked not to think, unless the question says otherwise. */
 export async function questionOf(target: ServerTarget, question: Partial<Question> = {}): Promise<Question> {
   return {
     model: question.model ?? (await modelName(target)),

@@ -33,7 +33,6 @@ function bodyFor({ model, server }: BridgeTarget, more: Partial<Question> = {}):
 /** Statuses of a refused key. A wrong one is 400 `No connected db.` in LiteLLM: without a database it knows no other key. */
 const KEY_REFUSED = [400, 401, 403];
 
-/** A tool call through the bridge, whole or streamed. */
 const toolsThrough = (streamed: boolean): BridgeProbe => ({
   name: `bridge-tools${streamed ? "-stream" : ""}`,
   about: `a tool through the bridge: a tool_use block${streamed ? ", streamed too" : ""}`,

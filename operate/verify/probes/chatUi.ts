@@ -31,7 +31,6 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
   },
 ];
 
-/** One connection of the chat UI, by its variables. */
 interface Connection {
   readonly url: string;
   readonly key: string | undefined;

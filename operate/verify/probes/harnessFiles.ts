@@ -19,7 +19,6 @@ const JUDGE_PROMPT = 'Answer with the JSON object {"ok": true} and nothing else.
 const embeddingSetting = ({ machine }: HarnessTarget) =>
   `\`machines.${machine.name}.harness.embeddingModel\``;
 
-/** How to bring a model to Ollama. */
 const pullFix = ({ machine }: HarnessTarget, model: string) =>
   `ollama pull ${model}, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
 

@@ -110,7 +110,7 @@ function dayOf({ startedAt }: ContainerState): string {
   return day === undefined || day.startsWith("0001") ? new Date().toISOString().slice(0, 10) : day;
 }
 
-/** What a record that is taken now would not prove. */
+/** What a record taken now would not prove. */
 async function caution({ machine: { hostInstance }, host }: MachineTarget): Promise<string[]> {
   if (hostInstance === "none" || (await host.listener(hostInstance.port)) !== undefined) return [];
   return ["Instance A is not running: only with it running is it proven that both fit."];

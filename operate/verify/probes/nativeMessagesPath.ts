@@ -67,7 +67,6 @@ export const nativePathProbes: ProbesOf<"inference-server"> = [
 interface Outcome {
   /** `undecided`: neither a tool_use block nor a turn that ended with text, so nothing is known about the build. */
   readonly outcome: "passed" | "failed" | "undecided";
-  /** What was seen instead of a pass. */
   readonly seen: string;
 }
 

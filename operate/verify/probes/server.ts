@@ -14,7 +14,7 @@ const FLOOR = "0.26.0";
 /** No release of anything has a longer version; a pattern is not let loose on megabytes. */
 const LONGEST_VERSION = 64;
 
-/** Whether a server's word for its version is one. */
+/** Whether the text that a server gives as its version is one. */
 export function isVersion(text: string): boolean {
   return text.length <= LONGEST_VERSION && valid(text) !== null;
 }

@@ -69,7 +69,6 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
 const [chat, chatStream, chatTools, chatToolsStream] = probesOf(CHAT, chatFix);
 const [responses, responsesStream, responsesTools, responsesToolsStream] = probesOf(RESPONSES, responsesFix);
 
-/** Judges an answer in text. */
 function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
   if (text.trim() !== "") return pass(`\`${quote(text)}\``);
   return reasoning === ""

@@ -61,7 +61,6 @@ export function probesFor(target: Target): readonly Probe<Target>[] {
   return CATALOG[target.kind] as readonly unknown[] as readonly Probe<Target>[];
 }
 
-/** Names of all probes, in the order of a run. */
 export function probeNames(): string[] {
   return KINDS.flatMap((kind) => probesOf(kind).map((probe) => probe.name));
 }

@@ -13,9 +13,7 @@ import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
 import { targetsOf } from "./targets";
 
 export interface VerifyOptions {
-  /** Names of the probes to run; all when it is left out. */
   readonly only?: readonly string[];
-  /** Seconds that one answer of a model may take. */
   readonly timeoutSeconds: number;
   /** Probe an inference server here, and nothing else unless `only` names it. */
   readonly baseUrl?: string;

@@ -20,7 +20,6 @@ import { harnessTargets } from "./harnessTargets";
 const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
 
 export interface TargetOptions {
-  /** Seconds that one answer of a model may take. */
   readonly timeoutSeconds: number;
   /** Probe an inference server here instead of at its planned address. */
   readonly baseUrl?: string;
@@ -69,7 +68,6 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
   return [{ ...meant, api, unreachable: undefined, alone: true }];
 }
 
-/** The messages-style client of this machine, if it has one. */
 function messagesClient(machine: MachinePlan) {
   return machine.clients.find((each) => each.surface === "messages");
 }

@@ -5,7 +5,6 @@ import { GREETING } from "../prompts";
 import { type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, type Surface, thinkingSwitch } from "./surface";
 
-/** Chat completions. */
 export const CHAT: Surface = {
   name: "chat",
   path: "/v1/chat/completions",

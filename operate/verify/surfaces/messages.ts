@@ -61,7 +61,6 @@ const AGENT_FIELDS: JsonObject = {
 
 export const userTurn = (text: string) => ({ role: "user", content: [{ type: "text", text }] });
 
-/** The tool in the form of messages. */
 export const messagesTool = ({ name, description, parameters }: OfferedTool) => ({
   name,
   description,

@@ -5,14 +5,12 @@ import type { OfferedTool } from "../tools";
 /** A request, whatever the API. */
 export interface Question {
   readonly model: string;
-  /** Most tokens of the answer. */
   readonly maxTokens: number;
   /** A user's text, or turns in the API's own form; a greeting if left out. */
   readonly turns?: string | readonly JsonObject[];
   readonly tools?: readonly OfferedTool[];
-  /** Switches the model's thinking; left out, nothing is said about it. */
+  /** Switches the model's thinking; if left out, the request doesn't mention it. */
   readonly thinking?: boolean | undefined;
-  /** Further fields of the body. */
   readonly more?: JsonObject;
 }
 
@@ -31,7 +29,6 @@ export interface Answer {
 
 /** An API of an inference server: how a client asks, and how to read what comes back. */
 export interface Surface {
-  /** As its probes are named. */
   readonly name: string;
   readonly path: string;
   /** The tools of its tool probes. */
@@ -39,7 +36,6 @@ export interface Surface {
   /** Whether its agents let a model think before it calls a tool. */
   readonly agentThinks: boolean;
   readonly ask: (question: Question) => JsonObject;
-  /** Throws `BadAnswer` if the body is not an answer. */
   readonly read: (body: JsonObject) => Answer;
   /** Throws `BadAnswer` if the stream breaks off before its end. */
   readonly readStream: (events: readonly ServerEvent[]) => Answer;
