@@ -1,7 +1,24 @@
 import { Command } from "commander";
-import { loadNamed } from "../commandLine/command";
+import { type CommandTable, loadNamed } from "../commandLine/command";
 import { version } from "../package.json";
-import { COMMANDS } from "./commands";
+
+/** Every command of `serving`, in the order in which `--help` lists them. */
+export const COMMANDS: CommandTable = {
+  plan: async () => (await import("./commands/plan")).planCommand(),
+  kv: async () => (await import("./commands/kv")).kvCommand(),
+  wait: async () => (await import("./commands/wait")).waitCommand(),
+  verify: async () => (await import("./commands/verify")).verifyCommand(),
+  doctor: async () => (await import("./commands/doctor")).doctorCommand(),
+  pin: async () => (await import("./commands/pin")).pinCommand(),
+  inventory: async () => (await import("./commands/inventory")).inventoryCommand(),
+  config: async (args) =>
+    (await import("../harness/cli/config")).configCommand(args, {
+      reference: async () => (await import("./commands/reference")).referenceCommand(),
+    }),
+  app: async () => (await import("../harness/cli/app")).appCommand(),
+  gate: async () => (await import("../harness/cli/gate")).gateCommand(),
+  completion: async () => (await import("./commands/completion")).completionCommand(COMMANDS),
+};
 
 /** Builds the command line for these arguments; nothing runs until `parseAsync`. */
 export async function serving(args: readonly string[]): Promise<Command> {

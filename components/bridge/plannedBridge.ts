@@ -1,11 +1,9 @@
 import { contentHash } from "../host/text";
-import type { PlannedContainer } from "../planned/container";
-import { CONFIG_LABEL, MACHINE_LABEL } from "../planned/container";
+import { CONFIG_LABEL, MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
-import type { Upstream } from "../planned/reach";
-import { HOST_FROM_CONTAINER, type Listening } from "../planned/reach";
+import { HOST_FROM_CONTAINER, type Listening, type Upstream } from "../planned/reach";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
 import {

@@ -1,5 +1,4 @@
-import type { PlannedContainer } from "../planned/container";
-import { MACHINE_LABEL } from "../planned/container";
+import { MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { ChatUiSettings } from "../settings/chatUi";

@@ -1,5 +1,4 @@
-import type { PlannedContainer } from "../planned/container";
-import { MACHINE_LABEL, SERVER_LABEL } from "../planned/container";
+import { MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import type { Reach } from "../planned/reach";

@@ -1,8 +1,8 @@
+import { requestBlocks } from "./cacheLayout";
 import type { KvPlan } from "./figures";
-import { requestBlocks } from "./requestBlocks";
 
 /** A coding agent as the engine sees it: what it sends with every call, and what it may be answered. */
-export interface Agent {
+interface Agent {
   /** Prompt in tokens; agents send about 30,000 to 40,000 with every call. */
   readonly promptTokens: number;
   readonly maxTokens: number;
@@ -48,4 +48,15 @@ export function admission(plan: KvPlan, agent: Agent): Admission {
   return sequences < held
     ? { ...sized, admitted, atOnce: sequences, limitedBy: "max-num-seqs" }
     : { ...sized, admitted, atOnce: held, limitedBy: "kv-cache" };
+}
+
+/** What coding agents send with every call, in tokens (specification, Errors: "roughly 30-40K tokens of envelope"). */
+const AGENT_ENVELOPES = [30_000, 40_000] as const;
+
+/** Max output tokens of the coding client (specification, Coding-client variables). */
+export const CODING_CLIENT_MAX_TOKENS = 32_000;
+
+/** How many agents of each usual size work at once. */
+export function agentsAtOnce(plan: KvPlan, maxTokens: number = CODING_CLIENT_MAX_TOKENS): Admission[] {
+  return AGENT_ENVELOPES.map((promptTokens) => admission(plan, { promptTokens, maxTokens }));
 }

@@ -1,6 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import type { ConfigFields } from "./configSchema";
-import { missingField, unknownArchitecture } from "./shapeFaults";
+import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
 
 /** What an attention layer caches of one token: a key and a value for each head, or one compressed vector (MLA). */
 export type AttentionShape =

@@ -1,6 +1,6 @@
 /** The KV plan: what an engine will make of the memory for its KV cache, from a model's config.json alone. */
-export { type Admission, admission } from "./admission";
-export { agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./agents";
+export { type Admission, admission, agentsAtOnce, CODING_CLIENT_MAX_TOKENS } from "./admission";
+export { longestRequest, requestBlocks } from "./cacheLayout";
 export { type EngineLog, type EngineRefusal, readEngineLog, saysMemory } from "./engineLog";
 export {
   GDN_PREFILL_BACKENDS,
@@ -14,4 +14,3 @@ export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";
 export { prefillSeconds } from "./prefill";
-export { longestRequest, requestBlocks } from "./requestBlocks";

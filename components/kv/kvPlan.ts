@@ -1,5 +1,5 @@
 import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
-import { type CacheLayout, cacheLayout } from "./cacheLayout";
+import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
 import { engineRules } from "./engineRules";
 import {
   type KvEngineSettings,
@@ -10,7 +10,6 @@ import type { KvPlan, RequestCost } from "./figures";
 import { supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { planProblems } from "./planProblems";
-import { longestRequest, requestBlocks } from "./requestBlocks";
 
 /** Lengths that coding agents are compared at, in tokens. */
 const USUAL_LENGTHS = [32_768, 65_536, 131_072] as const;

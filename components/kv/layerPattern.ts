@@ -1,6 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import type { ConfigFields } from "./configSchema";
-import { unknownArchitecture } from "./shapeFaults";
+import { type ConfigFields, unknownArchitecture } from "./configSchema";
 import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./stateSpace";
 
 /** Every n-th layer is full where a hybrid names no interval (vLLM 0.28, transformers_utils/configs). */

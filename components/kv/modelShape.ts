@@ -4,13 +4,10 @@ import { isRecord } from "../../faults/record";
 import { schemaFaults } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
-import { checkpointKvDtype } from "./checkpointKvDtype";
-import { type ConfigFields, configSchema } from "./configSchema";
-import type { KvDtype } from "./kvDtype";
+import { type ConfigFields, configSchema, missingField, unknownArchitecture } from "./configSchema";
+import { checkpointKvDtype, type KvDtype } from "./kvDtype";
 import { layerPattern } from "./layerPattern";
-import { linearAttention, tellsLinearAttention } from "./linearAttention";
-import type { RecurrentState } from "./recurrentState";
-import { missingField, unknownArchitecture } from "./shapeFaults";
+import { linearAttention, type RecurrentState, tellsLinearAttention } from "./recurrentState";
 import { type LayerCounts, stateSpaceState, tellsStateSpace } from "./stateSpace";
 import { unplannedCaches } from "./unplanned";
 

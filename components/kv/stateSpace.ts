@@ -1,7 +1,6 @@
 import type { Fault } from "../../faults/fault";
-import type { ConfigFields } from "./configSchema";
+import { type ConfigFields, unknownArchitecture } from "./configSchema";
 import type { RecurrentState, StateDtype } from "./recurrentState";
-import { unknownArchitecture } from "./shapeFaults";
 
 /** What has to be known of state-space layers (Mamba 2) to size their state. */
 const SIZES = ["mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"] as const;

@@ -1,5 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import { unknownArchitecture } from "./shapeFaults";
+import { unknownArchitecture } from "./configSchema";
 import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 
 /**

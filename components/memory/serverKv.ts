@@ -8,8 +8,7 @@ import {
   plannedKvDtype,
   SSM_CACHE_DTYPES,
 } from "../kv";
-import type { Admission } from "../kv/admission";
-import { agentsAtOnce } from "../kv/agents";
+import { type Admission, agentsAtOnce } from "../kv/admission";
 import { type Prefill, prefills } from "../kv/prefill";
 import type { ModelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";

@@ -2,8 +2,7 @@ import type { BridgePlan } from "../bridge/plannedBridge";
 import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
 import type { ClientPlan } from "../clients/plannedClients";
 import type { Warning } from "../planned/facts";
-import type { Upstream } from "../planned/reach";
-import { isLoopback } from "../planned/reach";
+import { isLoopback, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */

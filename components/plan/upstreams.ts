@@ -1,7 +1,6 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
-import type { Upstream } from "../planned/reach";
-import { type Listening, originFromContainer, originOf } from "../planned/reach";
+import { type Listening, originFromContainer, originOf, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 

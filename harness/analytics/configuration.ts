@@ -2,9 +2,16 @@ import { type Fault, UnreadableInput } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearestKey } from "../../faults/quoting";
 import { checkAnalyticsFile } from "./check";
-import { analyticsKeys, type ConcreteKey, findKey, mentionsCredentials, secretRemedy, shown } from "./keys";
+import {
+  analyticsKeys,
+  type ConcreteKey,
+  findKey,
+  mentionsCredentials,
+  secretRemedy,
+  shown,
+  valueFromText,
+} from "./keys";
 import { defaultLayer, type EffectiveValue, effectiveValues, flatten } from "./layers";
-import { valueFromText } from "./textValue";
 import { readVariables, selectJudgeBlock, type Variables } from "./variables";
 
 /** Everything that the session-analytics config is made of. */

@@ -1,8 +1,7 @@
 import type { Fault } from "../../faults/fault";
 import { secretText, unknownKey } from "./configuration";
-import { findKey } from "./keys";
+import { findKey, valueFromText } from "./keys";
 import { analyticsSchema } from "./schema";
-import { valueFromText } from "./textValue";
 
 /** A document with one key set, or why that is refused. */
 export type SetResult = { readonly document: Record<string, unknown> } | { readonly fault: Fault };

@@ -1,14 +1,13 @@
 import { schemaFaults, schemasAt } from "../../faults/schemaFaults";
 import { holdsCredentials } from "../credentials";
-import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
-import { schemaKeys } from "../schema/schemaKeys";
+import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../schema/jsonSchema";
 import { analyticsSchema } from "./schema";
 
 /** What a key holds, which says how text becomes its value. */
 export type Kind = "text" | "integer" | "number" | "number-or-empty" | "list" | "records";
 
 /** One key of the session-analytics config; in maps with free ids it means all of them. */
-export interface AnalyticsKey {
+interface AnalyticsKey {
   /** The parts of its path; a free id is written `<name>`. */
   readonly pattern: readonly string[];
   readonly kind: Kind;
@@ -111,7 +110,7 @@ export function isFree(part: string): boolean {
 }
 
 /** What the schema has to say against a value at a key, in whole sentences; empty when the value is right. */
-export function complaints(key: ConcreteKey, value: unknown): string[] {
+function complaints(key: ConcreteKey, value: unknown): string[] {
   const [schema] = schemasAt(analyticsSchema, key.path);
   const read = schema?.safeParse(value);
   return schema === undefined || read === undefined || read.success
@@ -148,4 +147,58 @@ export function secretRemedy(key: ConcreteKey, prefix: string): string {
   return key.variable === undefined
     ? "A password never goes here: keep it out of the value."
     : `A secret is set in the environment only, by the variable ${prefix}${key.variable}.`;
+}
+
+/** The value of a text, or why it has none, in a sentence that doesn't repeat the text. */
+type FromText = { readonly value: unknown } | { readonly wrong: string };
+
+/** Text that is a number from its first to its last character. */
+const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+
+/**
+ * The value of a key that comes as text, from a variable or an argument. Lists are separated by commas, or one JSON
+ * array. A numeric key takes text that is wholly a number.
+ */
+export function valueFromText(key: ConcreteKey, text: string): FromText {
+  const read = parse(key.kind, text);
+  if ("wrong" in read) return read;
+  const [complaint] = complaints(key, read.value);
+  return complaint === undefined ? read : { wrong: complaint };
+}
+
+function parse(kind: Kind, text: string): FromText {
+  switch (kind) {
+    case "text":
+      return { value: text };
+    case "integer":
+    case "number":
+    case "number-or-empty":
+      if (kind === "number-or-empty" && text === "") return { value: "" };
+      return NUMBER.test(text.trim()) && Number.isFinite(Number(text))
+        ? { value: Number(text) }
+        : { wrong: "The text is not wholly a number." };
+    case "list":
+      return text.trimStart().startsWith("[") ? jsonList(text) : { value: commaList(text) };
+    case "records":
+      return jsonList(text);
+  }
+}
+
+function commaList(text: string): string[] {
+  return text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "");
+}
+
+function jsonList(text: string): FromText {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (Array.isArray(value)) return { value };
+  } catch {
+    // The same complaint as for JSON that isn't a list.
+  }
+  return {
+    wrong: "Expected a list: a JSON array, or texts with commas between them where the key holds texts.",
+  };
 }

@@ -1,6 +1,6 @@
 import { parseJson } from "../../faults/jsonDocument";
 import { DEFAULT_HARNESS } from "../harness";
-import type { ReferenceDocument, ReferenceSection } from "../reference/document";
+import type { ReferenceDocument, ReferenceSection } from "../reference/markdown";
 import { configureAnalytics } from "./configuration";
 import { analyticsSchema, KEYLESS_VARIABLES } from "./schema";
 

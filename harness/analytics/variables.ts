@@ -12,9 +12,9 @@ import {
   isFree,
   SOURCE_VARIABLE,
   toolOfVariable,
+  valueFromText,
 } from "./keys";
 import { KEYLESS_VARIABLES } from "./schema";
-import { valueFromText } from "./textValue";
 
 /** Variables by name, as an environment or a `.env` file holds them. */
 export type Variables = Readonly<Record<string, string | undefined>>;

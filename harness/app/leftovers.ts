@@ -1,6 +1,5 @@
 import { type EndedBy, endProcesses, jobMark, jobProcesses } from "./jobProcesses";
-import type { JobRecord, JobRecords } from "./jobRecords";
-import { processPlace, stillRuns } from "./processIdentity";
+import { type JobRecord, type JobRecords, processPlace, stillRuns } from "./jobRecords";
 import { removeWorktree } from "./worktree";
 
 /** A command that an earlier run left running, and what ended it. */

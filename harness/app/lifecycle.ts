@@ -1,10 +1,9 @@
 import { interruption, untilInterrupted } from "../../commandLine/interrupt";
 import { defined } from "../../faults/defined";
-import { type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./awaitReadiness";
 import { shell } from "./commandEnvironment";
 import type { EndedBy } from "./jobProcesses";
 import type { Ledger } from "./ledger";
-import { probeReadiness } from "./readiness";
+import { probeReadiness, type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./readiness";
 import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, named as in the specification's table. */

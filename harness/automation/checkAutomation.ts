@@ -4,16 +4,13 @@ import { schemaFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
 import { appFaults } from "./appRules";
 import { artifactFaults } from "./artifactPath";
-import { coverageFaults, presetName } from "./coverageRules";
+import { coverageFaults, presetName, readPreset } from "./coverageRules";
 import { evaluatorFaults, readProviderSummaries } from "./evaluator";
 import { readMapping, requiredFaults } from "./mapping";
-import { readPreset } from "./preset";
-import { readYamlOrJson } from "./reading";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
-import { type AutomationContract, resolveContract } from "./resolve";
-import { type Environment, reviewOverride } from "./reviewLimits";
-import { configView, faultsOf } from "./ruleContext";
+import { type AutomationContract, type Environment, resolveContract, reviewOverride } from "./resolve";
+import { configView, faultsOf, readYamlOrJson } from "./ruleContext";
 import { automationSchema } from "./schema";
 
 /** The files that an automation config is checked with; all but the config itself are optional. */

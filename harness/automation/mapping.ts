@@ -1,7 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { type Fault, hasErrors } from "../../faults/fault";
-import { readYamlOrJson } from "./reading";
-import { type ConfigView, type FaultMaker, faultsOf } from "./ruleContext";
+import { type ConfigView, type FaultMaker, faultsOf, readYamlOrJson } from "./ruleContext";
 
 /** Kinds of requirement from which a block's requiredness is derived. */
 export type DerivingKind = "runtime_conformance" | "visual";

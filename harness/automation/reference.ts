@@ -1,6 +1,5 @@
 import { DEFAULT_HARNESS } from "../harness";
-import type { ReferenceDocument, ReferenceSection } from "../reference/document";
-import { OURS_MARK } from "../reference/markdown";
+import { OURS_MARK, type ReferenceDocument, type ReferenceSection } from "../reference/markdown";
 import { automationSchema } from "./schema";
 import { AUTOMATION_TEMPLATE } from "./template";
 

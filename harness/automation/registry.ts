@@ -1,9 +1,7 @@
 import { extname } from "node:path";
 import type { Fault } from "../../faults/fault";
 import { nearestKey } from "../../faults/quoting";
-import { readToml, readYamlOrJson } from "./reading";
-import type { ConfigView } from "./ruleContext";
-import { type FaultMaker, faultsOf } from "./ruleContext";
+import { type ConfigView, type FaultMaker, faultsOf, readToml, readYamlOrJson } from "./ruleContext";
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
 export interface Registry {

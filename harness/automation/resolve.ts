@@ -1,10 +1,8 @@
 import { defined } from "../../faults/defined";
 import { appAddress } from "./appRules";
-import { effectiveFloors } from "./coverageRules";
+import { effectiveFloors, type PresetReading } from "./coverageRules";
 import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
-import type { PresetReading } from "./preset";
 import type { Registry } from "./registry";
-import { type ReviewOverride, reviewLimits } from "./reviewLimits";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
@@ -36,7 +34,7 @@ export interface AutomationContract extends Omit<AutomationConfig, "verification
   };
 }
 
-export interface ResolutionInputs {
+interface ResolutionInputs {
   readonly preset?: PresetReading;
   readonly mapping?: Mapping;
   readonly registry?: Registry;
@@ -86,4 +84,41 @@ function effectiveProfiles(
   return {
     effective_profiles: registry.profiles.filter((id) => allowed === undefined || allowed.includes(id)),
   };
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** What the environment says of `review.max_rounds`. */
+interface ReviewOverride {
+  readonly variable: string;
+  /** Rounds that it sets; absent when it is unset, empty or faulty. */
+  readonly rounds?: number;
+  readonly wrong?: string;
+}
+
+/** Reads `<prefix>REVIEW_MAX_ROUNDS`. An empty variable counts as not set. */
+export function reviewOverride(environment: Environment, prefix: string): ReviewOverride {
+  const variable = `${prefix}REVIEW_MAX_ROUNDS`;
+  const text = environment[variable]?.trim() ?? "";
+  if (text === "") return { variable };
+  const rounds = /^\d+$/.test(text) ? Number(text) : Number.NaN;
+  if (Number.isSafeInteger(rounds) && rounds >= 1) return { variable, rounds };
+  const wrong = `The environment variable ${variable} overrides this key and must be a whole number of at least 1.`;
+  return { variable, wrong };
+}
+
+function reviewLimits(
+  review: AutomationConfig["review"],
+  { rounds }: ReviewOverride,
+): AutomationConfig["review"] {
+  return { ...review, ...defined({ max_rounds: rounds }) };
+}
+
+/** The resolved limits in words, with the variable that set one. */
+export function reviewLimitsText(
+  { max_rounds, loop_timeout_sec }: AutomationConfig["review"],
+  { variable, rounds }: ReviewOverride,
+): string {
+  const source = rounds === undefined ? "" : ` (from ${variable})`;
+  return `review: at most ${max_rounds} rounds per attempt${source}, ${loop_timeout_sec} s for all rounds together`;
 }

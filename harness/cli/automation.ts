@@ -5,7 +5,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { FaultyInput } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
-import { reviewLimitsText, reviewOverride } from "../automation/reviewLimits";
+import { reviewLimitsText, reviewOverride } from "../automation/resolve";
 import { checked, checkOutcome } from "./checkResult";
 import { ledgerOf, ledgerOption } from "./contract";
 import { type AutomationOptions, automationFiles, automationOptions } from "./options";

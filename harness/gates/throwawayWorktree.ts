@@ -6,8 +6,7 @@ import { join, resolve } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
 import { runBounded } from "../app/boundedCommand";
 import type { JobRecords } from "../app/jobRecords";
-import type { CommandStreams } from "../app/supervisor";
-import { Supervisor } from "../app/supervisor";
+import { type CommandStreams, Supervisor } from "../app/supervisor";
 import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 
 /** Longest that git may take for a checkout, in seconds: large repositories take minutes. */

@@ -1,5 +1,4 @@
-import type { Fault } from "../../faults/fault";
-import { dotted } from "../../faults/fault";
+import { dotted, type Fault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
 import { type Cause, causeOfBlindness, causeOfDifference } from "./dialectCauses";
 import { naiveList } from "./naiveReader";

@@ -1,5 +1,5 @@
 import { DEFAULT_HARNESS } from "../harness";
-import type { ReferenceDocument, ReferenceSection } from "../reference/document";
+import type { ReferenceDocument, ReferenceSection } from "../reference/markdown";
 import { jsonSchemaOf } from "../schema/jsonSchema";
 import { measuredUsd } from "./cost";
 import { reviewersFor } from "./reviewers";

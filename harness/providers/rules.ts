@@ -1,5 +1,4 @@
-import type { Fault } from "../../faults/fault";
-import { dotted } from "../../faults/fault";
+import { dotted, type Fault } from "../../faults/fault";
 import { isSlip, looksLikeAKey, mayBeQuoted, nearestKey } from "../../faults/quoting";
 import { holdsCredentials, holdsToken } from "../credentials";
 import type { ProfileDocument } from "./profile";

@@ -1,7 +1,46 @@
-import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
-import { descriptionOf, type SchemaKey, schemaKeys } from "../schema/schemaKeys";
-import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceSection } from "./document";
-import { code, typeText } from "./typeText";
+import type { z } from "zod";
+import {
+  descriptionOf,
+  type JsonSchema,
+  jsonSchemaOf,
+  type SchemaKey,
+  schemaKeys,
+} from "../schema/jsonSchema";
+
+/** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
+export interface ReferenceDocument {
+  /** Name of the page's file, without its ending. */
+  readonly name: string;
+  readonly title: string;
+  /** Where the page's facts live in the project, as a path from its root. */
+  readonly madeFrom: string;
+  readonly intro: readonly string[];
+  readonly schema?: z.ZodType;
+  /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
+  readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
+  /** `false` where a key that the schema does not know is only worth a warning. */
+  readonly closed?: boolean;
+  /** What the harness's variables begin with, where keys have variables. */
+  readonly prefix?: string;
+  /** Further parts of the page, behind the keys. */
+  readonly sections?: readonly ReferenceSection[];
+}
+
+/** A part of a page under a heading of its own. */
+export interface ReferenceSection {
+  readonly heading: string;
+  readonly text?: readonly string[];
+  readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+}
+
+/** A file of the reference, by its name within the reference's folder. */
+export interface ReferenceFile {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** The command that makes the reference; every made file names it. */
+export const REFERENCE_COMMAND = "serving config reference";
 
 /** Marks a description that is ours because the specification has none; the page's introduction says so. */
 export const OURS_MARK = "†";
@@ -114,4 +153,66 @@ function oursMark(schema: JsonSchema): string[] {
 
 function cell(text: string): string {
   return text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
+}
+
+/** What a key takes, in words: `whole number from 1 to 65535 (seconds)`. */
+function typeText(schema: JsonSchema): string {
+  if (schema.refused !== undefined) return "refused";
+  const words = plainType(schema);
+  return schema.unit === undefined ? words : `${words} (${schema.unit})`;
+}
+
+function plainType(schema: JsonSchema): string {
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options !== undefined) return alternatives([...new Set(options.map(plainType))]);
+  if (schema.const !== undefined) return schema.const === "" ? "empty" : code(schema.const);
+  if (schema.enum !== undefined) return alternatives(schema.enum.map(code));
+  switch (schema.type) {
+    case "integer":
+      return `whole number${range(schema)}`;
+    case "number":
+      return `number${range(schema)}`;
+    case "boolean":
+      return "`true` or `false`";
+    case "string":
+      return schema.format === "date" ? "date (`YYYY-MM-DD`)" : "text";
+    case "array":
+      if (Array.isArray(schema.items)) return code(schema.items.map(({ const: item }) => item));
+      return `list of ${plural(schema.items)}${schema.minItems ? `, at least ${schema.minItems}` : ""}`;
+    case "object":
+      return "block";
+    default:
+      return "any value";
+  }
+}
+
+function plural(items: JsonSchema | undefined): string {
+  const type = items === undefined ? "any value" : plainType(items);
+  if (type === "text") return "texts";
+  if (type === "block") return "blocks";
+  return type === "any value" ? "values" : type;
+}
+
+function range(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  const bounds = [
+    minimum === undefined ? undefined : `at least ${minimum}`,
+    exclusiveMinimum === undefined ? undefined : `above ${exclusiveMinimum}`,
+    maximum === undefined ? undefined : `at most ${maximum}`,
+    exclusiveMaximum === undefined ? undefined : `below ${exclusiveMaximum}`,
+  ].filter((bound) => bound !== undefined);
+  return bounds.length === 0 ? "" : `, ${bounds.join(", ")}`;
+}
+
+function alternatives(options: readonly string[]): string {
+  if (options.length < 2) return options.join("");
+  return `${options.slice(0, -1).join(", ")} or ${options.at(-1)}`;
+}
+
+/** A value as code in Markdown; a backtick in it needs a longer fence. */
+function code(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (text === "") return "empty";
+  return text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``;
 }

@@ -8,10 +8,8 @@ import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import type { Facts, Stack } from "../doctor/facts";
 import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
-import { cutShortNotes, fromMachine } from "../doctor/read/fromMachine";
-import { readStack } from "../doctor/read/stack";
-import { diagnose } from "../doctor/report/diagnose";
-import { doctorText } from "../doctor/report/doctorText";
+import { cutShortNotes, fromMachine, readStack } from "../doctor/read/fromMachine";
+import { diagnose, doctorText } from "../doctor/report/diagnose";
 import {
   askedStack,
   machineOption,

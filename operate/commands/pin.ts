@@ -4,9 +4,8 @@ import { TYPE } from "../../components/planned/type";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
 import { judge } from "../../policies/judge";
-import { chooseEntry, imageEntries } from "../pin/imageEntries";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
-import { pinSource, type Written, writePin } from "../pin/writePin";
+import { chooseEntry, imageEntries, pinSource, type Written, writePin } from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PinOptions extends StackFileOptions {

@@ -1,22 +1,25 @@
-import { join } from "node:path";
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { WrongUse } from "../../commandLine/exit";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { totalFinding } from "../../components/memory/machineTotal";
 import { plan } from "../../components/plan/plan";
+import type { Plan } from "../../components/plan/types";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
+import { replaceFile } from "../../harness/files/replaceFile";
 import { judge } from "../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { dockerRun } from "../plan/dockerRun";
 import { terminalWidth } from "../plan/layout";
 import { planText, type Verdict } from "../plan/planText";
-import { writePlan } from "../plan/writePlan";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PlanOptions extends StackFileOptions {
@@ -109,4 +112,27 @@ function readMeminfo(file: string): Meminfo {
     );
   }
   return meminfo;
+}
+
+/** Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns what was written. */
+function writePlan(plan: Plan, folder: string): string[] {
+  return plan.machines.flatMap((machine) => [
+    ...machine.files.map((file) => write(join(folder, machine.name, file.role), file.text)),
+    ...machine.containers.map((container) =>
+      write(join(folder, machine.name, `${container.name}.docker-run.sh`), `${dockerRun(container)}\n`),
+    ),
+  ]);
+}
+
+/** Mode of a new file: these are for reading and hold no secret. */
+const MODE = 0o644;
+
+function write(path: string, text: string): string {
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, text, { newFileMode: MODE });
+  } catch (error) {
+    explainWriting(path, error);
+  }
+  return path;
 }

@@ -59,7 +59,7 @@ export function waitCommand(): Command {
         if (result.outcome !== "ready") break;
       }
       const diagnoses = await diagnosesOf(options, servers, results);
-      const { doctorText } = await import("../doctor/report/doctorText");
+      const { doctorText } = await import("../doctor/report/diagnose");
       return {
         result: { servers: results, diagnoses },
         text: [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join(
@@ -100,7 +100,7 @@ async function diagnosesOf(
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/report/diagnose");
   const { fromMachine } = await import("../doctor/read/fromMachine");
-  const { readStack } = await import("../doctor/read/stack");
+  const { readStack } = await import("../doctor/read/fromMachine");
   const { facts, notes } = await fromMachine(machine, stackFile(options));
   for (const note of notes) say(note);
   return diagnose({ ...facts, stack: readStack(stackFile(options), machine.name) }, options);
@@ -113,7 +113,7 @@ async function waitFor(
 ): Promise<WaitResult> {
   // Loaded when it is used: other commands start faster without it.
   const { dockerReader } = await import("../wait/container");
-  const { waitProgress } = await import("../wait/progress");
+  const { waitProgress } = await import("../wait/phases");
   const { waitForStart } = await import("../wait/waitForStart");
   const { ask } = await import("../../http/ask");
   const { originFromHere } = await import("../verify/reach");

@@ -1,3 +1,4 @@
+import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
 import { isRecord } from "../../faults/record";
@@ -166,4 +167,13 @@ function scalar(value: Plain, inFlow = false): string {
   return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain)
     ? JSON.stringify(value)
     : plain;
+}
+
+/** The difference of two texts as `git apply` and `patch -p1` take it; empty where there is none. */
+export function unifiedDiff(name: string, before: string, after: string): string {
+  if (before === after) return "";
+  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
+    context: 3,
+  });
+  return formatPatch(patch, FILE_HEADERS_ONLY);
 }

@@ -1,8 +1,9 @@
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
 import { isHere } from "../../components/planned/reach";
 import { eachLine, start } from "../programs/run";
-import { downloadedBytes } from "./download";
 
 /** What `wait` needs of Docker. It only reads. */
 export interface ContainerReader {
@@ -53,4 +54,41 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return { stop, ended: () => over };
     },
   };
+}
+
+/** Below a store of containerd: one folder for each piece that is on its way, with its bytes so far in `data`. */
+const INGEST = "io.containerd.content.v1.content/ingest";
+
+/** containerd's own folder, where the engine shares it. */
+const CONTAINERD_ROOT = "/var/lib/containerd";
+
+/** What Docker's own store calls a layer that it is downloading (seen in 20.10). */
+const LAYER = /^GetImageBlob\d+$/;
+
+/**
+ * Bytes of layers that an engine has downloaded and not yet unpacked, of whatever image. Docker tells nobody how far
+ * somebody else's pull is; these files do, and only root may see them: 0 where there are none or they can't be seen.
+ */
+export async function downloadedBytes(dockerRoot: string, containerdRoot = CONTAINERD_ROOT): Promise<number> {
+  const layers = (await namesIn(join(dockerRoot, "tmp")))
+    .filter((name) => LAYER.test(name))
+    .map((name) => join(dockerRoot, "tmp", name));
+  // An engine without a containerd of the system's brings its own.
+  const stores = [join(containerdRoot, INGEST), join(dockerRoot, "containerd/daemon", INGEST)];
+  const pieces = await Promise.all(
+    stores.map(async (store) => (await namesIn(store)).map((name) => join(store, name, "data"))),
+  );
+  const sizes = await Promise.all([...layers, ...pieces.flat()].map(sizeOf));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+function namesIn(folder: string): Promise<string[]> {
+  return readdir(folder).catch(() => []);
+}
+
+function sizeOf(file: string): Promise<number> {
+  return stat(file).then(
+    ({ size }) => size,
+    () => 0,
+  );
 }

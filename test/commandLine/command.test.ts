@@ -2,7 +2,7 @@ import { Argument, Command, Option } from "commander";
 import { describe, expect, it, vi } from "vitest";
 import { command, loadNamed, type Outcome } from "../../commandLine/command";
 import { FaultyInput } from "../../faults/fault";
-import { COMMANDS } from "../../operate/commands";
+import { COMMANDS } from "../../operate/servingCommand";
 import { runServing } from "../operate/runServing";
 
 describe("the commands of a table", () => {

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { COMMANDS } from "../../operate/commands";
+import { COMMANDS } from "../../operate/servingCommand";
 import { runServing } from "./runServing";
 
 const folder = mkdtempSync(join(tmpdir(), "completion-"));

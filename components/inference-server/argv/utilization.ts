@@ -1,6 +1,5 @@
 import { TEN_THOUSAND, tenThousandths, VLLM_DEFAULT_UTILIZATION } from "../../planned/utilization";
-import type { ServerArguments } from "./serverArguments";
-import { readServerArguments } from "./serverArguments";
+import { readServerArguments, type ServerArguments } from "./serverArguments";
 import { serverInvocations } from "./serverInvocations";
 import { isText } from "./words";
 

@@ -1,5 +1,4 @@
-import type { EngineLog, EngineRefusal } from "../../kv";
-import { longestRequest } from "../../kv";
+import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
 import { downToHundredth, upToHundredth } from "../../planned/utilization";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";

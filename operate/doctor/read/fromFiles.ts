@@ -6,10 +6,9 @@ import { UnreadableInput } from "../../../faults/fault";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
 import { SIGNS } from "../diagnoses";
-import type { Facts, ProbeFacts } from "../facts";
+import type { Facts, ProbeFacts, Socket } from "../facts";
 import { decoderOf, type LogReading, scanLog } from "../scanLog";
-import { scanProgram } from "./scanProgram";
-import { socketsOfSs } from "./sockets";
+import { scanProgram } from "./thisMachine";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles {
@@ -140,4 +139,14 @@ function readProbes(file: string): ProbeFacts[] {
 /** A copy of a program's output, however it was saved: PowerShell writes UTF-16. */
 function textOf(file: string): string {
   return decoderOf()(readBytes(file)).replace(/^\ufeff/, "");
+}
+
+/** Listening sockets in what `ss -lntp` prints. */
+export function socketsOfSs(text: string): Socket[] {
+  return text.split("\n").flatMap((line) => {
+    const match = /^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(\S+):(\d+)\s/.exec(`${line} `);
+    if (match === null) return [];
+    const address = (match[1] ?? "").replace(/^\[|\]$/g, "").replace(/%.*$/, "");
+    return [{ address: address === "*" ? "::" : address, port: Number(match[2]) }];
+  });
 }

@@ -1,15 +1,20 @@
+import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../../components/docker/containers";
+import { declaredResources } from "../../../components/machine/declaredResources";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { isHere } from "../../../components/planned/reach";
 import { defined } from "../../../faults/defined";
+import { judge } from "../../../policies/judge";
+import { LEVELS_FILE, readLevels } from "../../../policies/levels";
+import { readOneMachine } from "../../stack/readStack";
+import { projectFolder } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
-import type { Facts } from "../facts";
+import type { Facts, Stack } from "../facts";
 import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";
-import { scanProgram } from "./scanProgram";
-import { thisMachine } from "./thisMachine";
+import { scanProgram, thisMachine } from "./thisMachine";
 
 /** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
 const LOG_LINES = "50000";
@@ -20,7 +25,7 @@ const FRESH_HOURS = 24;
 /** Files that others may edit; the applied plan is a record, not a setting. */
 const RECORDS = ["applied-plan"];
 
-export interface MachineReading {
+interface MachineReading {
   readonly facts: Omit<Facts, "stack" | "serverKey">;
   readonly notes: readonly string[];
 }
@@ -116,4 +121,13 @@ async function containerLogs(
 /** What was not read of logs that are too long, or that never end. */
 export function cutShortNotes(logs: readonly LogReading[]): string[] {
   return logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
+}
+
+/** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
+export function readStack(file: string, wanted?: string): Stack {
+  const { text, name, settings, machine, plan } = readOneMachine(file, wanted);
+  const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
+    ({ verdict }) => verdict === "refused",
+  );
+  return { file, text, machine: name, settings, plan: machine, refusals };
 }

@@ -2,12 +2,32 @@ import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { readSockets } from "../../../components/host/listeners";
 import type { PlannedFile } from "../../../components/planned/file";
+import { start } from "../../programs/run";
+import { SIGNS } from "../diagnoses";
 import type { FileState, Socket } from "../facts";
-import type { LogReading } from "../scanLog";
-import { scanProgram } from "./scanProgram";
+import { type LogReading, scanLog } from "../scanLog";
+
+/** Seconds that one program's output is listened to. */
+const LISTEN_SECONDS = 20;
+
+/** Reads what a program prints; `undefined` where it fails or isn't there. */
+export async function scanProgram(
+  about: Pick<LogReading, "name" | "kind" | "container">,
+  command: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<LogReading | undefined> {
+  // The scan gives up first.
+  const { stdout, ended, stop } = start(command, { seconds: LISTEN_SECONDS + 1, env, merged: true });
+  const log = await scanLog(about, stdout, SIGNS, { seconds: LISTEN_SECONDS });
+  if (log.cutShort !== undefined) stop();
+  const { code, stopped } = await ended;
+  if (code === 0) return log;
+  const neverEnded = log.cutShort !== undefined || stopped === "timeout";
+  return neverEnded && log.lines > 1 ? { cutShort: "it did not end in time", ...log } : undefined;
+}
 
 /** What is read of a machine beside its containers. */
-export interface MachineSource {
+interface MachineSource {
   /** `undefined` where we may not read it. */
   kernelLog(): Promise<LogReading | undefined>;
   /** The journal of a service; `undefined` where there is none. */

@@ -3,9 +3,9 @@ import type { Api } from "../api";
 import type { Host } from "../host";
 import { type JsonObject, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
-import { answerTokens } from "../prompts";
 import type { Answer, Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
+import { answerTokens } from "../tools";
 
 /** Why a probe that needs a chat template is left out. */
 export const chatOnly = ({ server }: ServerTarget) =>

@@ -4,14 +4,12 @@ import { ask } from "../../../http/ask";
 import { answeredText, refusalText } from "../api";
 import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { readMetrics } from "../metrics";
-import { fail, pass, type Verdict } from "../probe";
-import { answerTokens, freshCode } from "../prompts";
-import { quote, quotedList } from "../quote";
+import { fail, pass, quote, quotedList, type Verdict } from "../probe";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { RESPONSES } from "../surfaces/responses";
 import type { Question } from "../surfaces/surface";
 import type { BridgeTarget, ProbesOf } from "../target";
-import { AGENT_TOOLS, READ_FILE, TOOL_REQUEST } from "../tools";
+import { AGENT_TOOLS, answerTokens, freshCode, READ_FILE, TOOL_REQUEST } from "../tools";
 import { askOnTheNetwork } from "./asking";
 import { judgeCall } from "./surfaces";
 

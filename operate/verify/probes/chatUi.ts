@@ -1,8 +1,7 @@
 import { ask } from "../../../http/ask";
 import { answeredText } from "../api";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
-import { BadAnswer, fail, pass, type Verdict } from "../probe";
-import { quote, quotedList } from "../quote";
+import { BadAnswer, fail, pass, quote, quotedList, type Verdict } from "../probe";
 import type { ChatUiTarget, ProbesOf } from "../target";
 
 /**

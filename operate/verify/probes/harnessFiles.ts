@@ -3,8 +3,7 @@ import type { EffectiveValue } from "../../../harness/analytics/layers";
 import { NoAnswer } from "../../../http/ask";
 import { Api, answeredText, errorMessage, refusalText } from "../api";
 import { isJsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
-import { BadAnswer, fail, pass, skip, type Verdict, worst } from "../probe";
-import { quote } from "../quote";
+import { BadAnswer, fail, pass, quote, skip, type Verdict, worst } from "../probe";
 import type { HarnessTarget, ProbesOf } from "../target";
 import { ollamaHas } from "./ollama";
 

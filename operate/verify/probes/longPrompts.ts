@@ -1,11 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { readMetrics } from "../metrics";
-import { fail, pass, type Verdict } from "../probe";
-import { freshCode, longText } from "../prompts";
-import { quote } from "../quote";
+import { fail, pass, quote, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import type { ProbesOf, ServerTarget } from "../target";
-import { LIST_FOLDER, READ_FILE, RUN_COMMAND } from "../tools";
+import { freshCode, LIST_FOLDER, longText, READ_FILE, RUN_COMMAND } from "../tools";
 import { answerOf, chatOnly } from "./asking";
 
 /** Three times the length at which a tokenizer that truncates was seen to cut (2048). */

@@ -4,8 +4,8 @@ import type { PlannedFile } from "../../../components/planned/file";
 import { isHere, isLoopback } from "../../../components/planned/reach";
 import type { FileOnDisk, Host } from "../host";
 import { jsonIn, objectOr, objectsIn, textOr } from "../json";
-import { fail, pass, skip } from "../probe";
-import { quote } from "../quote";
+import { processStart } from "../metrics";
+import { fail, pass, quote, quotedList, skip } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";
 
@@ -184,3 +184,25 @@ const keyOf = ({ machine }: MachineTarget) =>
 function isExecutable(mode: string): boolean {
   return (Number.parseInt(mode, 8) & 0o100) !== 0;
 }
+
+/** Instance A still answers and is the same process as before the probes: nothing of ours touched it. */
+export const instanceAProbes: ProbesOf<"instance-a"> = [
+  {
+    name: "instance-a",
+    about: "instance A answers and is the same process as before",
+    fix: ({ port }) =>
+      `It is not ours and nothing here starts it: see who listens on ${port} (\`ss -lntp\`), or declare \`instanceA: none\`.`,
+    run: async ({ api, host, port, before }) => {
+      const ids = objectsIn((await api.json("/v1/models")).data).map((model) => textOr(model.id));
+      const serves = `serves ${quotedList(ids, "no model")}`;
+      const now = await processStart(host, api, port);
+      if (before === undefined)
+        return pass(`${serves}; its process belongs to another user, and it does not say when it started`);
+      if (now?.mark === before.mark) return pass(`${serves}; same process as before (${now.words})`);
+      return fail(
+        "it is another process than before the probes: it was restarted meanwhile",
+        "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.",
+      );
+    },
+  },
+];

@@ -1,7 +1,6 @@
 import { refusalText } from "../api";
 import { isJsonObject, type JsonObject, jsonIn } from "../json";
-import { BadAnswer, fail, pass, type Verdict } from "../probe";
-import { quote } from "../quote";
+import { BadAnswer, fail, pass, quote, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";

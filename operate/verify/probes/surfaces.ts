@@ -1,15 +1,15 @@
 import { refusalText } from "../api";
 import { jsonIn, objectOr, textOr } from "../json";
-import { fail, pass, type Verdict } from "../probe";
-import { answerTokens, GREETING } from "../prompts";
-import { quote } from "../quote";
+import { fail, pass, quote, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";
 import { agentTurns, RESPONSES } from "../surfaces/responses";
 import type { Answer, Surface } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import {
+  answerTokens,
   callFault,
+  GREETING,
   holdsCallAsText,
   LIST_FOLDER,
   type OfferedTool,

@@ -4,9 +4,18 @@ import { isPlaceholder } from "../../../components/settings/secretValue";
 import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
 import { redact } from "../../programs/redact";
 import type { Host } from "../host";
-import { BadAnswer, fail, type Probe, type ProbeResult, skip, type Verdict } from "../probe";
+import {
+  BadAnswer,
+  fail,
+  type Probe,
+  type ProbeResult,
+  quote,
+  sentence,
+  skip,
+  type Verdict,
+  withoutSecrets,
+} from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
-import { quote, sentence, withoutSecrets } from "../quote";
 import type { VerifyProgress } from "../report";
 import type { Target } from "../target";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";

@@ -1,8 +1,7 @@
-import type { ServerEvent } from "../events";
+import type { ServerEvent } from "../api";
 import { isJsonObject, type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
-import { GREETING } from "../prompts";
-import { type OfferedTool, READ_FILE } from "../tools";
+import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, type Surface, thinkingSwitch } from "./surface";
 
 export const CHAT: Surface = {

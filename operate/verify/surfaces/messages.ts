@@ -1,8 +1,7 @@
-import type { ServerEvent } from "../events";
+import type { ServerEvent } from "../api";
 import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
-import { GREETING } from "../prompts";
-import { AGENT_TOOLS, type OfferedTool } from "../tools";
+import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
 /** Date of the messages API that clients name. */

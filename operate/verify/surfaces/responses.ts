@@ -1,9 +1,7 @@
-import type { ServerEvent } from "../events";
+import type { ServerEvent } from "../api";
 import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
-import { BadAnswer } from "../probe";
-import { GREETING } from "../prompts";
-import { quote } from "../quote";
-import { type OfferedTool, READ_FILE } from "../tools";
+import { BadAnswer, quote } from "../probe";
+import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
 /** Responses. A request with tools is an agent's: a developer turn, a user turn, function tools, nothing stored. */

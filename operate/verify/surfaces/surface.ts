@@ -1,4 +1,4 @@
-import type { ServerEvent } from "../events";
+import type { ServerEvent } from "../api";
 import type { JsonObject } from "../json";
 import type { OfferedTool } from "../tools";
 

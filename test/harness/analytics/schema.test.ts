@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { analyticsKeys, findKey } from "../../../harness/analytics/keys";
 import { defaultLayer } from "../../../harness/analytics/layers";
 import { analyticsSchema } from "../../../harness/analytics/schema";
-import { jsonSchemaOf } from "../../../harness/schema/jsonSchema";
-import { schemaKeys } from "../../../harness/schema/schemaKeys";
+import { jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 
 /** The specification's table "Session-analytics config": key, default, variable; and its list of direct variables. */
 const TABLE: [string, unknown, string | undefined][] = [

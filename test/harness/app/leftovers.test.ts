@@ -5,9 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { jobMark, marked } from "../../../harness/app/jobProcesses";
-import { JobRecords } from "../../../harness/app/jobRecords";
+import { identityOf, JobRecords, processPlace, stillRuns } from "../../../harness/app/jobRecords";
 import { endLeftovers } from "../../../harness/app/leftovers";
-import { identityOf, processPlace, stillRuns } from "../../../harness/app/processIdentity";
 
 const DEAD = { pid: 2 ** 22 - 1, start: "1" };
 const HERE = processPlace();

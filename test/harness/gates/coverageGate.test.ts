@@ -13,8 +13,7 @@ import { describe, expect, test } from "vitest";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { openLedger } from "../../../harness/app/ledger";
 import { coverageGate } from "../../../harness/gates/coverageGate";
-import type { CoverageContract } from "../../../harness/gates/measureCoverage";
-import { findHostTimeout } from "../../../harness/gates/measureCoverage";
+import { type CoverageContract, findHostTimeout } from "../../../harness/gates/measureCoverage";
 import { processesWith } from "../processes";
 
 function project(): string {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { visualFailures } from "../../../harness/gates/visualVerdict";
+import { visualFailures } from "../../../harness/gates/visualGate";
 
 const SKIPPED = (why: string) => [`the check did not run in full (${why}), and skip_is_failure holds`];
 

@@ -2,8 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { renderReference, staleFiles } from "../../../harness/reference/render";
-import { type JsonSchema, jsonSchemaOf } from "../../../harness/schema/jsonSchema";
-import { descriptionOf, schemaKeys } from "../../../harness/schema/schemaKeys";
+import { descriptionOf, type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 import { referenceDocuments } from "../../../operate/reference/documents";
 import { plain, type ShownKey, shownKeys } from "./pages";
 

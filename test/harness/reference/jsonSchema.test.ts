@@ -12,8 +12,7 @@ import { analyticsTemplate, setKey } from "../../../harness/analytics/document";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { AUTOMATION_TEMPLATE } from "../../../harness/automation/template";
 import { providersTemplate } from "../../../harness/providers/template";
-import { type JsonSchema, jsonSchemaOf } from "../../../harness/schema/jsonSchema";
-import { schemaKeys } from "../../../harness/schema/schemaKeys";
+import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 import { referenceDocuments } from "../../../operate/reference/documents";
 import { instances, mutations } from "./schemaInstances";
 

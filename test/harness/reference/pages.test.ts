@@ -6,8 +6,7 @@ import { checkProfile } from "../../../harness/providers/check";
 import { parseProfile } from "../../../harness/providers/profile";
 import { exampleProvider, providersReference } from "../../../harness/providers/reference";
 import { OURS_MARK, renderMarkdown } from "../../../harness/reference/markdown";
-import { jsonSchemaOf } from "../../../harness/schema/jsonSchema";
-import { schemaKeys } from "../../../harness/schema/schemaKeys";
+import { jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 
 /** The rows of the specification's table whose meaning is empty, `test` aside, which is refused. */
 const WITHOUT_MEANING = [

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import type { ReferenceDocument } from "../../../harness/reference/document";
-import { renderTable } from "../../../harness/reference/markdown";
+import { type ReferenceDocument, renderTable } from "../../../harness/reference/markdown";
 import { renderReference } from "../../../harness/reference/render";
 
 const document: ReferenceDocument = {

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { jsonSchemaOf, openSchema, publishedSchema } from "../../../harness/schema/jsonSchema";
-import { schemaKeys } from "../../../harness/schema/schemaKeys";
+import { jsonSchemaOf, openSchema, publishedSchema, schemaKeys } from "../../../harness/schema/jsonSchema";
 
 const schema = z.strictObject({
   port: z

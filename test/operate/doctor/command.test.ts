@@ -11,7 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, vi } from "vitest";
-import { doctorText } from "../../../operate/doctor/report/doctorText";
+import { doctorText } from "../../../operate/doctor/report/diagnose";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { CONTAINER } from "./cases";

@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import { type ListeningSocket, readSockets, socketsOfProc } from "../../../components/host/listeners";
-import { socketsOfSs } from "../../../operate/doctor/read/sockets";
+import { socketsOfSs } from "../../../operate/doctor/read/fromFiles";
 
 const place = ({ address, port }: ListeningSocket) => ({ address, port });
 

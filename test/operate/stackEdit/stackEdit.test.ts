@@ -5,8 +5,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
-import { applyEdits } from "../../../operate/stackEdit/applyEdits";
-import { unifiedDiff } from "../../../operate/stackEdit/unifiedDiff";
+import { applyEdits, unifiedDiff } from "../../../operate/stackEdit/applyEdits";
 import { SERVER, STACK_TEXT } from "../doctor/stack";
 
 const at = (...path: string[]) => [...SERVER, ...path];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { downloadedBytes } from "../../../operate/wait/download";
+import { downloadedBytes } from "../../../operate/wait/container";
 
 const INGEST = "io.containerd.content.v1.content/ingest";
 

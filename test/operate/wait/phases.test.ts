@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
-import { afterLine, beforeContainer, START, type StartProgress } from "../../../operate/wait/phases";
-import { duration, progressLine, waitProgress } from "../../../operate/wait/progress";
+import {
+  afterLine,
+  beforeContainer,
+  duration,
+  progressLine,
+  START,
+  type StartProgress,
+  waitProgress,
+} from "../../../operate/wait/phases";
 
 /** Lines of a start in their order, with the progress behind each. */
 const START_LOG: readonly [line: string, progress: StartProgress][] = [
