@@ -41,11 +41,11 @@ export function command<Options extends object, Arguments extends unknown[]>(
     try {
       // commander has parsed them by the arguments' own forms.
       const { result, text, failed = false } = await form.run(options, ...(made.processedArgs as Arguments));
-      printResult(options.format, result, () => text);
+      printResult(options.format, result, text);
       process.exitCode = failed === "unreadable" ? EXIT.wrongUse : failed ? EXIT.faults : EXIT.fine;
     } catch (error) {
       if (form.refused !== undefined && error instanceof FaultyInput && options.format === "json")
-        printResult("json", form.refused(error), () => "");
+        printResult("json", form.refused(error), "");
       throw error;
     }
   });

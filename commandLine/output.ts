@@ -9,10 +9,20 @@ export function formatOption(): Option {
 }
 
 /** Writes a command's result to stdout; empty text writes nothing. */
-export function printResult(format: Format, result: unknown, text: () => string): void {
-  const out = format === "json" ? JSON.stringify(result, null, 2) : text();
+export function printResult(format: Format, result: unknown, text: string): void {
+  const out = format === "json" ? JSON.stringify(result, null, 2) : text;
   if (out === "") return;
   process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
+}
+
+/** Clears the terminal's current line (ANSI: to its beginning, erase). */
+export const CLEAR_LINE = "\r\u001b[2K";
+
+/** Where progress is shown, such as stderr. */
+export interface ProgressStream {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  write(text: string): unknown;
 }
 
 /** Writes a message for a person to stderr, so that stdout stays a document. */

@@ -20,6 +20,16 @@ export interface Place {
   readonly column: number;
 }
 
+/** An error at a path; `place` where the file is known. */
+export function errorAt(path: string, code: string, message: string, place?: Place): Fault {
+  return { path, code, message, severity: "error", ...place };
+}
+
+/** A warning at a path; `place` where the file is known. */
+export function warningAt(path: string, code: string, message: string, place?: Place): Fault {
+  return { path, code, message, severity: "warning", ...place };
+}
+
 /** Joins the parts of a path with dots; list indexes are plain numbers. */
 export function dotted(path: readonly PropertyKey[]): string {
   return path.map(String).join(".");

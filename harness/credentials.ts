@@ -1,24 +1,10 @@
 /** Names under which people keep a secret itself; our files name the variable that holds it instead. */
-const SECRET_NAMES = new Set([
-  "accesstoken",
-  "apikey",
-  "apitoken",
-  "authtoken",
-  "bearertoken",
-  "clientsecret",
-  "key",
-  "passphrase",
-  "passwd",
-  "password",
-  "pwd",
-  "secret",
-  "sslpassword",
-  "token",
-]);
+const SECRET_NAMES =
+  /^((access|api|auth|bearer)?token|(api)?key|(client)?secret|(ssl)?password|passphrase|passwd|pwd)$/;
 
 /** `true` for a name such as `api_key`, whose value could only be a secret. */
 export function namesASecret(name: string): boolean {
-  return SECRET_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
+  return SECRET_NAMES.test(name.toLowerCase().replace(/[-_]/g, ""));
 }
 
 /** `scheme://user:password@` or `user:password@`; after a host's colon comes its port. */

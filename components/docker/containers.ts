@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { isRecord } from "../../faults/record";
+import { isRecord } from "../../faults/json";
 import { utilizationOf } from "../inference-server/argv/utilization";
 import { docker } from "./docker";
 

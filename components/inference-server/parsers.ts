@@ -1,4 +1,4 @@
-import { isRecord } from "../../faults/record";
+import { isRecord } from "../../faults/json";
 import type { ModelFamily } from "../settings/model";
 
 interface Family {

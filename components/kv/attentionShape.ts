@@ -1,4 +1,4 @@
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault } from "../../faults/fault";
 import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
 
 /** What an attention layer caches of one token: a key and a value for each head, or one compressed vector (MLA). */
@@ -20,12 +20,8 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
   }
   const kvHeads = keyValueHeads(config);
   if (config.num_attention_heads % kvHeads !== 0) {
-    faults.push({
-      path: "num_attention_heads",
-      code: "impossible_value",
-      message: `${config.num_attention_heads} query heads can't share ${kvHeads} key/value heads evenly.`,
-      severity: "error",
-    });
+    const message = `${config.num_attention_heads} query heads can't share ${kvHeads} key/value heads evenly.`;
+    faults.push(errorAt("num_attention_heads", "impossible_value", message));
   }
   const headDim = config.head_dim || config.hidden_size_per_head;
   if (config.v_head_dim && config.v_head_dim !== headDim) {

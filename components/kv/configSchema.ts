@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault } from "../../faults/fault";
 
 /** No published model comes near these; a larger figure is a broken file, and sums stay exact integers below them. */
 const MOST_LAYERS = 10_000;
@@ -84,15 +84,16 @@ export type ConfigFields = z.output<typeof configSchema>;
 
 /** The fault of a model whose cache can't be planned; `field` is the field that shows it. */
 export function unknownArchitecture(field: string, why: string): Fault {
-  return {
-    path: field,
-    code: "unknown_architecture",
-    message: `Unknown architecture: ${why} Its KV cache is unknown until the engine has measured it.`,
-    severity: "error",
-  };
+  const message = `Unknown architecture: ${why} Its KV cache is unknown until the engine has measured it.`;
+  return errorAt(field, "unknown_architecture", message);
+}
+
+/** The fault of a list that has not one entry for each layer. */
+export function wrongCount(field: string, listed: number, layers: number): Fault {
+  return errorAt(field, "impossible_value", `Lists ${listed} layers where num_hidden_layers says ${layers}.`);
 }
 
 /** The fault of a field that is needed and absent. */
 export function missingField(path: string, why: string): Fault {
-  return { path, code: "missing_key", message: `This field is required. ${why}`, severity: "error" };
+  return errorAt(path, "missing_key", `This field is required. ${why}`);
 }

@@ -1,4 +1,4 @@
-import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
 import { engineRules } from "./engineRules";
 import {
@@ -80,16 +80,16 @@ function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, la
   const maxModelLen = settings.maxModelLen ?? model.window;
   if (maxModelLen === null) {
     const message = "The model's config names no max_position_embeddings, so --max-model-len is required.";
-    faults.push({ path: "maxModelLen", code: "missing_key", message, severity: "error" });
+    faults.push(errorAt("maxModelLen", "missing_key", message));
   }
   if (!supports(model.attention, layout.kvCacheDtype)) {
     const message = `vLLM has no ${layout.kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`;
-    faults.push({ path: "kvCacheDtype", code: "impossible_value", message, severity: "error" });
+    faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const heads = model.linear?.heads ?? [];
   if (heads.some((count) => count % settings.tensorParallelSize !== 0)) {
     const message = `${heads.join(" and ")} heads of linear layers can't be divided among ${settings.tensorParallelSize} devices.`;
-    faults.push({ path: "tensorParallelSize", code: "impossible_value", message, severity: "error" });
+    faults.push(errorAt("tensorParallelSize", "impossible_value", message));
   }
   if (maxModelLen === null || faults.length > 0) throw new FaultyInput("engine settings", faults);
   return maxModelLen;

@@ -1,5 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import { type ConfigFields, unknownArchitecture } from "./configSchema";
+import { type ConfigFields, unknownArchitecture, wrongCount } from "./configSchema";
 import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./stateSpace";
 
 /** Every n-th layer is full where a hybrid names no interval (vLLM 0.28, transformers_utils/configs). */
@@ -41,14 +41,7 @@ function namedLayers(
         ),
       );
   }
-  if (types.length !== layers) {
-    faults.push({
-      path: "layer_types",
-      code: "impossible_value",
-      message: `Lists ${types.length} layers where num_hidden_layers says ${layers}.`,
-      severity: "error",
-    });
-  }
+  if (types.length !== layers) faults.push(wrongCount("layer_types", types.length, layers));
   // Without a window the engine takes them for layers that cache every token (vLLM 0.30 `config/model.py`).
   if (config.sliding_window === 0) return { counts: withoutWindow(counts), faults };
   return { counts, faults };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Fault, FaultyInput } from "../../faults/fault";
-import { isRecord } from "../../faults/record";
+import { isRecord, type JsonObject } from "../../faults/json";
 import { schemaFaults } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
@@ -33,8 +33,6 @@ export interface ModelShape {
 const rootSchema = z.looseObject({
   text_config: z.looseObject({}).nullish().describe("the language model's own config"),
 });
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /**
  * Reads a model's shape out of its config.json, by its fields alone: no model is known by name.
@@ -71,7 +69,7 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
   return shape;
 }
 
-function shapeOf(config: ConfigFields, root: Fields): { shape: ModelShape; faults: Fault[] } {
+function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; faults: Fault[] } {
   const { counts, faults } = layerPattern(config);
   const found = attentionShape(config);
   const linear = recurrentState(config, counts, isRecord(root.text_config));
@@ -120,7 +118,7 @@ function recurrentState(
 }
 
 /** A config that tells nothing of attention is no broken one, but one of another kind. */
-function noAttention(text: Fields): Fault[] {
+function noAttention(text: JsonObject): Fault[] {
   if (text.num_hidden_layers !== undefined || text.num_attention_heads !== undefined) return [];
   return [unknownArchitecture("", "no field tells of attention layers.")];
 }

@@ -1,4 +1,4 @@
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault, warningAt } from "../../faults/fault";
 import { CHECKED_VERSIONS, type EngineRules } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import type { KvPlan } from "./figures";
@@ -30,7 +30,7 @@ function noFit(plan: Figures, rules: EngineRules): Fault[] {
   if (plan.availableBytes <= reserved) {
     const than = reserved > 0 ? `, and the engine keeps a block of ${gib(reserved)} free` : "";
     const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}${than}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
-    return [error("availableBytes", "no_room", message)];
+    return [errorAt("availableBytes", "no_room", message)];
   }
   const missing = plan.bytesPerRequest + reserved - plan.availableBytes;
   const longest = plan.largestMaxModelLen ?? 0;
@@ -38,7 +38,7 @@ function noFit(plan: Figures, rules: EngineRules): Fault[] {
   const message =
     `One request of ${plan.maxModelLen} tokens needs ${gib(plan.bytesPerRequest)} of KV cache; ` +
     `${gib(plan.availableBytes - reserved)} can be used. To serve it, ${shorter}give the cache ${gib(missing)} more.`;
-  return [error("maxModelLen", "request_does_not_fit", message)];
+  return [errorAt("maxModelLen", "request_does_not_fit", message)];
 }
 
 /** Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are captured. */
@@ -46,13 +46,13 @@ function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
   if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
   if (plan.maxNumSeqs <= plan.numBlocks) return [];
   const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool, and each sequence of a model with linear layers needs one; the engine stops with "max_num_seqs exceeds available Mamba cache blocks". Use at most ${plan.numBlocks}.`;
-  return [error("maxNumSeqs", "too_many_sequences", message)];
+  return [errorAt("maxNumSeqs", "too_many_sequences", message)];
 }
 
 function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
   if (model.window === null || plan.maxModelLen <= model.window) return [];
   const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config stretches its positions.`;
-  return [warning("maxModelLen", "window_above_model", message)];
+  return [warningAt("maxModelLen", "window_above_model", message)];
 }
 
 function assumptions(
@@ -65,28 +65,20 @@ function assumptions(
   const dtype = plan.kvCacheDtype;
   if (!servedOnGb10(dtype)) {
     const message = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
-    faults.push(warning("kvCacheDtype", "kv_cache_dtype_not_served", message));
+    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", message));
   }
   if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto") {
     const message = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
-    faults.push(warning("kvCacheDtype", "kv_cache_dtype_ignored", message));
+    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", message));
   }
   if (settings.draftTokens > 0 && model.draftLayers === null) {
     const message =
       "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
-    faults.push(warning("draftTokens", "draft_layer_assumed", message));
+    faults.push(warningAt("draftTokens", "draft_layer_assumed", message));
   }
   if (!rules.checked) {
     const message = `The rules of the cache were compared with vLLM ${CHECKED_VERSIONS.oldest} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
-    faults.push(warning("vllmVersion", "unchecked_version", message));
+    faults.push(warningAt("vllmVersion", "unchecked_version", message));
   }
   return faults;
-}
-
-function error(path: string, code: string, message: string): Fault {
-  return { path, code, message, severity: "error" };
-}
-
-function warning(path: string, code: string, message: string): Fault {
-  return { path, code, message, severity: "warning" };
 }

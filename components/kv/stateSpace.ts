@@ -1,5 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import { type ConfigFields, unknownArchitecture } from "./configSchema";
+import { type ConfigFields, unknownArchitecture, wrongCount } from "./configSchema";
 import type { RecurrentState, StateDtype } from "./recurrentState";
 
 /** What has to be known of state-space layers (Mamba 2) to size their state. */
@@ -8,15 +8,9 @@ const SIZES = ["mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups"
 /** Fields beside them that change nothing about the cache, and those that say which layers they are. */
 export const STATE_SPACE_FIELDS: readonly string[] = [
   ...SIZES,
-  "mamba_hidden_act",
-  "mamba_proj_bias",
-  "mamba_ssm_cache_dtype",
-  "time_step_floor",
-  "time_step_limit",
-  "time_step_max",
-  "time_step_min",
-  "hybrid_override_pattern",
-  "layers_block_type",
+  ...["mamba_hidden_act", "mamba_proj_bias", "mamba_ssm_cache_dtype"],
+  ...["time_step_floor", "time_step_limit", "time_step_max", "time_step_min"],
+  ...["hybrid_override_pattern", "layers_block_type"],
 ];
 
 /** What vLLM takes for models with these fields whose config says nothing (vLLM 0.28 `models/config.py`). */
@@ -51,12 +45,7 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
     faults.push(unknownArchitecture(field, why));
   }
   if (pattern.length !== config.num_hidden_layers) {
-    faults.push({
-      path: field,
-      code: "impossible_value",
-      message: `Lists ${pattern.length} layers where num_hidden_layers says ${config.num_hidden_layers}.`,
-      severity: "error",
-    });
+    faults.push(wrongCount(field, pattern.length, config.num_hidden_layers));
   }
   const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;
   return { counts: { full: count("full"), sliding: 0, linear: count("linear") }, faults };

@@ -1,7 +1,7 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { Failed } from "../../faults/fault";
-import { isRecord } from "../../faults/record";
+import { isRecord } from "../../faults/json";
 import { readContainers } from "../docker/containers";
 import { docker } from "../docker/docker";
 import type { MachinePlan } from "../plan/types";

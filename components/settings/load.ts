@@ -1,5 +1,5 @@
 import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
-import { isRecord } from "../../faults/record";
+import { isRecord } from "../../faults/json";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
 import { crossFaults } from "./crossFaults";

@@ -1,4 +1,4 @@
-import { dotted, type Fault, inFileOrder } from "../../faults/fault";
+import { dotted, errorAt, type Fault, inFileOrder, warningAt } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { namesASecret } from "../credentials";
@@ -40,25 +40,15 @@ function secretFaults(document: JsonDocument, prefix: string): Fault[] {
     const key = findKey(name);
     if (key === undefined || value === "") continue;
     if (!key.secret && !mentionsCredentials(value)) continue;
-    faults.push({
-      path: name,
-      code: "secret_in_file",
-      message: `This value (not shown) may not be in a file. ${secretRemedy(key, prefix)}`,
-      severity: "error",
-      ...document.locate(key.path),
-    });
+    const message = `This value (not shown) may not be in a file. ${secretRemedy(key, prefix)}`;
+    faults.push(errorAt(name, "secret_in_file", message, document.locate(key.path)));
   }
   return faults;
 }
 
 function duplicateFaults(document: JsonDocument): Fault[] {
-  return document.duplicates.map(({ path, place }) => ({
-    path: dotted(path),
-    code: "duplicate_key",
-    message: "This key is given twice; only the later one would count.",
-    severity: "error",
-    ...place,
-  }));
+  const message = "This key is given twice; only the later one would count.";
+  return document.duplicates.map(({ path, place }) => errorAt(dotted(path), "duplicate_key", message, place));
 }
 
 const RATES = ["input", "output", "cache_read", "cache_write"] as const;
@@ -75,14 +65,6 @@ function priceFaults(document: JsonDocument): Fault[] {
     );
     if (missing.length === 0) return [];
     const message = `No ${missing.map((rate) => `\`${rate}\``).join(", ")}: sessions of this model would have no cost.`;
-    return [
-      {
-        path: dotted(path),
-        code: "incomplete_price",
-        message,
-        severity: "warning",
-        ...document.locate(path),
-      },
-    ];
+    return [warningAt(dotted(path), "incomplete_price", message, document.locate(path))];
   });
 }

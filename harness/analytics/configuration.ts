@@ -1,4 +1,4 @@
-import { type Fault, UnreadableInput } from "../../faults/fault";
+import { errorAt, type Fault, UnreadableInput } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearestKey } from "../../faults/quoting";
 import { checkAnalyticsFile } from "./check";
@@ -113,7 +113,7 @@ function readSettings(
       continue;
     }
     const read = valueFromText(key, text);
-    if ("wrong" in read) faults.push(settingFault(name, "wrong_value", read.wrong));
+    if ("wrong" in read) faults.push(errorAt(name, "wrong_value", read.wrong));
     else values.set(key.name, read.value);
   }
   return { values, faults };
@@ -124,14 +124,10 @@ export function unknownKey(name: string): Fault {
   const names = analyticsKeys().map(({ pattern }) => pattern.join("."));
   const inside = names.filter((known) => known.startsWith(`${name}.`));
   if (inside.length > 0)
-    return settingFault(
-      name,
-      "unknown_key",
-      `\`${name}\` is a block; set one of its keys: ${inside.join(", ")}.`,
-    );
+    return errorAt(name, "unknown_key", `\`${name}\` is a block; set one of its keys: ${inside.join(", ")}.`);
   const near = nearestKey(name, names);
   const hint = near === undefined ? "See `serving config show analytics`." : `Did you mean \`${near}\`?`;
-  return settingFault(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
+  return errorAt(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
 }
 
 /** Why a secret is taken neither from an argument nor into the file; `undefined` when it is none. */
@@ -139,15 +135,11 @@ export function secretText(key: ConcreteKey, text: string, prefix: string): Faul
   if (!key.secret && !mentionsCredentials(text)) return undefined;
   if (key.secret && text === "") return undefined;
   const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
-  return settingFault(key.name, "secret", message);
+  return errorAt(key.name, "secret", message);
 }
 
 function fileOnly(key: ConcreteKey): Fault | undefined {
   if (key.variable !== undefined) return undefined;
   const message = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
-  return settingFault(key.name, "file_only", message);
-}
-
-function settingFault(path: string, code: string, message: string): Fault {
-  return { path, code, message, severity: "error" };
+  return errorAt(key.name, "file_only", message);
 }

@@ -1,4 +1,5 @@
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import { secretText, unknownKey } from "./configuration";
 import { findKey, valueFromText } from "./keys";
 import { analyticsSchema } from "./schema";
@@ -18,23 +19,16 @@ export function setKey(
   const secret = secretText(key, text, prefix);
   if (secret !== undefined) return { fault: secret };
   const read = valueFromText(key, text);
-  if ("wrong" in read)
-    return {
-      fault: { path: name, code: "wrong_value", message: read.wrong, severity: "error" },
-    };
+  if ("wrong" in read) return { fault: errorAt(name, "wrong_value", read.wrong) };
   const copy = structuredClone(document) as Record<string, unknown>;
   let at = copy;
   for (const step of key.path.slice(0, -1)) {
-    const inner = Object.hasOwn(at, step) ? at[step] : undefined;
-    if (typeof inner === "object" && inner !== null && !Array.isArray(inner))
-      at = inner as Record<string, unknown>;
-    else if (inner === undefined) {
-      const made: Record<string, unknown> = {};
-      at[step] = made;
-      at = made;
-    } else {
+    if (!Object.hasOwn(at, step)) at[step] = {};
+    const inner = at[step];
+    if (isRecord(inner)) at = inner as Record<string, unknown>;
+    else {
       const message = `\`${step}\` holds no map in this file, so nothing can be set in it.`;
-      return { fault: { path: name, code: "wrong_type", message, severity: "error" } };
+      return { fault: errorAt(name, "wrong_type", message) };
     }
   }
   at[key.path.at(-1) ?? ""] = read.value;

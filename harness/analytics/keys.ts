@@ -1,3 +1,4 @@
+import { jsonIn } from "../../faults/json";
 import { schemaFaults, schemasAt } from "../../faults/schemaFaults";
 import { holdsCredentials } from "../credentials";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../schema/jsonSchema";
@@ -192,13 +193,7 @@ function commaList(text: string): string[] {
 }
 
 function jsonList(text: string): FromText {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (Array.isArray(value)) return { value };
-  } catch {
-    // The same complaint as for JSON that isn't a list.
-  }
-  return {
-    wrong: "Expected a list: a JSON array, or texts with commas between them where the key holds texts.",
-  };
+  const value = jsonIn(text);
+  const wrong = "Expected a list: a JSON array, or texts with commas between them where the key holds texts.";
+  return Array.isArray(value) ? { value } : { wrong };
 }

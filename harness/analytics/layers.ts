@@ -1,3 +1,4 @@
+import { isRecord, type JsonObject, objectOr } from "../../faults/json";
 import { analyticsKeys, type ConcreteKey, concrete, findKey, isFree } from "./keys";
 import { analyticsSchema } from "./schema";
 
@@ -62,17 +63,13 @@ function* occurrences(
   }
 }
 
-function tableAt(document: unknown, path: readonly string[]): Record<string, unknown> {
+function tableAt(document: unknown, path: readonly string[]): JsonObject {
   let at: unknown = document;
   for (const step of path) {
-    if (!isTable(at) || !Object.hasOwn(at, step)) return {};
+    if (!isRecord(at) || !Object.hasOwn(at, step)) return {};
     at = at[step];
   }
-  return isTable(at) ? at : {};
-}
-
-function isTable(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return objectOr(at);
 }
 
 /** Defaults of the entries that only an upper layer names, such as the currency of a model that has a price. */

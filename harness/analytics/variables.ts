@@ -1,7 +1,7 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault, warningAt } from "../../faults/fault";
 import { nearestKey } from "../../faults/quoting";
 import { readTextFile } from "../../faults/textFile";
 import {
@@ -86,21 +86,12 @@ function unknownTool(plain: string): ConcreteKey | undefined {
 function unknownVariable(name: string, where: string, known: readonly string[]): Fault {
   const near = nearestKey(name, known);
   const hint = near === undefined ? "It sets nothing." : `Did you mean \`${near}\`?`;
-  return {
-    path: "",
-    code: "unknown_variable",
-    message: `The variable \`${name}\` (${where}) belongs to no key. ${hint}`,
-    severity: "warning",
-  };
+  return warningAt("", "unknown_variable", `The variable \`${name}\` (${where}) belongs to no key. ${hint}`);
 }
 
 function wrongVariable(key: ConcreteKey, variable: string, where: string, why: string): Fault {
-  return {
-    path: key.name,
-    code: "wrong_variable",
-    message: `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}`,
-    severity: "error",
-  };
+  const message = `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}`;
+  return errorAt(key.name, "wrong_variable", message);
 }
 
 export function readDotenv(file: string): Variables {

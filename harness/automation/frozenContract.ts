@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { z } from "zod";
 import { UnreadableInput } from "../../faults/fault";
+import { jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
 import { createFile } from "../files/replaceFile";
 import type { AutomationContract } from "./resolve";
@@ -65,13 +66,8 @@ export function writeFrozen(file: string, frozen: FrozenContract): string {
  * Throws `UnreadableInput` when it can't be read, has another form, or was changed since it was frozen.
  */
 export function readFrozen(file: string): FrozenContract {
-  let value: unknown;
-  try {
-    value = JSON.parse(readTextFile(file, LARGEST_CONTRACT_BYTES));
-  } catch (error) {
-    if (error instanceof UnreadableInput) throw error;
-    throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
-  }
+  const value = jsonIn(readTextFile(file, LARGEST_CONTRACT_BYTES));
+  if (value === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
   const read = fileSchema.safeParse(value);
   if (!read.success) {
     throw new UnreadableInput(

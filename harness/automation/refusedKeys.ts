@@ -4,13 +4,8 @@ import { nearestKey } from "../../faults/quoting";
 import { valueAt } from "../../faults/schemaFaults";
 import type { FaultMaker } from "./ruleContext";
 
-/** A key that the specification refuses by name, with the reason that a reader needs to go on. */
-interface RefusedKey {
-  readonly path: readonly string[];
-  readonly reason: string;
-}
-
-const REFUSED_KEYS: readonly RefusedKey[] = [
+/** Keys that the specification refuses by name, with the reason that a reader needs to go on. */
+const REFUSED_KEYS = [
   {
     path: ["test"],
     reason:
@@ -34,45 +29,16 @@ const REFUSED_KEYS: readonly RefusedKey[] = [
 ];
 
 /** Words whose presence in an unknown routing key means that it would define something only the user's registry may. */
-const AUTHORITY: Readonly<Record<string, readonly string[]>> = {
-  "a profile": [
-    "profile",
-    "profiles",
-    "model",
-    "models",
-    "backend",
-    "provider",
-    "providers",
-    "role",
-    "roles",
-  ],
-  "a credential": [
-    "credential",
-    "credentials",
-    "key",
-    "apikey",
-    "token",
-    "secret",
-    "password",
-    "auth",
-    "login",
-  ],
-  "an endpoint": ["endpoint", "endpoints", "url", "host", "hosts", "port", "address", "base", "server"],
-  "a protocol": ["protocol", "protocols", "wire", "api", "surface", "dialect"],
-  "a capability": ["capability", "capabilities", "tier", "tiers", "tool", "tools"],
+const AUTHORITY = {
+  "a profile": /^(profiles?|models?|backend|providers?|roles?)$/,
+  "a credential": /^(credentials?|key|apikey|token|secret|password|auth|login)$/,
+  "an endpoint": /^(endpoints?|url|hosts?|port|address|base|server)$/,
+  "a protocol": /^(protocols?|wire|api|surface|dialect)$/,
+  "a capability": /^(capability|capabilities|tiers?|tools?)$/,
 };
 
 /** Words of recovery settings that are the registry's policy. */
-const RECOVERY_POLICY = [
-  "probe",
-  "probes",
-  "cadence",
-  "interval",
-  "health",
-  "healthy",
-  "threshold",
-  "thresholds",
-];
+const RECOVERY_POLICY = /^(probes?|cadence|interval|healthy?|thresholds?)$/;
 
 /** Letters by which a mistyped key may differ from a known one and still be taken for it. */
 const TYPO = 2;
@@ -109,25 +75,18 @@ function routingFaults(
       .toLowerCase()
       .split(/[^a-z]+/);
     const reason = routingReason(words, path);
-    return reason === undefined
-      ? []
-      : [
-          at.error(
-            [...path, key],
-            "refused_key",
-            `\`${[...path, key].join(".")}\` is refused: ${reason}`,
-            "key",
-          ),
-        ];
+    if (reason === undefined) return [];
+    const here = [...path, key];
+    return [at.error(here, "refused_key", `\`${here.join(".")}\` is refused: ${reason}`, "key")];
   });
 }
 
 function routingReason(words: readonly string[], path: readonly string[]): string | undefined {
-  if (path.at(-1) === "recovery" && words.some((word) => RECOVERY_POLICY.includes(word))) {
+  if (path.at(-1) === "recovery" && words.some((word) => RECOVERY_POLICY.test(word))) {
     return "probe cadence and health thresholds are policy of the user's routing registry.";
   }
   for (const [what, names] of Object.entries(AUTHORITY)) {
-    if (words.some((word) => names.includes(word))) {
+    if (words.some((word) => names.test(word))) {
       return `a repository may only narrow what the user's routing registry permits, it can't define ${what}.`;
     }
   }

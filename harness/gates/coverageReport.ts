@@ -1,3 +1,5 @@
+import { isRecord, type JsonObject, jsonIn, objectOr } from "../../faults/json";
+
 /** Coverage of an artifact in percent; `null` for a metric that it lacks, which is not 0. */
 export interface Coverage {
   readonly line_pct: number | null;
@@ -18,31 +20,25 @@ export function readCoverage(format: CoverageFormat, text: string): Coverage {
 
 /** Reads istanbul's json-summary: `total.lines.pct` and `total.branches.pct`. */
 function readIstanbul(text: string): Coverage {
-  let summary: unknown;
-  try {
-    summary = JSON.parse(text);
-  } catch {
+  const summary = jsonIn(text);
+  if (summary === undefined)
     throw new UnreadableCoverage(
       "is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json",
     );
-  }
-  const total = field(summary, "total");
-  if (typeof total !== "object" || total === null) {
+  const { total } = objectOr(summary);
+  if (!isRecord(total))
     throw new UnreadableCoverage(
       "has no `total`; it must be the output of istanbul's `json-summary` reporter",
     );
-  }
   const line_pct = istanbulMetric(total, "lines");
-  if (line_pct === null && field(total, "lines") === undefined)
-    throw new UnreadableCoverage("has no `total.lines`");
+  if (line_pct === null && total.lines === undefined) throw new UnreadableCoverage("has no `total.lines`");
   return { line_pct, branch_pct: istanbulMetric(total, "branches") };
 }
 
-function istanbulMetric(total: object, name: string): number | null {
-  const metric = field(total, name);
+function istanbulMetric(totals: JsonObject, name: string): number | null {
+  const metric = totals[name];
   if (metric === undefined || metric === null) return null;
-  const pct = field(metric, "pct");
-  const [all, covered] = [field(metric, "total"), field(metric, "covered")];
+  const { pct, total: all, covered } = objectOr(metric);
   // Nothing to cover means no coverage: istanbul reports 100 or "Unknown" then.
   if (all === 0 || pct === "Unknown") return null;
   if (typeof pct !== "number" || !(pct >= 0 && pct <= 100)) {
@@ -52,12 +48,6 @@ function istanbulMetric(total: object, name: string): number | null {
     throw new UnreadableCoverage(`covers more ${name} than there are`);
   }
   return pct;
-}
-
-function field(value: unknown, key: string): unknown {
-  return typeof value === "object" && value !== null && Object.hasOwn(value, key)
-    ? (value as Record<string, unknown>)[key]
-    : undefined;
 }
 
 /** What the records of one source file add up to. */

@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../../faults/defined";
+import { isRecord, type JsonObject, jsonIn, objectsIn } from "../../faults/json";
 import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
@@ -131,16 +132,10 @@ const RED = ["fail", "unreached"];
  * @returns why the gate fails, one sentence each; none means that it passes
  */
 export function visualFailures(text: string, skipIsFailure: boolean): string[] {
-  let result: unknown;
-  try {
-    result = JSON.parse(text);
-  } catch {
-    return ["the result is not JSON"];
-  }
-  if (typeof result !== "object" || result === null || Array.isArray(result)) {
-    return ["the result isn't a JSON object"];
-  }
-  const read = readResult(result as Record<string, unknown>);
+  const result = jsonIn(text);
+  if (result === undefined) return ["the result is not JSON"];
+  if (!isRecord(result)) return ["the result isn't a JSON object"];
+  const read = readResult(result);
   if ("fault" in read) return [read.fault];
   const failures: string[] = [];
   if (!read.passed) failures.push("the result says that the check did not pass");
@@ -150,14 +145,9 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   return failures;
 }
 
-function readResult(result: Record<string, unknown>): VisualResult | { fault: string } {
+function readResult(result: JsonObject): VisualResult | { fault: string } {
   if (typeof result.passed !== "boolean") return { fault: "the result has no `passed` of true or false" };
-  const criteria = Array.isArray(result.criteria) ? result.criteria : [];
-  const verdicts = criteria.map((criterion: unknown) =>
-    typeof criterion === "object" && criterion !== null && "verdict" in criterion
-      ? criterion.verdict
-      : undefined,
-  );
+  const verdicts = objectsIn(result.criteria).map(({ verdict }) => verdict);
   const gaps = [...modeGaps(result), ...skipGaps(result.skipped)];
   if (verdicts.includes("skip")) gaps.push("criteria were skipped");
   const red = verdicts.some((verdict) => RED.includes(String(verdict)));
@@ -165,7 +155,7 @@ function readResult(result: Record<string, unknown>): VisualResult | { fault: st
   return { passed: result.passed, complete: gaps.length === 0, gaps };
 }
 
-function modeGaps(result: Record<string, unknown>): string[] {
+function modeGaps(result: JsonObject): string[] {
   const gaps = result.degraded === true ? ["it says degraded"] : [];
   if (result.status === "skipped" || result.status === "degraded")
     gaps.push(`its status is ${result.status}`);

@@ -1,20 +1,24 @@
 import { defined } from "../../faults/defined";
+import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";
 import { ask as askServer, NoAnswer } from "../../http/ask";
 import { type Usage, usageOf } from "./cost";
 import type { Provider } from "./schema";
 
+/** What to do about each cause of a failed chat request. */
+const FIXES = {
+  "no-key": "Export it where non-interactive shells see it; a server that ignores keys takes any text.",
+  "key-refused": "Check `api_key_env` and its value.",
+  "not-found": "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
+  "request-refused":
+    "Check `model` and `max_tokens` against the server's log: the prompt and max_tokens must fit its context.",
+  "server-error": "See the server's log.",
+  "no-message": "Is `base_url` a chat-completions API?",
+  "no-connection": "Check that the server runs and that `base_url` names its host and port.",
+  timeout: "Is the model still loading? Ask again once the server answers `/v1/models`.",
+} as const;
+
 /** Cause of a failed probe, for callers that can give a better fix. */
-export type ProbeCause =
-  | "healthcheck-failed"
-  | "no-bash"
-  | "no-key"
-  | "key-refused"
-  | "not-found"
-  | "request-refused"
-  | "server-error"
-  | "no-message"
-  | "no-connection"
-  | "timeout";
+export type ProbeCause = keyof typeof FIXES | "healthcheck-failed" | "no-bash";
 
 /** What a probe of a provider found. `detail` and `fix` never hold a key, a command or a server's own words. */
 export interface ProviderVerdict {
@@ -38,57 +42,53 @@ export async function chatProbe(
   env: NodeJS.ProcessEnv,
   timeoutSec: number,
 ): Promise<ProviderVerdict> {
-  const result: Result = (status, detail, fix = "", cause) => ({
-    name: `${name}: chat request`,
-    status,
-    detail,
-    fix,
-    ...defined({ cause }),
-  });
+  const about = { name: `${name}: chat request`, fix: "" };
+  const failure = ({ cause, detail }: Failure): ProviderVerdict => {
+    return { ...about, status: "fail", detail, fix: FIXES[cause], cause };
+  };
   if (!provider.base_url || !provider.model)
-    return result("skip", "no base_url or no model", "Set `base_url` and `model`.");
+    return {
+      ...about,
+      status: "skip",
+      detail: "no base_url or no model",
+      fix: "Set `base_url` and `model`.",
+    };
   const key = provider.api_key_env === undefined ? undefined : env[provider.api_key_env];
   if (provider.api_key_env !== undefined && !key)
-    return result(
-      "fail",
-      `the variable ${provider.api_key_env} is not set`,
-      "Export it where non-interactive shells see it; a server that ignores keys takes any text.",
-      "no-key",
-    );
+    return failure({ cause: "no-key", detail: `the variable ${provider.api_key_env} is not set` });
   const refused: (readonly ThinkingSwitch[])[] = [];
   let switches: readonly ThinkingSwitch[] | undefined = BOTH_SWITCHES;
   while (switches !== undefined) {
     const answer = await ask(provider, switches, key, timeoutSec);
-    if (answer.kind === "failure") return result("fail", answer.detail, answer.fix, answer.cause);
-    if (answer.status !== 400) return judged(answer, switches, result);
+    if ("cause" in answer) return failure(answer);
+    if (answer.status !== 400) {
+      const judged = judge(answer);
+      if ("cause" in judged) return failure(judged);
+      return { ...about, status: "pass", detail: `answered; ${acceptedSwitches(switches)}`, ...judged };
+    }
     refused.push(switches);
     switches = nextSwitches(refused, answer.text);
   }
-  return result(
-    "fail",
-    "the server answers 400, with and without the switches that turn hidden reasoning off",
-    "Check `model` and `max_tokens` against the server's log: the prompt and max_tokens must fit its context.",
-    "request-refused",
-  );
+  const detail = "the server answers 400, with and without the switches that turn hidden reasoning off";
+  return failure({ cause: "request-refused", detail });
 }
 
-type Result = (
-  status: ProviderVerdict["status"],
-  detail: string,
-  fix?: string,
-  cause?: ProbeCause,
-) => ProviderVerdict;
+interface Failure {
+  readonly cause: keyof typeof FIXES;
+  readonly detail: string;
+}
 
-type Answer =
-  | { readonly kind: "answer"; readonly status: number; readonly text: string }
-  | { readonly kind: "failure"; readonly detail: string; readonly fix: string; readonly cause: ProbeCause };
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
 
 async function ask(
   provider: Provider,
   switches: readonly ThinkingSwitch[],
   key: string | undefined,
   timeoutSec: number,
-): Promise<Answer> {
+): Promise<Answer | Failure> {
   const body = {
     model: provider.model,
     messages: [{ role: "user", content: "Answer with the word OK." }],
@@ -99,57 +99,26 @@ async function ask(
   const headers = key === undefined ? {} : { authorization: `Bearer ${key}` };
   try {
     const url = `${provider.base_url}/chat/completions`;
-    return { kind: "answer", ...(await askServer(url, { body, headers, timeoutSeconds: timeoutSec })) };
+    return await askServer(url, { body, headers, timeoutSeconds: timeoutSec });
   } catch (error) {
-    if (error instanceof NoAnswer && error.reason === "timeout")
-      return {
-        kind: "failure",
-        detail: `no answer within ${timeoutSec} s`,
-        fix: "Is the model still loading? Ask again once the server answers `/v1/models`.",
-        cause: "timeout",
-      };
-    return {
-      kind: "failure",
-      detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}`,
-      fix: "Check that the server runs and that `base_url` names its host and port.",
-      cause: "no-connection",
-    };
+    return error instanceof NoAnswer && error.reason === "timeout"
+      ? { cause: "timeout", detail: `no answer within ${timeoutSec} s` }
+      : {
+          cause: "no-connection",
+          detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}`,
+        };
   }
 }
 
-function judged(
-  answer: { readonly status: number; readonly text: string },
-  switches: readonly ThinkingSwitch[],
-  result: Result,
-): ProviderVerdict {
-  if (answer.status === 401 || answer.status === 403)
-    return result(
-      "fail",
-      `the server refuses the key (HTTP ${answer.status})`,
-      "Check `api_key_env` and its value.",
-      "key-refused",
-    );
-  if (answer.status === 404)
-    return result(
-      "fail",
-      "HTTP 404",
-      "Check `model` against `/v1/models`, and that `base_url` ends in `/v1`.",
-      "not-found",
-    );
-  if (answer.status < 200 || answer.status > 299)
-    return result("fail", `HTTP ${answer.status}`, "See the server's log.", "server-error");
-  const body = parsed(answer.text);
-  if (!holdsMessage(body))
-    return result(
-      "fail",
-      "the answer holds no `choices[0].message`",
-      "Is `base_url` a chat-completions API?",
-      "no-message",
-    );
-  return {
-    ...result("pass", `answered; ${acceptedSwitches(switches)}`),
-    ...defined({ usage: usageOf(body) }),
-  };
+function judge({ status, text }: Answer): Failure | { readonly usage?: Usage } {
+  if (status === 401 || status === 403)
+    return { cause: "key-refused", detail: `the server refuses the key (HTTP ${status})` };
+  if (status === 404) return { cause: "not-found", detail: "HTTP 404" };
+  if (status < 200 || status > 299) return { cause: "server-error", detail: `HTTP ${status}` };
+  const body = objectOr(jsonIn(text));
+  if (!isRecord(objectsIn(body.choices)[0]?.message))
+    return { cause: "no-message", detail: "the answer holds no `choices[0].message`" };
+  return defined({ usage: usageOf(body) });
 }
 
 function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
@@ -158,19 +127,6 @@ function acceptedSwitches(switches: readonly ThinkingSwitch[]): string {
   return dropped.length === 0
     ? "it takes both switches that turn hidden reasoning off"
     : `it answers 400 to ${dropped.join(" and ")}, and takes the request without`;
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-function holdsMessage(body: unknown): boolean {
-  const message = (body as { choices?: { message?: unknown }[] } | null | undefined)?.choices?.[0]?.message;
-  return typeof message === "object" && message !== null;
 }
 
 /** The two ways to turn hidden reasoning off that a request can carry. */

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
+import { objectOr } from "../../faults/json";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { namesASecret } from "../credentials";
 import { isMetered } from "./cost";
@@ -66,12 +67,7 @@ function validEntries<T>(root: unknown, path: readonly string[], schema: z.ZodTy
   );
 }
 
-function tableAt(root: unknown, path: readonly string[]): Record<string, unknown> {
-  const value = valueAt(root, path);
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
-}
+const tableAt = (root: unknown, path: readonly string[]) => objectOr(valueAt(root, path));
 
 /** Only the automation config is closed: here an unknown key is a warning, unless it could only be a secret. */
 function softened(fault: Fault): Fault {

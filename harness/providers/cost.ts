@@ -1,3 +1,4 @@
+import { objectOr } from "../../faults/json";
 import type { Provider } from "./schema";
 
 /** Tokens that a server reported for one request. */
@@ -27,9 +28,7 @@ export function measuredUsd(prices: Prices, usage: Usage | undefined): number | 
 
 /** The usage in a chat-completions answer. Counts that no server can mean are not taken. */
 export function usageOf(answer: unknown): Usage | undefined {
-  const usage = (answer as { usage?: { prompt_tokens?: unknown; completion_tokens?: unknown } } | null)
-    ?.usage;
-  const [inputTokens, outputTokens] = [usage?.prompt_tokens, usage?.completion_tokens];
+  const { prompt_tokens: inputTokens, completion_tokens: outputTokens } = objectOr(objectOr(answer).usage);
   return isCount(inputTokens) && isCount(outputTokens) ? { inputTokens, outputTokens } : undefined;
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from "node:child_process";
+import { start } from "../../commandLine/run";
 import { defined } from "../../faults/defined";
 import type { ProbeCause, ProviderVerdict } from "./chatProbe";
 
@@ -29,60 +29,16 @@ export async function healthcheckProbe(
   });
   if (!command)
     return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
-  const end = await runBounded(command, env, timeoutSec);
-  if (end.kind === "exit" && end.code === 0) return result("pass", "the command exits with 0");
-  const fix = "Run the command in a shell to see what it says.";
-  if (end.kind === "timeout")
-    return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
-  if (end.kind === "unstarted")
+  const { stdout, stderr, ended } = start(["bash", "-c", command], { seconds: timeoutSec, env });
+  stdout.resume();
+  stderr.resume();
+  const { code, stopped, notStarted } = await ended;
+  if (code === 0) return result("pass", "the command exits with 0");
+  if (notStarted !== undefined)
     return result("fail", "bash could not be started", "Install bash.", "no-bash");
-  return result(
-    "fail",
-    end.code === null ? "the command was killed" : `the command exits with ${end.code}`,
-    fix,
-    "healthcheck-failed",
-  );
-}
-
-type End =
-  | { readonly kind: "exit"; readonly code: number | null }
-  | { readonly kind: "timeout" }
-  | { readonly kind: "unstarted" };
-
-const ENDING_SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-function runBounded(command: string, env: NodeJS.ProcessEnv, timeoutSec: number): Promise<End> {
-  return new Promise((resolve) => {
-    const child = spawn("bash", ["-c", command], { detached: true, env, stdio: "ignore" });
-    const killGroup = () => {
-      if (child.pid === undefined) return;
-      try {
-        process.kill(-child.pid, "SIGKILL");
-      } catch {
-        // Everybody in the group has ended already.
-      }
-    };
-    let timedOut = false;
-    const timer = setTimeout(() => {
-      timedOut = true;
-      killGroup();
-    }, timeoutSec * 1000);
-    const interrupted = (signal: NodeJS.Signals) => {
-      killGroup();
-      release();
-      process.kill(process.pid, signal);
-    };
-    const release = () => {
-      clearTimeout(timer);
-      for (const signal of ENDING_SIGNALS) process.off(signal, interrupted);
-    };
-    for (const signal of ENDING_SIGNALS) process.on(signal, interrupted);
-    const end = (how: End) => {
-      release();
-      killGroup();
-      resolve(how);
-    };
-    child.on("error", () => end({ kind: "unstarted" }));
-    child.on("exit", (code) => end(timedOut ? { kind: "timeout" } : { kind: "exit", code }));
-  });
+  const fix = "Run the command in a shell to see what it says.";
+  if (stopped === "timeout")
+    return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
+  const detail = code === null ? "the command was killed" : `the command exits with ${code}`;
+  return result("fail", detail, fix, "healthcheck-failed");
 }

@@ -98,14 +98,7 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
 }
 
 /** The names of the notes, which no published JSON Schema may hold since validators refuse unknown keywords. */
-const KEY_NOTES: readonly (keyof KeyNotes)[] = [
-  "unit",
-  "variable",
-  "secret",
-  "refused",
-  "ours",
-  "placeholder",
-];
+const KEY_NOTES = ["unit", "variable", "secret", "refused", "ours", "placeholder"] as const;
 
 export interface SchemaKey {
   /** The parts of the key's path; a map's free key is written `<name>`. */

@@ -16,20 +16,12 @@ import {
 import { readJsonFile } from "../../faults/jsonDocument";
 import { kvTable } from "../plan/kvTable";
 
-interface Options {
-  config: string;
-  available: number;
-  kvCacheDtype: KvEngineSettings["kvCacheDtype"];
-  maxModelLen?: number;
-  maxNumSeqs?: number;
-  maxNumBatchedTokens: number;
-  drafts: number;
-  prefixCaching: boolean;
-  gdnPrefillBackend: KvEngineSettings["gdnPrefillBackend"];
-  mambaSsmCacheDtype: KvEngineSettings["mambaSsmCacheDtype"];
-  tensorParallelSize: number;
-  vllmVersion: string;
-  maxTokens: number;
+/** The engine's settings are options of the same names, but for its draft tokens. */
+interface Options extends Omit<KvEngineSettings, "draftTokens"> {
+  readonly config: string;
+  readonly available: number;
+  readonly drafts: number;
+  readonly maxTokens: number;
 }
 
 export function kvCommand(): Command {
@@ -77,28 +69,20 @@ export function kvCommand(): Command {
     --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192`,
     // A script gets its one document also where no plan can be made; `fits` is neither true nor false then.
     refused: ({ faults }) => ({ fits: null, issues: faults }),
-    run: (options: Options) => {
-      const document = readJsonFile(options.config, { pythonNumbers: true });
-      const plan = kvPlan(modelShape(document.value, document), engineOf(options), options.available);
-      const agents = agentsAtOnce(plan, options.maxTokens);
+    run: ({
+      config,
+      available,
+      drafts: draftTokens,
+      maxTokens,
+      format: _,
+      ...engine
+    }: Options & { readonly format: string }) => {
+      const document = readJsonFile(config, { pythonNumbers: true });
+      const plan = kvPlan(modelShape(document.value, document), { ...engine, draftTokens }, available);
+      const agents = agentsAtOnce(plan, maxTokens);
       return { result: { ...plan, agents }, text: kvTable(plan, agents), failed: !plan.starts };
     },
   });
-}
-
-function engineOf(options: Options): KvEngineSettings {
-  return {
-    vllmVersion: options.vllmVersion,
-    kvCacheDtype: options.kvCacheDtype,
-    maxModelLen: options.maxModelLen,
-    maxNumSeqs: options.maxNumSeqs,
-    maxNumBatchedTokens: options.maxNumBatchedTokens,
-    draftTokens: options.drafts,
-    prefixCaching: options.prefixCaching,
-    gdnPrefillBackend: options.gdnPrefillBackend,
-    mambaSsmCacheDtype: options.mambaSsmCacheDtype,
-    tensorParallelSize: options.tensorParallelSize,
-  };
 }
 
 function choice(flags: string, text: string, values: readonly string[], usual: string): Option {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
+import { jsonIn, objectOr } from "../../faults/json";
 import { pulumiHome } from "./findPulumi";
 
 /** Folder below the project that holds the state and its passphrase, unless the operator has logged in elsewhere. */
@@ -71,17 +72,7 @@ function isOurs(env: NodeJS.ProcessEnv): boolean {
 
 /** Whether `pulumi login` was run: then the operator has decided where state lives. */
 function loggedIn(env: NodeJS.ProcessEnv): boolean {
-  try {
-    const credentials: unknown = JSON.parse(textOf(join(pulumiHome(env), "credentials.json")));
-    return (
-      typeof credentials === "object" &&
-      credentials !== null &&
-      "current" in credentials &&
-      Boolean(credentials.current)
-    );
-  } catch {
-    return false;
-  }
+  return Boolean(objectOr(jsonIn(textOf(join(pulumiHome(env), "credentials.json")))).current);
 }
 
 function textOf(file: string): string {

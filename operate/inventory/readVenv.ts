@@ -1,5 +1,5 @@
+import { type Ran, run } from "../../commandLine/run";
 import { parseVersions, READ_VERSIONS } from "../pin/readImage";
-import { type Ran, run } from "../programs/run";
 
 /** Packages whose versions are recorded everywhere (specification, Versioning 5). */
 export const RECORDED = ["torch", "vllm", "transformers"] as const;

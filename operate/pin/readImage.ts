@@ -1,7 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
+import { runShown } from "../../commandLine/run";
 import { docker, NO_DOCKER } from "../../components/docker/docker";
-import { runShown } from "../programs/run";
+import { isRecord, jsonIn } from "../../faults/json";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -122,13 +123,8 @@ export async function versionsInside(image: string, dockerHost?: string): Promis
 
 /** What `READ_VERSIONS` printed; `undefined` when it is something else. */
 export function parseVersions(printed: string): Record<string, string> | undefined {
-  let found: unknown;
-  try {
-    found = JSON.parse(printed);
-  } catch {
-    return undefined;
-  }
-  if (typeof found !== "object" || found === null || Array.isArray(found)) return undefined;
+  const found = jsonIn(printed);
+  if (!isRecord(found)) return undefined;
   return Object.fromEntries(Object.entries(found).map(([name, version]) => [name, String(version)]));
 }
 

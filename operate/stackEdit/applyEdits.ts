@@ -1,7 +1,7 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
-import { isRecord } from "../../faults/record";
+import { valueAt } from "../../faults/schemaFaults";
 
 export interface Edit {
   /** Path below our namespace: `["machines", "dgx", "totalGiB"]`. */
@@ -155,13 +155,10 @@ function lineOf(text: string, pair: Pair): { start: number; end: number } | unde
 function holds(text: string, path: readonly string[], value: EditValue): boolean {
   const document = parseDocument(text);
   if (document.errors.length > 0) return false;
-  const found: unknown = document.toJS();
-  let at = found;
-  for (const step of path) at = isRecord(at) ? at[step] : undefined;
-  return JSON.stringify(at) === JSON.stringify(value);
+  return JSON.stringify(valueAt(document.toJS(), path)) === JSON.stringify(value);
 }
 
-/** A value as YAML has it; between braces a comma or a bracket would end it. */
+/** A value as YAML writes it; between braces a comma or a bracket would end it. */
 function scalar(value: Plain, inFlow = false): string {
   const plain = stringify(value, { lineWidth: 0 }).trimEnd();
   return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain)

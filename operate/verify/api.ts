@@ -1,5 +1,5 @@
+import { isRecord, type JsonObject, jsonIn, objectOr, textOr } from "../../faults/json";
 import { ask, type HttpAnswer } from "../../http/ask";
-import { isJsonObject, type JsonObject, jsonIn, objectOr, textOr } from "./json";
 import { BadAnswer, quote } from "./probe";
 
 export interface ServerEvent {
@@ -30,7 +30,7 @@ function readEvent(block: string): ServerEvent | undefined {
   if (data.length === 0) return undefined;
   const raw = data.join("\n");
   const value = jsonIn(raw);
-  return { event, raw, data: isJsonObject(value) ? value : undefined };
+  return { event, raw, data: isRecord(value) ? value : undefined };
 }
 
 /** Seconds for questions that need no model: lists, health, metrics. */
@@ -62,7 +62,7 @@ export class Api {
     const answer = body === undefined ? await this.get(path) : await this.post(path, body);
     expectOk(path, answer);
     const value = jsonIn(answer.text);
-    if (!isJsonObject(value)) {
+    if (!isRecord(value)) {
       throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
     }
     const error = errorMessage(value);
@@ -88,7 +88,7 @@ export class Api {
 
 /** The message of an error body, in any of the known shapes; `undefined` if the body is not an error. */
 export function errorMessage(body: JsonObject): string | undefined {
-  const isError = isJsonObject(body.error) || body.object === "error" || body.type === "error";
+  const isError = isRecord(body.error) || body.object === "error" || body.type === "error";
   if (!isError) return typeof body.error === "string" ? body.error : undefined;
   return textOr(objectOr(body.error).message) || textOr(body.message) || "an error without a message";
 }

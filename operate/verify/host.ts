@@ -1,9 +1,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { eachLine, start } from "../../commandLine/run";
 import { docker } from "../../components/docker/docker";
 import { readListeners } from "../../components/host/listeners";
 import { saysMemory } from "../../components/kv";
-import { eachLine, start } from "../programs/run";
 
 export interface FileOnDisk {
   readonly text: string | undefined;

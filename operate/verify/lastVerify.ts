@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { isRecord, jsonIn, objectsIn, textOr } from "../../faults/json";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { isJsonObject, jsonIn, objectsIn, textOr } from "./json";
 import type { ProbeResult, Status } from "./probe";
 
 export interface KeptResult extends Omit<ProbeResult, "seconds"> {
@@ -54,7 +54,7 @@ const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${tar
 export async function lastVerify(verified: Verified, env = process.env): Promise<KeptResult[]> {
   const file = fileOf(verified, env);
   const kept = file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
-  if (!isJsonObject(kept)) return [];
+  if (!isRecord(kept)) return [];
   return objectsIn(kept.probes).flatMap((each) => {
     const [name, target, detail, fix, at] = [each.name, each.target, each.detail, each.fix, each.at].map(
       textOr,

@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { CLEAR_LINE, type ProgressStream } from "../../commandLine/output";
 import type { ProbeResult } from "./probe";
 
 export interface VerifyProgress {
@@ -81,14 +82,6 @@ function skipLines(results: readonly ProbeResult[]): string[] {
     byReason.set(detail, [...(byReason.get(detail) ?? []), name]);
   }
   return [...byReason].map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names.join(", ")}`);
-}
-
-/** Clears the terminal's current line (ANSI: to its begin, erase). */
-const CLEAR_LINE = "\r\u001b[2K";
-
-export interface ProgressStream {
-  readonly isTTY?: boolean;
-  write(text: string): unknown;
 }
 
 /** On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe that ended. */

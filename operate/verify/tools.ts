@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { isJsonObject, type JsonObject, jsonIn } from "./json";
+import { isRecord, type JsonObject, jsonIn } from "../../faults/json";
 
 /** A tool that probes offer, the same for every API. */
 export interface OfferedTool {
@@ -59,7 +59,7 @@ export function callFault(
   const tool = tools.find((each) => each.name === call.name);
   if (tool === undefined) return `it called \`${call.name}\`, which was not offered`;
   const value = jsonIn(call.arguments);
-  if (!isJsonObject(value)) return `the arguments of \`${call.name}\` are not a JSON object`;
+  if (!isRecord(value)) return `the arguments of \`${call.name}\` are not a JSON object`;
   const missing = tool.parameters.required.filter((each) => typeof value[each] !== "string");
   return missing.length === 0
     ? undefined

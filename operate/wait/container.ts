@@ -1,9 +1,9 @@
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
 import { isHere } from "../../components/planned/reach";
-import { eachLine, start } from "../programs/run";
 
 /** What `wait` needs of Docker. It only reads. */
 export interface ContainerReader {

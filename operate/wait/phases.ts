@@ -1,16 +1,19 @@
+import { CLEAR_LINE, type ProgressStream } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
-export type Phase =
-  | "waiting for the image"
-  | "waiting for the container"
-  | "container not started"
-  | "memory gate"
-  | "starting"
-  | "loading weights"
-  | "compiling"
-  | "capturing graphs"
-  | "ready";
+const PHASES = [
+  "waiting for the image",
+  "waiting for the container",
+  "container not started",
+  "memory gate",
+  "starting",
+  "loading weights",
+  "compiling",
+  "capturing graphs",
+  "ready",
+] as const;
+export type Phase = (typeof PHASES)[number];
 
 /** What the log says of a start so far. */
 export interface StartProgress {
@@ -105,18 +108,6 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-const ORDER: readonly Phase[] = [
-  "waiting for the image",
-  "waiting for the container",
-  "container not started",
-  "memory gate",
-  "starting",
-  "loading weights",
-  "compiling",
-  "capturing graphs",
-  "ready",
-];
-
 /** The progress behind one more line of the log. A start never goes back: late lines of an earlier phase are ignored. */
 export function afterLine(before: StartProgress, line: string): StartProgress {
   for (const { pattern, read } of RULES) {
@@ -124,7 +115,7 @@ export function afterLine(before: StartProgress, line: string): StartProgress {
     if (match === null) continue;
     const next = read(match);
     const gateAtStart = next.phase === "memory gate" && before.phase === "starting";
-    if (!gateAtStart && ORDER.indexOf(next.phase) < ORDER.indexOf(before.phase)) return before;
+    if (!gateAtStart && PHASES.indexOf(next.phase) < PHASES.indexOf(before.phase)) return before;
     // Figures stay until there are newer ones of the same phase.
     return next.phase === before.phase ? { ...before, ...next } : next;
   }
@@ -151,17 +142,10 @@ export function afterTimeout(phase: Phase): string {
   }
 }
 
-const CLEAR_LINE = "\r\u001b[2K";
 const BAR_CELLS = 20;
 
 /** Seconds between two lines where no terminal shows that the wait goes on. */
 const LINE_SECONDS = 60;
-
-export interface ProgressStream {
-  readonly isTTY?: boolean;
-  readonly columns?: number;
-  write(text: string): unknown;
-}
 
 /** `3 min 10 s`. */
 export function duration(seconds: number): string {

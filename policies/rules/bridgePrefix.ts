@@ -2,7 +2,7 @@ import { parse } from "yaml";
 import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { TYPE } from "../../components/planned/type";
-import { isRecord } from "../../faults/record";
+import { isRecord } from "../../faults/json";
 import { containerLaunch, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";

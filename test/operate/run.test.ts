@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { eachLine, run, start } from "../../operate/programs/run";
+import { eachLine, run, start } from "../../commandLine/run";
 
 const BOUNDS = { seconds: 20, largest: 1000 };
 

@@ -3,6 +3,7 @@ import { containersOf } from "../../../components/docker/containers";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { UnreadableInput } from "../../../faults/fault";
+import { objectOr, objectsIn } from "../../../faults/json";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
 import { SIGNS } from "../diagnoses";
@@ -121,16 +122,13 @@ function readInspect(file: string) {
 }
 
 function readProbes(file: string): ProbeFacts[] {
-  const { value } = readJsonFile(file);
-  const list = typeof value === "object" && value !== null && "probes" in value ? value.probes : undefined;
-  if (!Array.isArray(list))
+  const { probes } = objectOr(readJsonFile(file).value);
+  if (!Array.isArray(probes))
     throw new UnreadableInput(
       file,
       "has no list `probes`; expected what `serving verify --format json` prints",
     );
-  return list.flatMap((each: unknown): ProbeFacts[] => {
-    if (typeof each !== "object" || each === null) return [];
-    const { name, status, detail, fix } = each as Record<string, unknown>;
+  return objectsIn(probes).flatMap(({ name, status, detail, fix }): ProbeFacts[] => {
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];
     return [{ name: String(name), status, detail: String(detail ?? ""), fix: String(fix ?? "") }];
   });

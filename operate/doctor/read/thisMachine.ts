@@ -1,10 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { start } from "../../../commandLine/run";
 import { readSockets } from "../../../components/host/listeners";
 import type { PlannedFile } from "../../../components/planned/file";
-import { start } from "../../programs/run";
 import { SIGNS } from "../diagnoses";
-import type { FileState, Socket } from "../facts";
+import type { FileState } from "../facts";
 import { type LogReading, scanLog } from "../scanLog";
 
 /** Seconds that one program's output is listened to. */
@@ -26,45 +26,30 @@ export async function scanProgram(
   return neverEnded && log.lines > 1 ? { cutShort: "it did not end in time", ...log } : undefined;
 }
 
-/** What is read of a machine beside its containers. */
-interface MachineSource {
-  /** `undefined` where we may not read it. */
-  kernelLog(): Promise<LogReading | undefined>;
-  /** The journal of a service; `undefined` where there is none. */
-  journal(unit: string): Promise<LogReading | undefined>;
-  /** Text of /proc/meminfo; "" where there is none. */
-  meminfo(): Promise<string>;
-  sockets(): Promise<Socket[]>;
-  addresses(): string[];
-  fileState(file: PlannedFile): Promise<FileState>;
-}
-
 const NEWEST_LINES = ["--no-pager", "--lines", "5000"];
 
 /** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
 const FEWEST_KERNEL_LINES = 5;
 
-export const thisMachine: MachineSource = {
+/** What is read of this machine beside its containers; absent or "" where we may not read it. */
+export const thisMachine = {
   kernelLog: async () => {
     const about = { name: "the kernel's log", kind: "kernel" } as const;
     const journal = await scanProgram(about, ["journalctl", "--dmesg", ...NEWEST_LINES]);
     if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
     return scanProgram(about, ["dmesg"]);
   },
-  journal: (unit) =>
-    scanProgram({ name: `journal of ${unit}`, kind: "service" }, [
-      "journalctl",
-      "--unit",
-      unit,
-      ...NEWEST_LINES,
-    ]),
+  journal: (unit: string) => {
+    const about = { name: `journal of ${unit}`, kind: "service" } as const;
+    return scanProgram(about, ["journalctl", "--unit", unit, ...NEWEST_LINES]);
+  },
   meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
   sockets: () => readSockets(),
   addresses: () =>
     Object.values(networkInterfaces()).flatMap((each) =>
       (each ?? []).filter(({ family }) => family === "IPv4").map(({ address }) => address),
     ),
-  fileState: async ({ role, path, text }) => {
+  fileState: async ({ role, path, text }: PlannedFile): Promise<FileState> => {
     try {
       return { role, path, state: (await readFile(path, "utf8")) === text ? "same" : "different" };
     } catch (error) {

@@ -1,7 +1,7 @@
+import { type JsonObject, objectsIn, textOr } from "../../../faults/json";
 import { ask, NoAnswer } from "../../../http/ask";
 import type { Api } from "../api";
 import type { Host } from "../host";
-import { type JsonObject, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import type { Answer, Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";

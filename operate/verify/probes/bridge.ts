@@ -1,8 +1,8 @@
 import { keyFault, newKey } from "../../../components/planned/networkKey";
 import { EVERY_ADDRESS, isHere } from "../../../components/planned/reach";
+import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { ask } from "../../../http/ask";
 import { answeredText, refusalText } from "../api";
-import { type JsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { readMetrics } from "../metrics";
 import { fail, pass, quote, quotedList, type Verdict } from "../probe";
 import { MESSAGES, userTurn } from "../surfaces/messages";

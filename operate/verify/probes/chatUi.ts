@@ -1,6 +1,6 @@
+import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import { ask } from "../../../http/ask";
 import { answeredText } from "../api";
-import { jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, fail, pass, quote, quotedList, type Verdict } from "../probe";
 import type { ChatUiTarget, ProbesOf } from "../target";
 

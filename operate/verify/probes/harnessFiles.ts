@@ -1,8 +1,8 @@
 import { faultLine } from "../../../faults/fault";
+import { isRecord, jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { EffectiveValue } from "../../../harness/analytics/layers";
 import { NoAnswer } from "../../../http/ask";
 import { Api, answeredText, errorMessage, refusalText } from "../api";
-import { isJsonObject, jsonIn, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, fail, pass, quote, skip, type Verdict, worst } from "../probe";
 import type { HarnessTarget, ProbesOf } from "../target";
 import { ollamaHas } from "./ollama";
@@ -144,7 +144,7 @@ async function askJudge(
   const error = errorMessage(body);
   if (error !== undefined) return fail(`${url} answered 200 with an error: ${quote(error)}`);
   const content = textOr(objectOr(objectsIn(body.choices)[0]?.message).content).trim();
-  if (isJsonObject(jsonIn(content))) return pass(`${model} at ${url} answers with JSON`);
+  if (isRecord(jsonIn(content))) return pass(`${model} at ${url} answers with JSON`);
   const said = content === "" ? "nothing" : `\`${quote(content)}\``;
   return fail(`${model} at ${url} was asked for JSON and said ${said}`);
 }

@@ -1,5 +1,5 @@
+import { isRecord, type JsonObject, jsonIn } from "../../../faults/json";
 import { refusalText } from "../api";
-import { isJsonObject, type JsonObject, jsonIn } from "../json";
 import { BadAnswer, fail, pass, quote, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
@@ -76,7 +76,7 @@ async function attempt({ api }: ServerTarget, body: JsonObject): Promise<Outcome
     return { outcome: refused ? "failed" : "undecided", seen: `${answer.status}: ${refusalText(answer)}` };
   }
   const value = jsonIn(answer.text);
-  if (!isJsonObject(value)) throw new BadAnswer(`${MESSAGES.path} answered 200 without a JSON object`);
+  if (!isRecord(value)) throw new BadAnswer(`${MESSAGES.path} answered 200 without a JSON object`);
   const { calls, stop, shape, text } = MESSAGES.read(value);
   if (calls.length > 0) return { outcome: "passed", seen: "" };
   const seen = `${quote(shape)}; it said \`${quote(text)}\``;

@@ -1,7 +1,7 @@
 import { gte } from "@renovatebot/pep440";
 import { isHere } from "../../../components/planned/reach";
+import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
-import { objectsIn, textOr } from "../json";
 import { fail, pass, quote, quotedList, skip } from "../probe";
 import type { ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";

@@ -1,7 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { thousands } from "../../../components/kv";
+import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { answeredText, refusalText } from "../api";
-import { objectOr, objectsIn, textOr } from "../json";
 import { fail, pass, quote, quotedList } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import type { ProbesOf } from "../target";

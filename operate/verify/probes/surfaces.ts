@@ -1,5 +1,5 @@
+import { jsonIn, objectOr, textOr } from "../../../faults/json";
 import { refusalText } from "../api";
-import { jsonIn, objectOr, textOr } from "../json";
 import { fail, pass, quote, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import { MESSAGES, userTurn } from "../surfaces/messages";

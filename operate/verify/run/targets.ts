@@ -9,8 +9,8 @@ import { askedProviders } from "../../../harness/providers/probe";
 import { parseProfile } from "../../../harness/providers/profile";
 import { Api } from "../api";
 import type { Host } from "../host";
-import { originFromHere } from "../reach";
 import { processStart } from "../metrics";
+import { originFromHere } from "../reach";
 import { MESSAGES_VERSION } from "../surfaces/messages";
 import type {
   AsWritten,

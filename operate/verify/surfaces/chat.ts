@@ -1,5 +1,5 @@
+import { isRecord, type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { ServerEvent } from "../api";
-import { isJsonObject, type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, type Surface, thinkingSwitch } from "./surface";
@@ -31,7 +31,7 @@ const toolOf = ({ name, description, parameters }: OfferedTool) => ({
 
 function read(body: JsonObject): Answer {
   const choice = objectsIn(body.choices)[0];
-  if (!isJsonObject(choice?.message)) throw new BadAnswer("the answer has no choices[0].message");
+  if (!isRecord(choice?.message)) throw new BadAnswer("the answer has no choices[0].message");
   const { message, finish_reason } = choice;
   const usage = objectOr(body.usage);
   const count = (value: unknown) => (typeof value === "number" ? value : 0);
@@ -52,7 +52,7 @@ function whole(events: readonly ServerEvent[]): JsonObject {
   const calls = new Map<number, { name: string; arguments: string }>();
   let [content, reasoning, finish_reason, usage]: [string, string, string, JsonObject] = ["", "", "", {}];
   for (const { data = {} } of events) {
-    if (isJsonObject(data.usage)) usage = data.usage;
+    if (isRecord(data.usage)) usage = data.usage;
     const choice = objectOr(objectsIn(data.choices)[0]);
     finish_reason ||= textOr(choice.finish_reason);
     const delta = objectOr(choice.delta);

@@ -1,5 +1,5 @@
+import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { ServerEvent } from "../api";
-import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer } from "../probe";
 import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";

@@ -1,5 +1,5 @@
+import { type JsonObject, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { ServerEvent } from "../api";
-import { type JsonObject, objectOr, objectsIn, textOr } from "../json";
 import { BadAnswer, quote } from "../probe";
 import { GREETING, type OfferedTool, READ_FILE } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";

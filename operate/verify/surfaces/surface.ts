@@ -1,5 +1,5 @@
+import type { JsonObject } from "../../../faults/json";
 import type { ServerEvent } from "../api";
-import type { JsonObject } from "../json";
 import type { OfferedTool } from "../tools";
 
 /** A request, whatever the API. */

@@ -1,18 +1,19 @@
 /** A JSON object whose content is not known yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export function isJsonObject(value: unknown): value is JsonObject {
+/** Whether a parsed value is a map of keys to values: no list, no text. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** The objects of a list; nothing if the value is not a list. */
 export function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+  return Array.isArray(value) ? value.filter(isRecord) : [];
 }
 
 /** The value if it is an object, else an empty one: a missing part reads as a part without content. */
 export function objectOr(value: unknown): JsonObject {
-  return isJsonObject(value) ? value : {};
+  return isRecord(value) ? value : {};
 }
 
 /** The value if it is a text, else `""`. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { ENDING_SIGNALS } from "../../commandLine/interrupt";
-import { defined } from "../../faults/defined";
+import { defined } from "../faults/defined";
+import { ENDING_SIGNALS } from "./interrupt";
 
 /** Both outputs of a program as one, in the order in which it writes them. */
 const BOTH_OUTPUTS = 'exec "$@" 2>&1';
@@ -22,7 +22,7 @@ export interface StartOptions {
   /** Seconds after which it is stopped. */
   readonly seconds?: number;
   /** Variables over those of this process. */
-  readonly env?: Readonly<Record<string, string>>;
+  readonly env?: NodeJS.ProcessEnv;
   /** Hands stderr on as part of stdout. */
   readonly merged?: boolean;
 }
