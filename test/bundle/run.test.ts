@@ -1,8 +1,8 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { beforeAll, expect, it } from "vitest";
 import { run } from "../layers/run";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 const PROJECT = resolve(__dirname, "../..");
 const LEFT_OUT = [".git", ".pulumi-state", "dist", "docs", "node_modules", "test"];
@@ -13,13 +13,12 @@ const LIMIT_MS = 120_000;
 
 let copy = "";
 beforeAll(async () => {
-  copy = mkdtempSync(join(tmpdir(), "bundle-test-"));
+  copy = temporaryFolder("bundle-test-");
   for (const name of readdirSync(PROJECT)) {
     if (!LEFT_OUT.includes(name)) cpSync(join(PROJECT, name), join(copy, name), { recursive: true });
   }
   symlinkSync(join(PROJECT, "node_modules"), join(copy, "node_modules"));
 }, LIMIT_MS);
-afterAll(() => rmSync(copy, { recursive: true, force: true }));
 
 const serving = (...args: string[]) => run("node", ["bundle/serving.cjs", ...args], { cwd: copy });
 const build = () => run("node", ["bundle/build.cjs"], { cwd: copy });

@@ -1,9 +1,9 @@
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { BRIDGE } from "../fixtures/services";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { clientText, launcherLines } from "./client";
 
 const KEYED_BRIDGE = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
@@ -27,14 +27,13 @@ describe("the variables of a chat-completions client", () => {
   });
 
   it("survive a shell under any name of a model", () => {
-    const folder = mkdtempSync(join(tmpdir(), "env-"));
+    const folder = temporaryFolder("env-");
     for (const name of ["plain-1.0", "it's", "$HOME", "`id`", "a;b", 'say"hi"', "back\\slash"]) {
       const file = join(folder, "client.env");
       writeFileSync(file, clientText("client-env", { clientEnv: { model: name } }));
       const run = spawnSync("dash", ["-c", `. ${file}; printf %s "$OPENAI_MODEL"`], { encoding: "utf8" });
       expect(run.stdout).toBe(name);
     }
-    rmSync(folder, { recursive: true });
   });
 
   it("come with a launcher that differs from Codex's in these lines", () => {

@@ -1,8 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { ClientKind } from "../../components/clients/kind";
@@ -10,12 +9,12 @@ import { CLIENTS } from "../../components/clients/registry";
 import { keyFault } from "../../components/planned/networkKey";
 import { PLACEHOLDER_KEY } from "../../components/planned/reach";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** Within this a launcher says that a server is not well, on a busy machine too; clients wait a minute and longer. */
 const PATIENCE_MS = 20_000;
 
-const folder = mkdtempSync(join(tmpdir(), "launchers-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("launchers-");
 
 const program = (path: string, text: string) => {
   writeFileSync(path, text);

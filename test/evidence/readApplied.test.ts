@@ -1,13 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import { describe, expect, it } from "vitest";
 import { readAppliedWindows } from "../../components/evidence/readApplied";
 import { plan } from "../../components/plan/plan";
 import { ELSEWHERE, stack } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const home = mkdtempSync(join(tmpdir(), "applied-"));
-afterAll(() => rmSync(home, { recursive: true }));
+const home = temporaryFolder("applied-");
 
 /** Leaves on the machine what `up` would leave of these settings, or another text in its place. */
 function apply(settings = stack(), text?: string): void {

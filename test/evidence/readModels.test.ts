@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { readModels } from "../../components/evidence/readModels";
 import { ELSEWHERE, stack } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 let root: string;
 beforeEach(() => {
-  root = mkdtempSync(join(tmpdir(), "models-"));
+  root = temporaryFolder("models-");
 });
-afterEach(() => rmSync(root, { recursive: true }));
 
 const REPOSITORY = "home/.cache/huggingface/hub/models--org--model";
 const read = () => readModels(stack(), join(root, "project"), join(root, "home"))["org/model"];

@@ -1,11 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { readProviderSummaries } from "../../harness/automation/evaluator";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseProfile("providers.toml", text);
@@ -61,7 +61,7 @@ describe("the providers profile", () => {
     expect(faults(text)).toEqual([]);
     expect(read(text)("providers.local-b", "conformance_command")).toBe(command);
     expect(read(text)("providers.ollama", "conformance_command")).toBeUndefined();
-    const file = join(mkdtempSync(join(tmpdir(), "profile-")), "providers.toml");
+    const file = join(temporaryFolder("profile-"), "providers.toml");
     onTestFinished(() => rmSync(dirname(file), { recursive: true }));
     writeFileSync(file, text);
     expect(readProviderSummaries(file)).toEqual([

@@ -13,23 +13,22 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { hostFileCommand, hostFileRequest } from "../../components/host/hostFileRequest";
 import { freshFolder, IS_ROOT, killedBefore, run, snapshot, URN } from "./hostFileRun";
 
-let folder: ReturnType<typeof freshFolder>;
+let folder: string;
 let at: string;
 beforeEach(() => {
   folder = freshFolder();
-  at = join(folder.path, "settings.json");
+  at = join(folder, "settings.json");
 });
-afterEach(() => folder.remove());
 
 const RENAMED = `${URN}-renamed`;
 
 describe("a file that was not there", () => {
   it("is written with its mode, and removed again with everything that came with it", () => {
-    const deep = join(folder.path, "a/b/c.conf");
+    const deep = join(folder, "a/b/c.conf");
     expect(run("write", { path: deep, mode: "0640", content: "x = 1\n" })).toEqual({
       status: 0,
       said: `${deep} was written.`,
@@ -37,14 +36,14 @@ describe("a file that was not there", () => {
     });
     expect(readFileSync(deep, "utf8")).toBe("x = 1\n");
     expect(statSync(deep).mode & 0o7777).toBe(0o640);
-    expect(statSync(join(folder.path, "a")).mode & 0o7777).toBe(0o755);
+    expect(statSync(join(folder, "a")).mode & 0o7777).toBe(0o755);
     expect(run("restore", { path: deep }).said).toBe(`${deep} was removed: nothing was there before.`);
-    expect(snapshot(folder.path)).toEqual({});
+    expect(snapshot(folder)).toEqual({});
   });
 
   it("keeps a secret's folder to its owner", () => {
-    run("write", { path: join(folder.path, "secrets/token"), mode: "0600", content: "t" });
-    expect(statSync(join(folder.path, "secrets")).mode & 0o7777).toBe(0o700);
+    run("write", { path: join(folder, "secrets/token"), mode: "0600", content: "t" });
+    expect(statSync(join(folder, "secrets")).mode & 0o7777).toBe(0o700);
   });
 
   it.each([
@@ -59,11 +58,11 @@ describe("a file that was not there", () => {
   });
 
   it("leaves a folder that we made and somebody else uses, without our mark", () => {
-    const path = join(folder.path, "a/b/c.conf");
+    const path = join(folder, "a/b/c.conf");
     run("write", { path, content: "x" });
-    writeFileSync(join(folder.path, "a/b/theirs"), "theirs");
+    writeFileSync(join(folder, "a/b/theirs"), "theirs");
     run("restore", { path });
-    expect(Object.keys(snapshot(folder.path))).toEqual(["a/", "a/b/", "a/b/theirs"]);
+    expect(Object.keys(snapshot(folder))).toEqual(["a/", "a/b/", "a/b/theirs"]);
   });
 
   it.each([
@@ -71,21 +70,21 @@ describe("a file that was not there", () => {
     ["second", "first"],
   ])("shares a folder that we made: it goes with the last of them (%s, then %s)", (one, two) => {
     for (const name of ["first", "second"])
-      run("write", { path: join(folder.path, `a/${name}/file`), content: name });
-    run("write", { path: join(folder.path, "a/file"), content: "x" });
-    run("restore", { path: join(folder.path, "a/file") });
-    run("restore", { path: join(folder.path, `a/${one}/file`) });
-    expect(readFileSync(join(folder.path, `a/${two}/file`), "utf8")).toBe(two);
-    run("restore", { path: join(folder.path, `a/${two}/file`) });
-    expect(snapshot(folder.path)).toEqual({});
+      run("write", { path: join(folder, `a/${name}/file`), content: name });
+    run("write", { path: join(folder, "a/file"), content: "x" });
+    run("restore", { path: join(folder, "a/file") });
+    run("restore", { path: join(folder, `a/${one}/file`) });
+    expect(readFileSync(join(folder, `a/${two}/file`), "utf8")).toBe(two);
+    run("restore", { path: join(folder, `a/${two}/file`) });
+    expect(snapshot(folder)).toEqual({});
   });
 
   it("leaves a folder that was there and is empty afterwards", () => {
-    mkdirSync(join(folder.path, "theirs"));
-    const path = join(folder.path, "theirs/file");
+    mkdirSync(join(folder, "theirs"));
+    const path = join(folder, "theirs/file");
     run("write", { path, content: "x" });
     run("restore", { path });
-    expect(Object.keys(snapshot(folder.path))).toEqual(["theirs/"]);
+    expect(Object.keys(snapshot(folder))).toEqual(["theirs/"]);
   });
 });
 
@@ -98,11 +97,11 @@ describe("a file that was there", () => {
 
   it("comes back as the same file: content, mode, owner, times, hard links", () => {
     utimesSync(at, 1_000_000_000, 1_000_000_000);
-    linkSync(at, join(folder.path, "other-name"));
+    linkSync(at, join(folder, "other-name"));
     const before = statSync(at);
     run("write", { path: at, content: "ours 1\n" });
     expect(readFileSync(at, "utf8")).toBe("ours 1\n");
-    expect(readFileSync(join(folder.path, "other-name"), "utf8")).toBe("theirs\n");
+    expect(readFileSync(join(folder, "other-name"), "utf8")).toBe("theirs\n");
     run("write", { path: at, content: "ours 2\n" });
     run("write", { path: at, content: "ours 1\n" });
     expect(run("restore", { path: at }).said).toBe(`${at} was restored.`);
@@ -114,7 +113,7 @@ describe("a file that was there", () => {
       before.gid,
       before.mtimeMs,
     ]);
-    expect(Object.keys(snapshot(folder.path))).toEqual(["other-name", "settings.json"]);
+    expect(Object.keys(snapshot(folder))).toEqual(["other-name", "settings.json"]);
   });
 
   it("is not written again when nothing changed", () => {
@@ -160,7 +159,7 @@ describe("a file that was there", () => {
     rmSync(at);
     symlinkSync("/etc/hostname", at);
     run("restore", { path: at });
-    expect(snapshot(folder.path)).toEqual({
+    expect(snapshot(folder)).toEqual({
       "settings.json": expect.stringMatching(/theirs\n$/),
       "settings.json.edited": "link",
     });
@@ -197,7 +196,7 @@ describe("a resource that was renamed", () => {
     expect(run("restore", { path: at }).said).toBe(`${at} stays: it belongs to ${RENAMED} by now.`);
     expect(readFileSync(at, "utf8")).toBe("ours\n");
     run("restore", { path: at, holder: RENAMED });
-    expect(snapshot(folder.path)).toEqual({ "settings.json": expect.stringMatching(/theirs\n$/) });
+    expect(snapshot(folder)).toEqual({ "settings.json": expect.stringMatching(/theirs\n$/) });
   });
 
   it("is not another stack: two stacks on one machine don't take each other's files", () => {
@@ -205,79 +204,79 @@ describe("a resource that was renamed", () => {
     const other = URN.replace("dgx", "test");
     expect(run("write", { path: at, content: "b\n", holder: other })).toMatchObject({
       status: 1,
-      refused: `${at} belongs to another stack (${URN}). Nothing was changed. If that stack is gone, remove ${folder.path}/.settings.json.local-serving/holder.`,
+      refused: `${at} belongs to another stack (${URN}). Nothing was changed. If that stack is gone, remove ${folder}/.settings.json.local-serving/holder.`,
     });
     expect(readFileSync(at, "utf8")).toBe("ours\n");
-    rmSync(join(folder.path, ".settings.json.local-serving/holder"));
+    rmSync(join(folder, ".settings.json.local-serving/holder"));
     expect(run("write", { path: at, content: "b\n", holder: other }).status).toBe(0);
   });
 });
 
 describe("what is refused, with nothing changed", () => {
   it("a symbolic link at the path", () => {
-    writeFileSync(join(folder.path, "real"), "theirs\n");
+    writeFileSync(join(folder, "real"), "theirs\n");
     symlinkSync("real", at);
-    const before = snapshot(folder.path);
+    const before = snapshot(folder);
     expect(run("write", { path: at, content: "ours\n" })).toEqual({
       status: 1,
       said: "",
       refused: `${at} is a symbolic link to real. Nothing was changed: give the real path (readlink -f).`,
     });
-    expect(snapshot(folder.path)).toEqual(before);
+    expect(snapshot(folder)).toEqual(before);
   });
 
   it("a symbolic link on the way, also at the undo", () => {
-    mkdirSync(join(folder.path, "real/sub"), { recursive: true });
-    symlinkSync("real", join(folder.path, "link"));
-    const before = snapshot(folder.path);
-    const path = join(folder.path, "link/sub/file");
+    mkdirSync(join(folder, "real/sub"), { recursive: true });
+    symlinkSync("real", join(folder, "link"));
+    const before = snapshot(folder);
+    const path = join(folder, "link/sub/file");
     for (const word of ["write", "restore"] as const) {
-      expect(run(word, { path }).refused).toContain(`${folder.path}/link is a symbolic link to real.`);
+      expect(run(word, { path }).refused).toContain(`${folder}/link is a symbolic link to real.`);
     }
-    expect(snapshot(folder.path)).toEqual(before);
+    expect(snapshot(folder)).toEqual(before);
   });
 
   it("a dangling symbolic link, which would be written through", () => {
     symlinkSync("nowhere", at);
     expect(run("write", { path: at }).refused).toContain("is a symbolic link to nowhere");
-    expect(existsSync(join(folder.path, "nowhere"))).toBe(false);
+    expect(existsSync(join(folder, "nowhere"))).toBe(false);
   });
 
   it("a folder at the path, and a file where a folder is needed", () => {
     mkdirSync(at);
     expect(run("write", { path: at }).refused).toBe(`${at} is not a regular file. Nothing was changed.`);
-    writeFileSync(join(folder.path, "file"), "theirs");
-    expect(run("write", { path: join(folder.path, "file/sub/x") }).refused).toBe(
-      `${folder.path}/file is not a folder. Nothing was changed.`,
+    writeFileSync(join(folder, "file"), "theirs");
+    expect(run("write", { path: join(folder, "file/sub/x") }).refused).toBe(
+      `${folder}/file is not a folder. Nothing was changed.`,
     );
-    expect(Object.keys(snapshot(folder.path))).toEqual(["file", "settings.json/"]);
+    expect(Object.keys(snapshot(folder))).toEqual(["file", "settings.json/"]);
   });
 
   it.runIf(IS_ROOT)("a folder that the user may not write in, and one that can't be made", () => {
-    chmodSync(folder.path, 0o755);
+    chmodSync(folder, 0o755);
     writeFileSync(at, "theirs\n");
-    const before = snapshot(folder.path);
+    const before = snapshot(folder);
     expect(run("write", { path: at, content: "ours\n" }, { asNobody: true })).toEqual({
       status: 1,
       said: "",
-      refused: `No right to write in ${folder.path} as user nobody. Nothing was changed.`,
+      refused: `No right to write in ${folder} as user nobody. Nothing was changed.`,
     });
-    expect(run("write", { path: join(folder.path, "a/b") }, { asNobody: true }).refused).toBe(
-      `No right to make the folder ${folder.path}/a as user nobody. Nothing was changed.`,
+    expect(run("write", { path: join(folder, "a/b") }, { asNobody: true }).refused).toBe(
+      `No right to make the folder ${folder}/a as user nobody. Nothing was changed.`,
     );
-    expect(snapshot(folder.path)).toEqual(before);
+    expect(snapshot(folder)).toEqual(before);
   });
 
   it.runIf(IS_ROOT)("another user's file whose owner could not be restored", () => {
-    chmodSync(folder.path, 0o777);
+    chmodSync(folder, 0o777);
     writeFileSync(at, "root's\n");
     chmodSync(at, 0o644);
-    const before = snapshot(folder.path);
+    const before = snapshot(folder);
     const ran = run("write", { path: at, content: "ours\n" }, { asNobody: true });
     // Where the kernel lets nobody link to it, its owner stays; where not, it is refused.
     if (ran.status === 0) run("restore", { path: at }, { asNobody: true });
     else expect(ran.refused).toContain("its owner could not be restored later. Nothing was changed.");
-    expect(snapshot(folder.path)).toEqual(before);
+    expect(snapshot(folder)).toEqual(before);
   });
 
   it.each(["relative/path", "/a/../b", "/a//b", "/a/./b"])("the path %s", (path) => {
@@ -333,7 +332,7 @@ describe("any order of what we do and what somebody else does", () => {
   it("loses nothing that they wrote, and leaves nothing of ours at the end", () => {
     fc.assert(
       fc.property(fc.option(text, { nil: undefined }), fc.array(step, { maxLength: 6 }), (before, steps) => {
-        const { path: home, remove } = freshFolder();
+        const home = freshFolder();
         const path = join(home, "a/file");
         /** Texts of theirs that they have neither removed nor replaced themselves. */
         const theirs = new Set<string>();
@@ -366,7 +365,6 @@ describe("any order of what we do and what somebody else does", () => {
         expect(
           left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours")),
         ).toEqual([]);
-        remove();
       }),
       { numRuns: 25 },
     );
@@ -386,19 +384,14 @@ describe("a run that is killed before any of its steps", () => {
     const scratch = freshFolder();
     let kills = 0;
     for (let call = 1; call <= MOST_CALLS; call++) {
-      for (const name of Object.keys(snapshot(folder.path)))
-        rmSync(join(folder.path, name), { recursive: true, force: true });
+      for (const name of Object.keys(snapshot(folder)))
+        rmSync(join(folder, name), { recursive: true, force: true });
       prepare();
-      const ran = run(
-        word,
-        { path: at, mode: "0600", content: "ours 2\n" },
-        killedBefore(call, scratch.path),
-      );
+      const ran = run(word, { path: at, mode: "0600", content: "ours 2\n" }, killedBefore(call, scratch));
       if (ran.status === 0) break;
       kills++;
       check(call);
     }
-    scratch.remove();
     return kills;
   }
 
@@ -426,24 +419,22 @@ describe("a run that is killed before any of its steps", () => {
           expect(content()).toBe("ours 2\n");
         }
         expect(run("restore", { path: at }).status).toBe(0);
-        expect(snapshot(folder.path), `killed before call ${call}`).toEqual(undone);
+        expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
       };
       expect(atEveryMoment("write", prepare, afterwards)).toBeGreaterThan(8);
     },
   );
 
   it("the first write into folders of its own: the undo leaves nothing", () => {
-    const path = join(folder.path, "a/b/settings.json");
+    const path = join(folder, "a/b/settings.json");
     const scratch = freshFolder();
     let kills = 0;
     for (; kills < MOST_CALLS; kills++) {
-      if (run("write", { path, content: "ours\n" }, killedBefore(kills + 1, scratch.path)).status === 0)
-        break;
+      if (run("write", { path, content: "ours\n" }, killedBefore(kills + 1, scratch)).status === 0) break;
       if (existsSync(path)) expect(readFileSync(path, "utf8")).toBe("ours\n");
       run("restore", { path });
-      expect(snapshot(folder.path), `killed before call ${kills + 1}`).toEqual({});
+      expect(snapshot(folder), `killed before call ${kills + 1}`).toEqual({});
     }
-    scratch.remove();
     expect(kills).toBeGreaterThan(8);
   });
 
@@ -452,7 +443,7 @@ describe("a run that is killed before any of its steps", () => {
       expect(["theirs\n", "ours 1\n"]).toContain(content());
       if (call % 2 === 0) run("write", { path: at, content: "ours 1\n" });
       run("restore", { path: at });
-      expect(snapshot(folder.path), `killed before call ${call}`).toEqual(undone);
+      expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
     };
     expect(atEveryMoment("restore", theirsThenOurs, afterwards)).toBeGreaterThan(4);
   });

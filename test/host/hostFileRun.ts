@@ -4,20 +4,17 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  realpathSync,
-  rmSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import {
   HOST_FILE_SCRIPT,
   type HostFileRequest,
   hostFileRequest,
 } from "../../components/host/hostFileRequest";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";
 
@@ -26,10 +23,7 @@ export const IS_ROOT = process.getuid?.() === 0;
 const NOBODY = 65534;
 
 /** A fresh folder; its path holds no symbolic link. */
-export function freshFolder(): { path: string; remove: () => void } {
-  const path = realpathSync(mkdtempSync(join(tmpdir(), "host file $(x) ")));
-  return { path, remove: () => rmSync(path, { recursive: true, force: true }) };
-}
+export const freshFolder = () => temporaryFolder("host file $(x) ");
 
 export interface Ran {
   readonly status: number | null;

@@ -1,11 +1,9 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import fc from "fast-check";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
 import { dropInPath, environmentLine } from "../../components/host/text";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 const why = hasSystemd ? "" : " (skipped: no systemd-analyze on PATH)";
@@ -44,8 +42,7 @@ describe("a line of a unit file", () => {
 });
 
 describe.runIf(hasSystemd)(`what systemd says of a drop-in${why}`, () => {
-  const scratch = mkdtempSync(join(tmpdir(), "systemd-"));
-  afterAll(() => rmSync(scratch, { recursive: true }));
+  const scratch = temporaryFolder("systemd-");
 
   it("is nothing for one that is right", () => {
     expect(check('[Service]\nEnvironment="OLLAMA_HOST=0.0.0.0:11434"\n')).toEqual({

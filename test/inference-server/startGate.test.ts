@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { utilizationOf } from "../../components/inference-server/argv/utilization";
@@ -13,6 +12,7 @@ import {
 } from "../../components/inference-server/startGate";
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** The gate counts its sleeps of five seconds. */
 const SLEEPS_A_MINUTE = 12;
@@ -27,14 +27,13 @@ let gate: Gate | undefined;
 let instanceA: Server | undefined;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "start-gate-"));
+  folder = temporaryFolder("start-gate-");
   program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec /bin/sleep 60');
 });
 afterEach(() => {
   endGroup(gate?.child.pid);
   instanceA?.close();
   [gate, instanceA] = [undefined, undefined];
-  rmSync(folder, { recursive: true, maxRetries: 5 });
 });
 
 /** The gate, what it became, and a sleep of its that is left. */

@@ -1,13 +1,12 @@
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import { COMMANDS } from "../../operate/servingCommand";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "./runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "completion-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("completion-");
 
 /** How each shell is asked what it offers for the last of these words. */
 const SHELLS = {

@@ -1,19 +1,18 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { run } from "../layers/run";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 const PROJECT = resolve(__dirname, "../..");
 
 let folder = "";
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "engine-command-"));
+  folder = temporaryFolder("engine-command-");
   const pulumi = '#!/bin/sh\nprintf "%s\\n" "$*" >>"$LOG"\n';
   writeFileSync(join(folder, "pulumi"), pulumi, { mode: 0o755 });
   writeFileSync(join(folder, "log"), "");
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 const engine = (...args: string[]) =>
   run("node", [join(PROJECT, "bundle/engine.cjs"), ...args], {

@@ -1,6 +1,6 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** What a stand-in for the `docker` program answers, by the beginning of its arguments. */
 export type Answers = Readonly<
@@ -9,7 +9,7 @@ export type Answers = Readonly<
 
 /** A `docker` on PATH that answers from a table and notes what it was asked. */
 export class FakeDocker {
-  readonly folder = mkdtempSync(join(tmpdir(), "fake-docker-"));
+  readonly folder = temporaryFolder("fake-docker-");
   readonly asked = join(this.folder, "asked");
 
   constructor(answers: Answers) {
@@ -35,10 +35,6 @@ export class FakeDocker {
   /** Variables under which the stand-in is found before any real one. */
   get env(): Record<string, string> {
     return { PATH: `${this.folder}${delimiter}${process.env.PATH ?? ""}` };
-  }
-
-  remove(): void {
-    rmSync(this.folder, { recursive: true });
   }
 }
 

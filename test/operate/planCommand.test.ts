@@ -1,13 +1,12 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { totalFinding } from "../../components/memory/machineTotal";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "./runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "plan-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("plan-");
 
 /** The default stack file with one text replaced by another. */
 function edited(from: string, to: string): string {

@@ -1,7 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import {
   endpointOf,
@@ -19,6 +18,7 @@ import { targetsOf } from "../../operate/verify/run/targets";
 import { dockerReader } from "../../operate/wait/container";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { FakeDocker } from "../operate/fakeDocker";
 
 it("a machine is this computer when its Docker engine listens on a socket file", () => {
@@ -88,11 +88,7 @@ it.each(ELSEWHERE)("a plan warns of a machine at %s and changes nothing else", (
 });
 
 describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost) => {
-  const home = mkdtempSync(join(tmpdir(), "elsewhere-"));
-  afterAll(() => {
-    rmSync(home, { recursive: true });
-    docker.remove();
-  });
+  const home = temporaryFolder("elsewhere-");
   const settings = stack({ dockerHost, venvs: ["~/venv"], instanceA: { gpuMemoryUtilization: 0.3 } });
   const planned = plan(settings, { home });
   const [machine] = planned.machines;

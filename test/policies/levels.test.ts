@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readLevels } from "../../policies/levels";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const folder = mkdtempSync(join(tmpdir(), "levels-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("levels-");
 const levels = (text: string) => {
   const file = join(folder, "levels.json");
   writeFileSync(file, text);

@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readListeners } from "../../components/host/listeners";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const proc = mkdtempSync(join(tmpdir(), "proc-"));
-afterAll(() => rmSync(proc, { recursive: true }));
+const proc = temporaryFolder("proc-");
 
 mkdirSync(join(proc, "net"));
 mkdirSync(join(proc, "77/fd"), { recursive: true });

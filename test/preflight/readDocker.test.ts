@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import { engineProblem, readDocker } from "../../components/preflight/readDocker";
 import { stack } from "../fixtures/machine";
@@ -18,7 +18,6 @@ const read = async (answers: Answers) => {
     ps: {},
     ...answers,
   });
-  onTestFinished(() => docker.remove());
   vi.stubEnv("PATH", docker.env.PATH ?? "");
   return { facts: await readDocker(machine), asked: () => readFileSync(docker.asked, "utf8") };
 };

@@ -1,26 +1,17 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { Plan } from "../../components/plan/types";
 import { replacedFiles } from "../../components/preflight/replacedFiles";
 import { stack } from "../fixtures/machine";
 import { run } from "../host/hostFileRun";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
 let home = "";
 let planned: Plan;
 beforeEach(() => {
-  home = mkdtempSync(join(tmpdir(), "replaced-files-"));
-  onTestFinished(() => rmSync(home, { recursive: true }));
+  home = temporaryFolder("replaced-files-");
   planned = plan(stack({ harness: {}, simpleServer: { mode: "host", models: ["m"] } }), { home });
   mkdirSync(join(home, ".hx"));
 });

@@ -1,17 +1,8 @@
-import {
-  chmodSync,
-  chownSync,
-  mkdirSync,
-  mkdtempSync,
-  realpathSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
-import { tmpdir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
@@ -21,9 +12,9 @@ import { readSimpleServer } from "../../components/preflight/readSimpleServer";
 import type { SimpleServerFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const scratch = realpathSync(mkdtempSync(join(tmpdir(), "preflight-")));
-afterAll(() => rmSync(scratch, { recursive: true }));
+const scratch = temporaryFolder("preflight-");
 const IS_ROOT = process.getuid?.() === 0;
 
 function machineOf(

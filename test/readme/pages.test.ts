@@ -1,17 +1,16 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { loadStackFile } from "../../components/settings/load";
 import { serving } from "../../operate/servingCommand";
 import { scripts } from "../../package.json";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "../operate/runServing";
 import { blocksOf, codeOf, notIn, PAGES } from "./pages";
 
-const folder = mkdtempSync(join(tmpdir(), "pages-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("pages-");
 
 const DEFAULT = readFileSync("Pulumi.dgx.yaml", "utf8");
 const MACHINES = "local-serving:machines";

@@ -1,13 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { loadStackFile, parseEngineConfig } from "../../components/settings/load";
 import { type Fault, FaultyInput, UnreadableInput } from "../../faults/fault";
 import { DIGEST, serverInput } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const folder = mkdtempSync(join(tmpdir(), "settings-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("settings-");
 
 function load(text: string) {
   const file = join(folder, "Pulumi.test.yaml");

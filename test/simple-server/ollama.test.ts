@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync } from "node:fs";
 import { createServer } from "node:net";
-import { networkInterfaces, tmpdir } from "node:os";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
@@ -11,12 +11,13 @@ import { OLLAMA_FLOOR } from "../../components/simple-server/plannedSimpleServer
 import { PULL_MODEL } from "../../components/simple-server/simpleServer";
 import { stack } from "../fixtures/machine";
 import { freePort } from "../layers/freePort";
+import { temporaryFolder } from "../layers/temporaryFolder";
 import { createSmallestModel, dropInVariables } from "./realOllama";
 
 // The real Ollama needs no GPU for this: `go build github.com/ollama/ollama` of a release, or an installed one.
 const missing = spawnSync("ollama", ["--version"]).error === undefined ? undefined : "no ollama on PATH";
 
-const scratch = realpathSync(mkdtempSync(join(tmpdir(), "ollama-")));
+const scratch = temporaryFolder("ollama-");
 let running: ChildProcess | undefined;
 afterEach(async () => {
   const child = running;
@@ -139,5 +140,3 @@ describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: 
     );
   });
 });
-
-process.on("exit", () => rmSync(scratch, { recursive: true, force: true }));

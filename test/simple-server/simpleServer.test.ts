@@ -1,24 +1,14 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { SYSTEMD_CHECK } from "../../components/host/systemdDropIn";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
 
-const scratch = realpathSync(mkdtempSync(join(tmpdir(), "simple server ")));
-afterAll(() => rmSync(scratch, { recursive: true }));
+const scratch = temporaryFolder("simple server ");
 
 function planned(simpleServer: Record<string, unknown>, machine: Record<string, unknown> = {}) {
   const { machines, warnings } = plan(stack({ simpleServer, ...machine }), { home: "/home/me" });

@@ -1,10 +1,10 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readDotenv, repositoryDotenv } from "../../../harness/analytics/variables";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
-const folder = () => mkdtempSync(join(tmpdir(), "dotenv-"));
+const folder = () => temporaryFolder("dotenv-");
 
 describe("a .env file", () => {
   it("is read with comments, quotes and exports", () => {

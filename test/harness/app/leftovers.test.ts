@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
-import { existsSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { jobMark, marked } from "../../../harness/app/jobProcesses";
 import { identityOf, JobRecords, processPlace, stillRuns } from "../../../harness/app/jobRecords";
 import { endLeftovers } from "../../../harness/app/leftovers";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const DEAD = { pid: 2 ** 22 - 1, start: "1" };
 const HERE = processPlace();
@@ -26,8 +26,7 @@ function sleeper(mark?: string): { child: ChildProcess; pid: number; lives: () =
 }
 
 function recordOf(mark: string, overlay: object = {}) {
-  const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = temporaryFolder("leftovers-");
   const file = join(directory, `${mark}.json`);
   const record = { mark, place: HERE, driver: DEAD, supervisor: DEAD, graceMs: 300, ...overlay };
   writeFileSync(file, JSON.stringify(record));
@@ -85,8 +84,7 @@ describe("what a record of a run that was killed leads to", () => {
   test.each(["", "{", "null", '{"mark":"../../etc/passwd"}', '{"mark":"x","place":{}}'])(
     "a file that is no record is passed over: %j",
     async (text) => {
-      const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
-      onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+      const directory = temporaryFolder("leftovers-");
       writeFileSync(join(directory, `${randomUUID()}.json`), text);
       expect(await endLeftovers(new JobRecords(directory))).toEqual([]);
     },
@@ -95,8 +93,7 @@ describe("what a record of a run that was killed leads to", () => {
 
 describe("a record that was never finished", () => {
   const half = (text: string, secondsOld = 0) => {
-    const directory = mkdtempSync(join(tmpdir(), "leftovers-"));
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = temporaryFolder("leftovers-");
     const file = join(directory, `${randomUUID()}.json.new`);
     writeFileSync(file, text);
     const time = Date.now() / 1000 - secondsOld;

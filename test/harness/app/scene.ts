@@ -1,8 +1,8 @@
-import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
 import { freePort } from "../../layers/freePort";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { endProcessesWith, type Finished, type Started, start } from "../processes";
 
 const markers: string[] = [];
@@ -21,7 +21,7 @@ export interface Scene {
 
 /** A directory with a config whose app is the fixture server, marked so that its processes can be found. */
 export async function scene(options: string, app: Record<string, unknown> = {}): Promise<Scene> {
-  const directory = mkdtempSync(join(tmpdir(), "app-run-"));
+  const directory = temporaryFolder("app-run-");
   const port = await freePort();
   const marker = `marker-${port}-${Date.now()}`;
   markers.push(marker);

@@ -1,12 +1,13 @@
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { containedArtifact } from "../../../harness/automation/artifactPath";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
 let root = "";
 beforeAll(() => {
-  root = mkdtempSync(join(tmpdir(), "artifact-"));
+  root = temporaryFolder("artifact-");
   mkdirSync(join(root, "out/deep"), { recursive: true });
   mkdirSync(join(root, "locked"));
   writeFileSync(join(root, "file"), "");

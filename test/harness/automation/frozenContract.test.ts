@@ -1,9 +1,10 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { AlreadyFrozen, readFrozen, writeFrozen } from "../../../harness/automation/frozenContract";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { bundledServing } from "../bundledServing";
 import { eventually, processesWith, start } from "../processes";
 import { checkConfig, directoryWith, wholeConfig } from "./scene";
@@ -141,7 +142,7 @@ describe("serving config freeze automation", () => {
   });
 
   test("a host without a timeout mechanism refuses a coverage-enabled run, and only that", async () => {
-    const bare = mkdtempSync(join(tmpdir(), "bare-path-"));
+    const bare = temporaryFolder("bare-path-");
     symlinkSync(process.execPath, join(bare, "node"));
     const env = { ...process.env, PATH: bare };
     const { verification, ...rest } = wholeConfig();

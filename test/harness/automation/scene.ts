@@ -1,11 +1,11 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import {
   type AutomationCheck,
   type AutomationFiles,
   checkAutomation,
 } from "../../../harness/automation/checkAutomation";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
 /** Any JSON map; configs under test are wrong on purpose. */
 export type Json = Record<string, unknown>;
@@ -67,7 +67,7 @@ export function change(config: object, path: string, value: unknown): object {
 
 /** Writes files into a fresh directory and returns it. */
 export function directoryWith(files: Readonly<Record<string, unknown>>): string {
-  const directory = mkdtempSync(join(tmpdir(), "automation-"));
+  const directory = temporaryFolder("automation-");
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(dirname(join(directory, name)), { recursive: true });
     writeFileSync(join(directory, name), typeof content === "string" ? content : JSON.stringify(content));

@@ -1,7 +1,8 @@
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 import { bundledServing } from "../bundledServing";
 import { start } from "../processes";
@@ -13,7 +14,7 @@ beforeAll(() => {
 const run = (directory: string, ...args: string[]) =>
   start("node", [serving, "config", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {
-  const directory = mkdtempSync(join(tmpdir(), "config-command-"));
+  const directory = temporaryFolder("config-command-");
   writeFileSync(join(directory, name), text);
   return directory;
 };
@@ -109,7 +110,7 @@ describe("serving config check automation", () => {
 
 describe("serving config init automation", () => {
   test("writes a template that is valid, and never replaces a file", async () => {
-    const directory = mkdtempSync(join(tmpdir(), "config-init-"));
+    const directory = temporaryFolder("config-init-");
     expect((await run(directory, "init", "automation")).code).toBe(0);
     expect((await run(directory, "check", "automation", "automation.yaml")).code).toBe(0);
     writeFileSync(join(directory, "automation.yaml"), "mine");

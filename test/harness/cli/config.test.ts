@@ -1,18 +1,18 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { serving } from "../../../operate/servingCommand";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 
 const fixtures = join(__dirname, "..");
 const good = join(fixtures, "providers/fixtures/good.toml");
 const wrong = join(fixtures, "providers/fixtures/wrong.toml");
 const analytics = join(fixtures, "analytics/fixtures/good.json");
-const folder = () => mkdtempSync(join(tmpdir(), "config-"));
+const folder = () => temporaryFolder("config-");
 const json = (text: string) => JSON.parse(text);
 
 describe("serving config", () => {

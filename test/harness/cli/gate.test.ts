@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 
 function config(value: unknown): { project: string; file: string } {
-  const project = mkdtempSync(join(tmpdir(), "gate-command-"));
+  const project = temporaryFolder("gate-command-");
   const file = join(project, "a.json");
   writeFileSync(file, typeof value === "string" ? value : JSON.stringify(value));
   return { project, file };

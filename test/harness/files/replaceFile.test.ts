@@ -4,19 +4,18 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createFile, replaceFile } from "../../../harness/files/replaceFile";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
-const folder = () => mkdtempSync(join(tmpdir(), "replace-"));
+const folder = () => temporaryFolder("replace-");
 const mode = (file: string) => statSync(file).mode & 0o777;
 
 describe("replacing a file", () => {

@@ -1,23 +1,15 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { openLedger } from "../../../harness/app/ledger";
 import { coverageGate } from "../../../harness/gates/coverageGate";
 import { type CoverageContract, findHostTimeout } from "../../../harness/gates/measureCoverage";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { processesWith } from "../processes";
 
 function project(): string {
-  const root = mkdtempSync(join(tmpdir(), "coverage-gate-"));
+  const root = temporaryFolder("coverage-gate-");
   writeFileSync(
     join(root, "good.json"),
     JSON.stringify({ total: { lines: { pct: 85 }, branches: { pct: 75 } } }),
@@ -122,7 +114,7 @@ describe.concurrent("coverage gate", () => {
 
   test("a directory in the artifact's place that is a symlink out of the project: nothing outside is deleted", async () => {
     const root = project();
-    const outside = mkdtempSync(join(tmpdir(), "outside-"));
+    const outside = temporaryFolder("outside-");
     writeFileSync(join(outside, "summary.json"), "precious");
     symlinkSync(outside, join(root, "coverage"));
     expect((await gate(root)).failures).toEqual([
@@ -177,7 +169,7 @@ describe.concurrent("coverage gate", () => {
 });
 
 test("the host's timeout mechanism is found in PATH, as `timeout` or `gtimeout`, when it can be executed", () => {
-  const directory = mkdtempSync(join(tmpdir(), "path-"));
+  const directory = temporaryFolder("path-");
   expect(findHostTimeout(directory)).toBe(undefined);
   writeFileSync(join(directory, "gtimeout"), "");
   expect(findHostTimeout(directory)).toBe(undefined);

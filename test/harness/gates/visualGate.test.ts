@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../layers/freePort";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { bundledServing } from "../bundledServing";
 import { eventually, killTogether, processesWith, start } from "../processes";
 
@@ -21,8 +21,8 @@ interface Scene {
 
 /** A git repository whose config has an app and a visual check, and a directory for temporary files of its own. */
 async function scene(command: string, change: Record<string, unknown> = {}): Promise<Scene> {
-  const directory = mkdtempSync(join(tmpdir(), "visual-gate-"));
-  const temporary = mkdtempSync(join(tmpdir(), "visual-temporary-"));
+  const directory = temporaryFolder("visual-gate-");
+  const temporary = temporaryFolder("visual-temporary-");
   const port = await freePort();
   const marker = `visual-${port}-${Date.now()}`;
   const url = `http://127.0.0.1:${port}/`;

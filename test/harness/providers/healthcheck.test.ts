@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { healthcheckProbe } from "../../../harness/providers/healthcheck";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const run = (command: string | undefined, timeoutSec = 5) =>
   healthcheckProbe("p", command, { ...process.env, TOKEN: "hunter2SECRET" }, timeoutSec);
@@ -26,14 +26,14 @@ describe("a provider's healthcheck", () => {
   });
 
   it("ends a command that hangs, and what it started", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "health-")), "pid");
+    const file = join(temporaryFolder("health-"), "pid");
     const result = await run(`(trap '' TERM; sleep 3600 & echo $! > ${file}; wait) & wait`, 1);
     expect(result).toMatchObject({ status: "fail", detail: "the command did not end within 1 s" });
     expect(await gone(Number(readFileSync(file, "utf8")))).toBe(true);
   });
 
   it("leaves nothing of a command that ends and leaves something behind", async () => {
-    const file = join(mkdtempSync(join(tmpdir(), "health-")), "pid");
+    const file = join(temporaryFolder("health-"), "pid");
     expect((await run(`sleep 60 & echo $! > ${file}`)).status).toBe("pass");
     expect(await gone(Number(readFileSync(file, "utf8")))).toBe(true);
   });

@@ -1,24 +1,15 @@
 import { execFileSync, spawn } from "node:child_process";
-import {
-  appendFileSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { CONTAINER } from "./cases";
 import { STACK_TEXT, withServer } from "./stack";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-doctor-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("serving-doctor-");
 
 function file(name: string, text: string): string {
   const path = join(folder, name);
@@ -382,29 +373,21 @@ describe("serving doctor, on the machine", () => {
       // Logs come over both outputs.
       "logs --tail": { out: "first\n", err: log },
     });
-    try {
-      const { out, code } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
-      expect(code).toBe(1);
-      const { diagnoses, looked } = JSON.parse(out);
-      expect(diagnoses.map(({ id }: { id: string }) => id)).toContain("too-many-sequences");
-      expect(diagnoses.map(({ id }: { id: string }) => id)).not.toContain("unknown");
-      expect(looked).toContain(`docker logs ${CONTAINER} (${log.split("\n").length} lines)`);
-      const asked = readFileSync(docker.asked, "utf8").trim().split("\n");
-      expect(asked.map((line) => line.split(" ")[1])).toEqual(["ps", "inspect", "logs"]);
-      expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
-    } finally {
-      docker.remove();
-    }
+    const { out, code } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
+    expect(code).toBe(1);
+    const { diagnoses, looked } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toContain("too-many-sequences");
+    expect(diagnoses.map(({ id }: { id: string }) => id)).not.toContain("unknown");
+    expect(looked).toContain(`docker logs ${CONTAINER} (${log.split("\n").length} lines)`);
+    const asked = readFileSync(docker.asked, "utf8").trim().split("\n");
+    expect(asked.map((line) => line.split(" ")[1])).toEqual(["ps", "inspect", "logs"]);
+    expect(asked.every((line) => line.startsWith("unix:///var/run/docker.sock "))).toBe(true);
   });
 
   it("says so when no engine answers", async () => {
     const docker = new FakeDocker({ "ps --all": { err: "Cannot connect to the Docker daemon\n", code: 1 } });
-    try {
-      const { out } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
-      const found = JSON.parse(out).diagnoses.find(({ id }: { id: string }) => id === "docker-unreachable");
-      expect(found.evidence).toBe("docker ps failed: Cannot connect to the Docker daemon");
-    } finally {
-      docker.remove();
-    }
+    const { out } = await runServing(["doctor", "--file", STACK, ...json], docker.env);
+    const found = JSON.parse(out).diagnoses.find(({ id }: { id: string }) => id === "docker-unreachable");
+    expect(found.evidence).toBe("docker ps failed: Cannot connect to the Docker daemon");
   });
 });

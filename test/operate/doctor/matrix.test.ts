@@ -1,6 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
@@ -9,6 +8,7 @@ import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFil
 import { type DiagnosisReport, diagnose } from "../../../operate/doctor/report/diagnose";
 import { serving } from "../../../operate/servingCommand";
 import { probeNames } from "../../../operate/verify/run/catalog";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { cases, type MatrixCase } from "./cases";
 import { STACK_TEXT, stackOf } from "./stack";
 
@@ -95,14 +95,10 @@ async function faultOf(command: string): Promise<string[]> {
 
 /** The stack file after `git apply`. */
 function patched(text: string, diff: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "doctor-"));
-  try {
-    writeFileSync(join(folder, "Pulumi.dgx.yaml"), text);
-    execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
-    return readFileSync(join(folder, "Pulumi.dgx.yaml"), "utf8");
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  const folder = temporaryFolder("doctor-");
+  writeFileSync(join(folder, "Pulumi.dgx.yaml"), text);
+  execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+  return readFileSync(join(folder, "Pulumi.dgx.yaml"), "utf8");
 }
 
 describe("the fixtures", () => {

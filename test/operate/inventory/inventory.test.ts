@@ -1,17 +1,16 @@
 import { execFileSync } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { parseStackFile } from "../../../components/settings/load";
 import { readVenv } from "../../../operate/inventory/readVenv";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { CONTAINER } from "../doctor/cases";
 import { withMachine } from "../doctor/stack";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-inventory-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("serving-inventory-");
 
 const DIGEST = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
 const MISSING = { torch: "MISSING", vllm: "MISSING", transformers: "MISSING" };
@@ -137,12 +136,8 @@ describe("serving inventory", () => {
     const text = withMachine(["venvs", venvs]);
     writeFileSync(file, text);
     const docker = new FakeDocker(more);
-    try {
-      const run = await runServing(["inventory", "--file", file, ...args], docker.env);
-      return { ...run, text, asked: readFileSync(docker.asked, "utf8") };
-    } finally {
-      docker.remove();
-    }
+    const run = await runServing(["inventory", "--file", file, ...args], docker.env);
+    return { ...run, text, asked: readFileSync(docker.asked, "utf8") };
   }
 
   it("lists containers with name, digest and ports, and the versions inside ours", async () => {
@@ -189,12 +184,11 @@ describe("serving inventory", () => {
       ["evidence", "read"],
       ["source", "serving inventory, sha256:8a69ffad015f"],
     ]);
-    const folderOfPatch = mkdtempSync(join(tmpdir(), "inventory-patch-"));
+    const folderOfPatch = temporaryFolder("inventory-patch-");
     const file = join(folderOfPatch, "Pulumi.dgx.yaml");
     writeFileSync(file, withMachine(["venvs", []]));
     execFileSync("git", ["apply", "-"], { cwd: folderOfPatch, input: record.diff });
     const settings = parseStackFile(file, readFileSync(file, "utf8"));
-    rmSync(folderOfPatch, { recursive: true });
     expect(settings.machines.dgx?.inferenceServers.b?.versions).toEqual({
       vllm: "0.30.0",
       transformers: "5.12.1",

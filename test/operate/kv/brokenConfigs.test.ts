@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-kv-broken-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("serving-kv-broken-");
 const path = join(folder, "config.json");
 
 async function kv(text: string, ...more: string[]) {

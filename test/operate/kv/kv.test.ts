@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import vectors from "../../kv/vectors.json";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-kv-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = temporaryFolder("serving-kv-");
 
 /** Runs `serving kv` in this process: what it prints, and its exit code. */
 async function kv(...args: string[]) {

@@ -3,19 +3,18 @@ import {
   chmodSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import { parseStackFile } from "../../../components/settings/load";
 import { writePin } from "../../../operate/pin/writePin";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { STACK_TEXT, withMachine } from "../doctor/stack";
 import { FakeDocker } from "../fakeDocker";
 import { runServing } from "../runServing";
@@ -34,13 +33,11 @@ function docker(repository: string, versions: Record<string, string>): FakeDocke
     version: { out: "linux/arm64\n" },
     "run --rm": { out: JSON.stringify(versions) },
   });
-  onTestFinished(() => fake.remove());
   return fake;
 }
 
 function stackFile(text: string): string {
-  const folder = mkdtempSync(join(tmpdir(), "pin-write-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("pin-write-");
   const file = join(folder, "Pulumi.dgx.yaml");
   writeFileSync(file, text);
   return file;

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parse } from "yaml";
 import { applyEdits, unifiedDiff } from "../../../operate/stackEdit/applyEdits";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { SERVER, STACK_TEXT } from "../doctor/stack";
 
 const at = (...path: string[]) => [...SERVER, ...path];
@@ -146,25 +146,21 @@ describe("a unified diff", () => {
   it("is nothing for the same text", () => expect(unifiedDiff("f", "a\n", "a\n")).toBe(""));
 
   it("is taken by git apply, whatever the texts", () => {
-    const folder = mkdtempSync(join(tmpdir(), "diff-"));
+    const folder = temporaryFolder("diff-");
     const line = fc.constantFrom("a", "b", "c", "", "- x", "+ y", "key: 1");
     const text = fc
       .tuple(fc.array(line, { minLength: 1, maxLength: 30 }), fc.boolean())
       .map(([lines, ends]) => lines.join("\n") + (ends ? "\n" : ""))
       .filter((each) => each !== "");
-    try {
-      fc.assert(
-        fc.property(text, text, (before, after) => {
-          const diff = unifiedDiff("f.yaml", before, after);
-          writeFileSync(join(folder, "f.yaml"), before);
-          if (before !== after)
-            execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
-          expect(readFileSync(join(folder, "f.yaml"), "utf8")).toBe(after);
-        }),
-        { numRuns: 60 },
-      );
-    } finally {
-      rmSync(folder, { recursive: true });
-    }
+    fc.assert(
+      fc.property(text, text, (before, after) => {
+        const diff = unifiedDiff("f.yaml", before, after);
+        writeFileSync(join(folder, "f.yaml"), before);
+        if (before !== after)
+          execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+        expect(readFileSync(join(folder, "f.yaml"), "utf8")).toBe(after);
+      }),
+      { numRuns: 60 },
+    );
   });
 });

@@ -1,15 +1,15 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import type { StandIn } from "../../stand-in/server";
 import { FakeDocker } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { startPlanned, WINDOW } from "./environment";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-verify-"));
+const folder = temporaryFolder("serving-verify-");
 let healthy: StandIn;
 let failing: StandIn;
 let file: string;
@@ -23,7 +23,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([healthy.close(), failing.close()]);
-  rmSync(folder, { recursive: true });
 });
 
 const verify = (...args: string[]) => runServing(["verify", "--file", file, ...args]);
@@ -84,7 +83,6 @@ describe("serving verify", () => {
   it("before any `up` says so in one sentence", async () => {
     const docker = new FakeDocker({ "inspect ": { err: "Error: No such container: x\n", code: 1 } });
     const { code, out, err } = await runServing(["verify", "--file", file], { ...docker.env, HOME: folder });
-    docker.remove();
     expect([code, out, err]).toEqual([1, "", "Nothing to verify yet: run `npm run up` first.\n"]);
   });
 

@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { stringify } from "yaml";
 import { keepVerify, lastVerify } from "../../../operate/verify/lastVerify";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { serverInput } from "../../fixtures/machine";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 import { startPlanned, WINDOW } from "./environment";
 
 function folder(): string {
-  const path = mkdtempSync(join(tmpdir(), "last-verify-"));
-  onTestFinished(() => rmSync(path, { recursive: true }));
+  const path = temporaryFolder("last-verify-");
   return path;
 }
 
@@ -87,15 +86,11 @@ describe("serving doctor behind serving verify", () => {
       "inspect ": { out: JSON.stringify([container]) },
       "logs ": { out: "INFO:     Application startup complete.\n" },
     });
-    try {
-      const { out } = await runServing(["doctor", "--file", file, "--format", "json"], {
-        ...docker.env,
-        ...env,
-      });
-      return JSON.parse(out) as { diagnoses: { id: string; evidence: string }[]; notes: string[] };
-    } finally {
-      docker.remove();
-    }
+    const { out } = await runServing(["doctor", "--file", file, "--format", "json"], {
+      ...docker.env,
+      ...env,
+    });
+    return JSON.parse(out) as { diagnoses: { id: string; evidence: string }[]; notes: string[] };
   }
   const anHourAgo = () => new Date(Date.now() - 3_600_000).toISOString();
   const inAnHour = () => new Date(Date.now() + 3_600_000).toISOString();

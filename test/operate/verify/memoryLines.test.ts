@@ -1,12 +1,11 @@
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
-import { afterAll, afterEach, describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { memoryLines } from "../../../operate/verify/host";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
-const folder = mkdtempSync(join(tmpdir(), "memory-lines-"));
+const folder = temporaryFolder("memory-lines-");
 afterEach(() => vi.unstubAllEnvs());
-afterAll(() => rmSync(folder, { recursive: true }));
 
 /** A `docker` that answers with the output of a script. */
 function dockerSays(script: string): void {

@@ -1,26 +1,24 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
 import { serverInput } from "../../fixtures/machine";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type StandIn, startStandIn } from "../../stand-in/server";
 import { FakeDocker, inspected } from "../fakeDocker";
 import { runServing } from "../runServing";
 
-const folder = mkdtempSync(join(tmpdir(), "serving-wait-"));
+const folder = temporaryFolder("serving-wait-");
 let server: StandIn;
 beforeAll(async () => {
   server = await startStandIn(["m", "--host", "127.0.0.1", "--port", "0"]);
 });
 afterAll(async () => {
   await server.close();
-  rmSync(folder, { recursive: true });
 });
 
 let docker: FakeDocker | undefined;
 afterEach(() => {
-  docker?.remove();
   docker = undefined;
 });
 

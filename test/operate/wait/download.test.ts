@@ -1,15 +1,14 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it } from "vitest";
 import { downloadedBytes } from "../../../operate/wait/container";
+import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const INGEST = "io.containerd.content.v1.content/ingest";
 
 /** A folder with files of these sizes, as an engine leaves them while it pulls. */
 function engine(files: Readonly<Record<string, number>>) {
-  const folder = mkdtempSync(join(tmpdir(), "engine-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
+  const folder = temporaryFolder("engine-");
   for (const [path, bytes] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), Buffer.alloc(bytes));
