@@ -49,7 +49,7 @@ test("a program that is stopped takes with it what it started", async () => {
 });
 
 test("Ctrl-C ends the programs that run, and then this process by that signal", async () => {
-  const module = JSON.stringify(join(__dirname, "../../operate/programs/run.ts"));
+  const module = JSON.stringify(join(__dirname, "../../commandLine/run.ts"));
   const script = `require(${module}).start(["sh", "-c", "echo $$; wait; sleep 600"]).stdout.pipe(process.stdout)`;
   const ours = spawn(process.execPath, ["--import", "tsx", "-e", script], {
     stdio: ["ignore", "pipe", "inherit"],
