@@ -9,7 +9,7 @@ const MAY_USE = {
   "components/kv": ["faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
-  "components/docker": ["components/inference-server", "faults"],
+  "components/docker": ["components/inference-server", "components/planned", "faults"],
   "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
   "components/memory": [
     "components/inference-server",
@@ -38,7 +38,7 @@ const MAY_USE = {
   ],
   "components/plan": ["components/(?!machine|preflight|evidence)", "faults"],
   "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
-  "components/machine": ["components/(?!preflight|evidence)"],
+  "components/machine": ["components/(?!preflight|evidence)", "faults"],
   "components/preflight": ["components/(?!machine|evidence)", "faults", "http"],
   policies: ["components", "faults"],
   operate: ["commandLine", "components", "faults", "harness", "http", "policies"],

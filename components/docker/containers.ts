@@ -1,7 +1,9 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
+import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { utilizationOf } from "../inference-server/argv/utilization";
+import type { MemoryDemand } from "../planned/serverMemory";
 import { docker } from "./docker";
 
 /** A container as the engine knows it, running or not. */
@@ -30,6 +32,8 @@ export interface ContainerState {
   readonly compileJobs: Readonly<Record<string, string>>;
   /** Share of the memory that it was started with, where its argv is an inference server's; no other argument is kept. */
   readonly gpuMemoryUtilization?: number;
+  /** What that argv asks of the memory, where all of it can be counted. */
+  readonly memory?: MemoryDemand;
 }
 
 /** A machine that serves models has a handful; more would not fit the bound on docker's answer. */
@@ -73,7 +77,7 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
   const health = isRecord(state.Health) ? state.Health.Status : undefined;
-  const share = utilizationOf([...wordsOf(config.Entrypoint), ...wordsOf(config.Cmd)]);
+  const argv = [...wordsOf(config.Entrypoint), ...wordsOf(config.Cmd)];
   return [
     {
       id: String(found.Id ?? ""),
@@ -96,7 +100,11 @@ function containerOf(found: Record<string, unknown>): ContainerState[] {
         ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
         : {},
       compileJobs: jobsOf(config.Env),
-      ...defined({ health: typeof health === "string" ? health : undefined, gpuMemoryUtilization: share }),
+      ...defined({
+        health: typeof health === "string" ? health : undefined,
+        gpuMemoryUtilization: utilizationOf(argv),
+        memory: demandOfProcess(argv),
+      }),
     },
   ];
 }

@@ -13,4 +13,5 @@ export { gib, thousands } from "./gib";
 export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";
+export { ownWindow } from "./ownWindow";
 export { prefillSeconds } from "./prefill";

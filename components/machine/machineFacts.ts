@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
 import type { MachinePlan } from "../plan/types";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -10,11 +11,13 @@ export function machineFacts(machine: MachinePlan) {
   return {
     machine: machine.name,
     totalGiB: machine.ledger.totalGiB,
+    ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     hostInstance: machine.hostInstance,
     simpleServer: simpleServerFacts(machine.simpleServer),
     memory: {
       lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
       largestUtilization: machine.ledger.largestUtilization,
+      starts: machine.starts,
       ...(machine.ledger.fixedKvCache === undefined ? {} : { fixedKvCache: machine.ledger.fixedKvCache }),
     },
     servers: machine.inferenceServers.map(({ container }) => {

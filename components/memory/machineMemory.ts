@@ -39,7 +39,12 @@ export function machineMemory(
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
   const shares = host === undefined ? ours : [host, ...ours];
   return {
-    ledger: ledger(machine.totalGiB, shares, [...services, system, ...simpleServer]),
+    ledger: ledger(machine.totalGiB, shares, [
+      ...services,
+      ...otherGpuMemory(machine),
+      system,
+      ...simpleServer,
+    ]),
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
 }
@@ -72,6 +77,12 @@ function outside(
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(model);
   return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
+}
+
+function otherGpuMemory({ otherGpuMemoryGiB: gib }: MachineSettings): LedgerLine[] {
+  return gib === undefined
+    ? []
+    : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */

@@ -28,7 +28,7 @@ export interface ServerKv extends KvPlan {
 const BYTES_PER_GIB = 1024 ** 3;
 
 /** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
-const NOT_FOLLOWED = [
+export const NOT_FOLLOWED = [
   "--block-size",
   "--mamba-cache-mode",
   "--mamba-block-size",
@@ -40,6 +40,8 @@ const NOT_FOLLOWED = [
 export interface ServerKvResult {
   readonly kv: ServerKv | null;
   readonly notes: readonly string[];
+  /** The same with another room, in GiB, where there is a plan. */
+  readonly withRoom?: (gib: number) => KvPlan;
 }
 
 /** What a server's KV plan rests on beside its own settings. */
@@ -71,8 +73,9 @@ export function serverKv(
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
-    const least = kvPlan(shape, engine, bytes(room.lowGiB));
-    const most = kvPlan(shape, engine, bytes(room.highGiB));
+    const withRoom = (gib: number) => kvPlan(shape, engine, bytes(gib));
+    const least = withRoom(room.lowGiB);
+    const most = withRoom(room.highGiB);
     const kv: ServerKv = {
       ...least,
       room,
@@ -84,7 +87,7 @@ export function serverKv(
     const notes = least.problems
       .filter((problem) => problem.severity === "warning")
       .map((problem) => problem.message);
-    return { kv, notes: [...notes, ...notFollowed(server)] };
+    return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
   } catch (error) {
     if (!(error instanceof FaultyInput)) throw error;
     return none(

@@ -8,6 +8,7 @@ import { type KnownServer, machineMemory } from "../memory/machineMemory";
 import { plannedTotal, totalFault } from "../memory/machineTotal";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
+import { startNeeds } from "../memory/startNeeds";
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
 import { endpointOf, type Reach } from "../planned/reach";
@@ -103,7 +104,11 @@ function machinePlan(
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
     ledger: memory.ledger,
+    ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     kv: Object.fromEntries(servers.map((server) => [server.plan.container.name, server.kv.kv])),
+    starts: Object.fromEntries(
+      servers.map((server) => [server.plan.container.name, startNeeds(server, machine.totalGiB, server.kv)]),
+    ),
     admission: memory.admission,
     reach,
     endpoints: reach.map((each) => endpointOf(each, machine.clients.host)),

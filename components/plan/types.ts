@@ -8,6 +8,7 @@ import type { Serve } from "../inference-server/serve";
 import type { Ledger } from "../memory/ledger";
 import type { AdmissionOnPaper } from "../memory/meminfoUse";
 import type { ServerKv } from "../memory/serverKv";
+import type { StartNeeds } from "../memory/startNeeds";
 import type { PlannedContainer } from "../planned/container";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
@@ -41,8 +42,12 @@ export interface MachinePlan {
   /** Words before a command that needs root; with `none` such steps are skipped and stand in `commands`. */
   readonly elevate: "none" | readonly string[];
   readonly ledger: Ledger;
+  /** What containers with GPUs take that are no inference servers, in GiB, where it is declared. */
+  readonly otherGpuMemoryGiB?: number;
   /** KV cache plan by container name; `null` where the model's layers or its room are not known. */
   readonly kv: Readonly<Record<string, ServerKv | null>>;
+  /** The least that each server of ours needs to start, by container name. */
+  readonly starts: Readonly<Record<string, StartNeeds>>;
   /** vLLM's own check at a start, on paper: one entry a server of ours, where the machine's meminfo was given. */
   readonly admission: readonly AdmissionOnPaper[];
   /** Everything that answers on a port, instance A included. */

@@ -7,7 +7,7 @@ import { newKey } from "../planned/networkKey";
 import { takenGiB, takesItsShare } from "../planned/serverMemory";
 import { upToHundredth } from "../planned/utilization";
 import { judgeSimpleServer } from "./judgeSimpleServer";
-import type { MachineFacts, PreflightFinding } from "./types";
+import type { DockerFacts, MachineFacts, PreflightFinding } from "./types";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
@@ -38,6 +38,24 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
   ];
+}
+
+/** Machines whose Docker engine is one: their sums would each be right, and together too much. */
+export function judgeEngines(
+  machines: readonly { readonly name: string; readonly docker: DockerFacts }[],
+): (PreflightFinding & { readonly machine: string })[] {
+  const first = new Map<string, string>();
+  return machines.flatMap(({ name, docker }) => {
+    const id = docker.reachable ? docker.id : undefined;
+    if (id === undefined) return [];
+    const other = first.get(id);
+    if (other === undefined) {
+      first.set(id, name);
+      return [];
+    }
+    const message = `${name} and ${other} are on one Docker engine (ID ${id}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`;
+    return [{ ...refused(message), machine: name }];
+  });
 }
 
 function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {
@@ -123,11 +141,12 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
-  const held = running.reduce(
-    (sum, { gpuMemoryUtilization = 0 }) => sum + gpuMemoryUtilization * totalGiB,
-    0,
-  );
   const { fixedKvCache = {} } = machine.ledger;
+  // Of a server that is replaced the weights are known by its name; of any other its share and its bytes count alone.
+  const held = running.reduce((sum, { name, gpuMemoryUtilization: utilization = 0, memory: asked }) => {
+    const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
+    return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);
+  }, 0);
   const wanted = machine.inferenceServers.reduce((sum, { serve, container }) => {
     const demand = demandOf(readServerArguments(container.command));
     const asked = demand.known ? demand.memory : { utilization: serve.gpuMemoryUtilization };

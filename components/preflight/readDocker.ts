@@ -34,6 +34,7 @@ export async function readDocker({ dockerHost, name, network }: MachinePlan): Pr
     const ours = [`label=${MACHINE_LABEL}=${name}`, `network=${network}`, "status=running"];
     return {
       reachable: true,
+      ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
       gpuRuntime: hasNvidiaRuntime(info) || (await hookOnPath()),
       containers: await readContainers(dockerHost, ours),
       ...(missingBridge === undefined ? {} : { missingBridge }),

@@ -57,6 +57,8 @@ export type DockerFacts =
   | { readonly reachable: false; readonly reason: string }
   | {
       readonly reachable: true;
+      /** The engine's own, whatever its address. */
+      readonly id?: string;
       /** Whether a request for all GPUs can be served. */
       readonly gpuRuntime: boolean;
       /** Running containers that carry our label for this machine. */

@@ -50,6 +50,13 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
           "This is the served model name itself, not an alias.",
         );
       }
+      if (server.tensorParallelSize > machine.gpus) {
+        fault(
+          [...at, "tensorParallelSize"],
+          "impossible_value",
+          `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`,
+        );
+      }
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * 1024 ** 3;
         if (server.kvCacheMemoryBytes >= budget) {

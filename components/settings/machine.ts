@@ -39,6 +39,16 @@ export const machine = z
       .describe(
         "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused.",
       ),
+    otherGpuMemoryGiB: gibibytes()
+      .optional()
+      .describe(
+        "Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container.",
+      ),
+    gpus: z
+      .int()
+      .min(1)
+      .default(1)
+      .describe("GPUs of the machine: 1 on a DGX Spark. No `tensorParallelSize` here may be above it."),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: z
       .record(shortName(), inferenceServer)

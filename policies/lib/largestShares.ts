@@ -1,19 +1,30 @@
 import { map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import type { StartNeeds } from "../../components/memory/startNeeds";
+import type { DeclaredResource } from "./declaredResource";
 
-/** The largest shares that the plan found for one server of ours, in a machine component's inputs. */
+/** What a plan found for one server of ours, in a machine component's inputs. */
 export interface LargestShare {
   readonly name: string;
+  /** The largest shares that fit. */
   readonly bySum: number;
   readonly byAggregate: number;
+  /** What it needs to start; a figure that isn't known is missing. */
+  readonly needs: StartNeeds;
 }
 
-/** Reads `memory.largestUtilization` of a machine component; empty where nothing can be read. */
-export function largestShares(given: unknown): LargestShare[] {
-  const servers = map(given);
-  if (servers === undefined || servers === UNKNOWN) return [];
-  return Object.entries(servers).flatMap(([name, entry]) => {
-    const fits = map(entry);
-    if (fits === undefined || fits === UNKNOWN) return [];
-    return [{ name, bySum: Number(text(fits.bySum)), byAggregate: Number(text(fits.byAggregate)) }];
+/** The servers in `memory` of a machine component; empty where nothing can be read. */
+export function largestShares(component: DeclaredResource | undefined): LargestShare[] {
+  const memory = plainMap(component?.props.memory);
+  const starts = plainMap(memory.starts);
+  return Object.entries(plainMap(memory.largestUtilization)).flatMap(([name, entry]) => {
+    const fits = plainMap(entry);
+    const [bySum, byAggregate] = [Number(text(fits.bySum)), Number(text(fits.byAggregate))];
+    const needs = Object.entries(plainMap(starts[name])).filter(([, value]) => typeof value === "number");
+    return [{ name, bySum, byAggregate, needs: Object.fromEntries(needs) }];
   });
+}
+
+function plainMap(given: unknown): Readonly<Record<string, unknown>> {
+  const read = map(given);
+  return read === undefined || read === UNKNOWN ? {} : read;
 }

@@ -15,7 +15,7 @@ import {
 import { displayName, serverLaunch } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
-import { largestShares } from "../lib/largestShares";
+import { type LargestShare, largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -78,8 +78,15 @@ function judged(
   const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
-  const bySum = sharesBySum(component);
-  const remedies = ours.map((claim) => remedy(claim, limit, sum, bySum.get(claim.who)));
+  const shares = largestShares(component);
+  const remedies = ours.map((claim) =>
+    remedy(
+      claim,
+      limit,
+      sum,
+      shares.find(({ name }) => name === claim.who),
+    ),
+  );
   const host = claims
     .filter((claim) => !claim.ours)
     .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
@@ -94,11 +101,15 @@ function judged(
 }
 
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
-function remedy(claim: Claim, limit: number, sum: number, bySum = TEN_THOUSAND): string {
+function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare): string {
   if (claim.beyond !== undefined) return beyondRemedy(claim.who, claim.beyond, (sum - limit) / TEN_THOUSAND);
   const byLimit = largestThatFits(limit, sum - own(claim));
+  const bySum = share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
   if (fits <= 0) return `Beside the others no share is left for ${claim.who}.`;
+  const least = tenThousandths(share?.needs.leastUtilization ?? 0);
+  if (least > fits)
+    return `Beside the others ${shareText(fits)} is left for ${claim.who}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`;
   const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
   return `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less${both}.`;
 }
@@ -124,17 +135,6 @@ function ownersShare(claim: Claim, limit: number, sum: number): string {
 
 function own({ share }: Claim): number {
   return share.known ? share.tenThousandths : 0;
-}
-
-/** What the sum of memory leaves each server of ours, in ten-thousandths, where the machine component says it. */
-function sharesBySum(component: DeclaredResource | undefined): ReadonlyMap<string, number> {
-  const memory = map(component?.props.memory);
-  if (memory === undefined || memory === UNKNOWN) return new Map();
-  return new Map(
-    largestShares(memory.largestUtilization)
-      .filter(({ bySum }) => Number.isFinite(bySum))
-      .map(({ name, bySum }) => [name, Math.round(bySum * TEN_THOUSAND)]),
-  );
 }
 
 function machineText(component: DeclaredResource | undefined): string {

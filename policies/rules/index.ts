@@ -11,10 +11,12 @@ import { inferenceImage } from "./inferenceImage";
 import { lanExposure } from "./lanExposure";
 import { memorySum } from "./memorySum";
 import { movingTag } from "./movingTag";
+import { otherGpuMemory } from "./otherGpuMemory";
 import { reasoningParser } from "./reasoningParser";
 import type { Rule } from "./rule";
 import { secretValues } from "./secretValues";
 import { servedModelName } from "./servedModelName";
+import { serverStarts } from "./serverStarts";
 import { simpleServerPlace } from "./simpleServerPlace";
 import { toolCalling } from "./toolCalling";
 import { transformersRange } from "./transformersRange";
@@ -25,6 +27,8 @@ export const rules: readonly Rule[] = [
   servedModelName,
   inferenceImage,
   memorySum,
+  serverStarts,
+  otherGpuMemory,
   movingTag,
   denyList,
   transformersRange,

@@ -38,7 +38,7 @@ export const memorySum: Rule = {
     }
     const fixed = map(memory.fixedKvCache);
     const pinned = fixed === undefined || fixed === UNKNOWN ? [] : Object.keys(fixed);
-    return judged(machine, lines, total, largestShares(memory.largestUtilization), pinned);
+    return judged(machine, lines, total, largestShares(machine), pinned);
   },
 };
 
@@ -85,9 +85,12 @@ function linesOf(given: unknown): Line[] | undefined {
   return lines.every((line) => line !== undefined) ? lines : undefined;
 }
 
-function remedy({ name, bySum, byAggregate }: LargestShare, pinned: readonly string[]): string {
+function remedy({ name, bySum, byAggregate, needs }: LargestShare, pinned: readonly string[]): string {
   const least = Math.min(bySum, byAggregate);
+  const { leastUtilization: needed = 0 } = needs;
   const both = `${utilizationText(bySum)} by the sum, ${utilizationText(byAggregate)} by the aggregate limit`;
+  if (least > 0 && least < needed)
+    return `At most ${utilizationText(least)} is left for ${name} (${both}), and it needs ${utilizationText(needed)} at the least to start.`;
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
     : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower its `kvCacheMemoryBytes`, or leave it out" : ""}.`;

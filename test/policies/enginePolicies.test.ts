@@ -5,7 +5,16 @@ import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
 import type { DeclaredResource } from "../../policies/lib/declaredResource";
 import { rules } from "../../policies/rules";
-import { DIGEST, declared, hostInstance, record, server, UNKNOWN_LIST } from "./declared";
+import {
+  CLEAN_COMMAND,
+  DIGEST,
+  declared,
+  hostInstance,
+  IMAGE,
+  record,
+  server,
+  UNKNOWN_LIST,
+} from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
@@ -65,16 +74,21 @@ describe("the policies of the pack", () => {
       ["aggregate-utilization-advice", "advisory"],
       ["inference-image-advice", "advisory"],
       ["memory-sum-advice", "advisory"],
+      ["server-starts-advice", "advisory"],
       ["transformers-range-advice", "advisory"],
       ["engine-names-advice", "advisory"],
     ]);
   });
 
   it("let a rule advise only where it says that it does", () => {
-    const crowded = { lines: [{ name: "x", gib: 2, basis: "default" }] };
+    const largestUtilization = { b: { bySum: 0.9, byAggregate: 0.9 } };
+    const crowded = { lines: [{ name: "x", gib: 2, basis: "default" }], largestUtilization };
+    const servers = [{ name: "b", image: IMAGE, entrypoints: [], command: CLEAN_COMMAND }];
     const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
     findings.push(
-      ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded })]),
+      ...judge([
+        declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded, servers }),
+      ]),
     );
     findings.push(
       ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { containersOf } from "../../components/docker/containers";
 import { plan } from "../../components/plan/plan";
-import { judgeMachine } from "../../components/preflight/judgeMachine";
+import { judgeEngines, judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { serverInput, stack } from "../fixtures/machine";
 import { inspected } from "../operate/fakeDocker";
@@ -109,6 +109,44 @@ describe("preflight", () => {
     );
     const offloading = serverInput({ extraArgs: ["--cpu-offload-gb", "20"] });
     expect(judged({}, { inferenceServers: { b: offloading } })[0]?.message).toContain("74.73 GiB are wanted");
+  });
+
+  it("counts what a replaced server with a fixed KV cache holds, and of another one what is certain", () => {
+    const model = { id: "org/model", weightsGB: 22 };
+    const more = { gpuMemoryUtilization: 0.1, kvCacheMemoryBytes: 11 * 1024 ** 3 };
+    const replaced = (name: string) => {
+      const Cmd = [...argvOf(0.1), "--kv-cache-memory-bytes=40G"];
+      const containers = containersOf([{ ...inspected({ name }), Config: { Cmd } }]);
+      const facts = {
+        docker: { ...healthy.docker, containers },
+        memory: { totalGiB: 121.63, availableGiB: 1 },
+      };
+      return judged(facts as Partial<MachineFacts>, {
+        inferenceServers: { b: serverInput({ model, ...more }) },
+      });
+    };
+    expect(replaced(CONTAINER)).toEqual([]);
+    const bytes = { inferenceServers: { b: serverInput({ model, ...more }) } };
+    const free = { memory: { totalGiB: 121.63, availableGiB: 1 } };
+    expect(judged(free, bytes)[0]?.message).toContain("31.49 GiB are wanted");
+    expect(replaced("vllm-renamed")).toEqual([]);
+  });
+
+  it("refuses two machines whose Docker engine is one by its own ID, whatever its addresses", () => {
+    const docker = (id?: string) =>
+      ({ reachable: true, gpuRuntime: true, containers: [], ...(id && { id }) }) as const;
+    const on = (...ids: (string | undefined)[]) =>
+      judgeEngines(ids.map((id, index) => ({ name: `m${index}`, docker: docker(id) })));
+    expect(on("a", "b", undefined, undefined)).toEqual([]);
+    expect(judgeEngines([{ name: "m", docker: { reachable: false, reason: "gone" } }])).toEqual([]);
+    expect(on("a", "b", "a")).toEqual([
+      {
+        verdict: "refused",
+        machine: "m2",
+        message:
+          "m2 and m0 are on one Docker engine (ID a), so they are one machine with one memory: put their servers below one of them, or give each its own `dockerHost`.",
+      },
+    ]);
   });
 
   it.each([

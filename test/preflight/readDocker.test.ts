@@ -13,7 +13,7 @@ if (machine === undefined) throw new Error("no machine planned");
 /** What is read of an engine that answers like this. */
 const read = async (answers: Answers) => {
   const docker = new FakeDocker({
-    info: { out: '{"Runtimes":{"nvidia":{}}}' },
+    info: { out: '{"ID":"7TRN","Runtimes":{"nvidia":{}}}' },
     "network inspect": { out: "lo\n" },
     ps: {},
     ...answers,
@@ -31,6 +31,7 @@ describe("what the preflight reads of Docker", () => {
     });
     expect(facts).toMatchObject({
       reachable: true,
+      id: "7TRN",
       gpuRuntime: true,
       containers: [{ name: "vllm-old", gpuMemoryUtilization: 0.92, ports: [{ host: 8001 }] }],
     });

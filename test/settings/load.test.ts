@@ -161,6 +161,18 @@ describe("faults of a stack file", () => {
     ).toEqual([]);
   });
 
+  it("refuse more tensor-parallel workers than the machine has GPUs", () => {
+    const of = (gpus: string) =>
+      faultsOf(machine(`totalGiB: 8\n${gpus}instanceA: none\n${SERVER}    tensorParallelSize: 2`));
+    expect(of("").map(({ path, message }) => [path, message])).toEqual([
+      [
+        "machines.dgx.inferenceServers.b.tensorParallelSize",
+        "`tensorParallelSize: 2` needs as many GPUs, and dgx has 1 (`gpus`): write `tensorParallelSize: 1`.",
+      ],
+    ]);
+    expect(of("gpus: 2\n")).toEqual([]);
+  });
+
   it("take the name of a token's variable, and refuse a KV cache as large as the budget", () => {
     const faults = faultsOf(
       machine(

@@ -1,0 +1,79 @@
+import { defined } from "../../faults/defined";
+import { demandOf } from "../inference-server/argv/memoryDemand";
+import { readServerArguments } from "../inference-server/argv/serverArguments";
+import { ownWindow } from "../kv";
+import { upToHundredth } from "../planned/utilization";
+import { isMeasured, residentGiB } from "./kvRoom";
+import type { KnownServer } from "./machineMemory";
+import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
+
+/** The least that a server needs to start, however well it goes. What isn't known for certain is left out. */
+export interface StartNeeds {
+  /** What its loaded weights take, in GiB. */
+  readonly weightsGiB?: number;
+  /** What it takes outside the KV cache, in GiB: as it was measured, else its weights alone. */
+  readonly outsideGiB?: number;
+  /** KV cache of one request of the whole window, in GiB. */
+  readonly windowGiB?: number;
+  /** The longest window that the best room holds, in tokens. */
+  readonly longestWindow?: number;
+  /** The model's own window in tokens, where nothing lifts it. */
+  readonly modelWindow?: number;
+  /** The smallest share, and the smallest KV cache of fixed size in bytes, to be advised: with some room for rounding. */
+  readonly leastUtilization?: number;
+  readonly leastCacheBytes?: number;
+}
+
+/** Options and variables with which other weights are loaded than lie on disk. */
+const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only", "pipeline-parallel-size"];
+const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
+
+/** vLLM then takes a window longer than the model's own. */
+const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
+const ROPE_OPTIONS = ["hf-overrides", "rope-scaling", "rope-theta", "rope-parameters"];
+
+const BYTES_PER_GIB = 1024 ** 3;
+
+/** Beyond one request, in GiB: more than a block of any model. */
+const BESIDE_WINDOW_GIB = 0.1;
+
+/** What is known of a server's needs at its start; `kv` is its KV plan. */
+export function startNeeds(
+  { settings, model, plan: { container } }: KnownServer,
+  totalGiB: number,
+  { kv, withRoom }: ServerKvResult,
+): StartNeeds {
+  const args = readServerArguments(container.command);
+  const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
+  const certain =
+    settings.model.residentGiB !== undefined ||
+    !(has(LOADS_OTHERWISE) || Object.hasOwn(container.env, TABLES_ELSEWHERE));
+  const resident = certain ? residentGiB(settings, model) : undefined;
+  const demand = demandOf(args);
+  const offloaded = demand.known ? (demand.memory.hostGiB ?? 0) : 0;
+  const weightsGiB = resident && Math.max(0, resident / settings.tensorParallelSize - offloaded);
+  const { measured, kvCacheMemoryBytes } = settings;
+  const outsideGiB = measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
+  const drafts = settings.speculative?.method ?? "mtp";
+  const followed = !has(NOT_FOLLOWED.map((flag) => flag.slice(2))) && drafts.includes("mtp");
+  const windowGiB = kv !== null && followed ? kv.bytesPerRequest / BYTES_PER_GIB : undefined;
+  const room =
+    kvCacheMemoryBytes === undefined
+      ? outsideGiB && settings.gpuMemoryUtilization * totalGiB - outsideGiB
+      : kvCacheMemoryBytes / BYTES_PER_GIB;
+  const longestWindow = room && followed ? withRoom?.(room).largestMaxModelLen : undefined;
+  const least = windowGiB === undefined ? 0 : windowGiB + BESIDE_WINDOW_GIB;
+  const lifted = /^(1|true)$/i.test(container.env[LONG_WINDOW] ?? "") || has(ROPE_OPTIONS);
+  return defined({
+    weightsGiB,
+    outsideGiB,
+    windowGiB,
+    longestWindow: longestWindow ?? undefined,
+    modelWindow: lifted ? undefined : ownWindow(model?.config),
+    leastUtilization:
+      outsideGiB === undefined || kvCacheMemoryBytes !== undefined
+        ? undefined
+        : upToHundredth((outsideGiB + least) / totalGiB),
+    leastCacheBytes: least > 0 ? Math.ceil(least * BYTES_PER_GIB) : undefined,
+  });
+}

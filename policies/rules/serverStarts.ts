@@ -1,0 +1,100 @@
+import { demandOf } from "../../components/inference-server/argv/memoryDemand";
+import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isText } from "../../components/inference-server/argv/words";
+import { thousands } from "../../components/kv";
+import { TYPE } from "../../components/planned/type";
+import { utilizationText } from "../../components/planned/utilization";
+import { serverLaunch } from "../lib/container";
+import { readLaunch } from "../lib/inferenceServer";
+import { type LargestShare, largestShares } from "../lib/largestShares";
+import { advice, type Rule, violation } from "./rule";
+
+/** What a server's arguments ask for. */
+interface Asked {
+  readonly utilization: number;
+  readonly kvCacheGiB: number | undefined;
+  readonly window: number;
+}
+
+/** A server that can't start even in the best case costs half an hour and a loop of restarts to find out. */
+export const serverStarts: Rule = {
+  name: "server-starts",
+  description:
+    "A server can start in the best case: its weights fit into its share, one request of the whole window into what they leave, and the window is not longer than the model's own.",
+  level: "mandatory",
+  advises: true,
+  judgeResource(machine) {
+    if (machine.type !== TYPE.machine) return [];
+    const totalGiB = Number(text(machine.props.totalGiB));
+    const shares = largestShares(machine);
+    const servers = list(machine.props.servers);
+    return (servers === UNKNOWN ? [] : servers).flatMap((entry) => {
+      const server = map(entry);
+      const share = shares.find(({ name }) => server !== UNKNOWN && name === text(server?.name));
+      const asked = server === undefined || server === UNKNOWN ? undefined : askedBy(server);
+      if (share === undefined || asked === undefined) return [];
+      if (share.needs.outsideGiB === undefined) {
+        const what = `Whether ${share.name} can start isn't judged: nobody knows what its weights take.`;
+        return [advice(machine, `${what} Set \`model.weightsGB\`, or \`model.residentGiB\`.`)];
+      }
+      return faults(asked, share, totalGiB).map((message) =>
+        violation(machine, `${share.name} can't start: ${message}`),
+      );
+    });
+  },
+};
+
+function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
+  const reading = readLaunch(serverLaunch(server), () => true);
+  const [args] = reading.kind === "yes" ? reading.servers : [];
+  const demand = args && demandOf(args);
+  if (args === undefined || !demand?.known) return undefined;
+  const [window] = args.options.get("max-model-len") ?? [];
+  return {
+    ...demand.memory,
+    kvCacheGiB: demand.memory.kvCacheGiB,
+    window: isText(window) ? Number(window) : Number.NaN,
+  };
+}
+
+function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare, totalGiB: number): string[] {
+  const {
+    weightsGiB = 0,
+    outsideGiB = 0,
+    windowGiB = 0,
+    longestWindow = 0,
+    modelWindow,
+    leastCacheBytes,
+  } = share.needs;
+  const budget = utilization * totalGiB;
+  const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
+  const found: string[] = [];
+  if (kvCacheGiB === undefined && weightsGiB > budget)
+    found.push(
+      `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, and ${given}. ${moreShare(share)}`,
+    );
+  else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
+    const room =
+      kvCacheGiB === undefined
+        ? `${given}, of which ${Math.max(0, budget - outsideGiB).toFixed(2)} are left for it at best. ${moreShare(share)}`
+        : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)}. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
+    const shorter = longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits as it is.` : "";
+    found.push(
+      `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, and ${room}${shorter}`,
+    );
+  }
+  if (modelWindow !== undefined && window > modelWindow)
+    found.push(
+      `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the answers beyond that window are nobody's promise.`,
+    );
+  return found;
+}
+
+/** A larger share, where one that suffices is left. */
+function moreShare({ bySum, byAggregate, needs: { leastUtilization } }: LargestShare): string {
+  const largest = Math.min(bySum, byAggregate);
+  const least = leastUtilization ?? 1;
+  return least <= largest
+    ? `Set \`gpuMemoryUtilization: ${least}\` or more (at most ${largest} fits).`
+    : `It needs ${least} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model.`;
+}

@@ -1,0 +1,249 @@
+import { existsSync, readFileSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { judge } from "../../../policies/judge";
+import { stack } from "../../fixtures/machine";
+
+interface Server {
+  readonly id?: string;
+  readonly weightsGB?: number;
+  readonly residentGiB?: number;
+  readonly config?: object;
+  readonly settings?: Record<string, unknown>;
+  readonly machine?: Record<string, unknown>;
+}
+
+/** What the rules say of one server, with the model's config from the repository. */
+function verdicts({ id = "nvidia/Qwen3.6-35B-A3B-NVFP4", config, machine, settings, ...model }: Server) {
+  const file = `models/${id.replace("/", "--")}/config.json`;
+  const known = existsSync(file) ? { ...JSON.parse(readFileSync(file, "utf8")), ...config } : config;
+  const planned = plan(stack({ instanceA: "none", ...machine }, { model: { id, ...model }, ...settings }), {
+    home: "/home/me",
+    models: known === undefined ? {} : { [id]: { source: file, config: known } },
+  });
+  return judge(declaredResources(planned));
+}
+
+const said = (server: Server) =>
+  verdicts(server)
+    .filter(({ name }) => name === "server-starts")
+    .map(({ verdict, message }) => `${verdict}: ${message}`);
+
+const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization } });
+
+/** Starts that people published of one machine: model, GB on disk, share, window, and what else counts. */
+const PUBLISHED: readonly [
+  id: string,
+  gb: number | undefined,
+  share: number,
+  window: number,
+  more?: object,
+][] = [
+  // The record of a DGX Spark with three drafts, and NVIDIA's own recipe at 0.4.
+  [
+    "nvidia/Qwen3.6-35B-A3B-NVFP4",
+    22,
+    0.6,
+    262144,
+    { speculative: { method: "mtp", numSpeculativeTokens: 3 } },
+  ],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.4, 262144],
+  // Recipes, in their order.
+  [
+    "nvidia/Qwen3.6-35B-A3B-NVFP4",
+    22,
+    0.5,
+    262144,
+    { maxNumSeqs: 8, speculative: { method: "mtp", numSpeculativeTokens: 3 } },
+  ],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.35, 32768, { kvCacheMemoryBytes: 8 * 1024 ** 3 }],
+  ["Qwen/Qwen3.6-35B-A3B-FP8", 35, 0.8, 262144, { maxNumBatchedTokens: 32768 }],
+  [
+    "nvidia/Qwen3.8-27B-NVFP4",
+    26.4,
+    0.7,
+    262144,
+    { speculative: { method: "dflash", model: "z-lab/Qwen3.8-27B-DFlash2", numSpeculativeTokens: 8 } },
+  ],
+  ["nvidia/Qwen3.8-27B-NVFP4", 26.4, 0.5, 262144],
+  ["nvidia/Qwen3.6-27B-NVFP4", 27, 0.5, 262144, { speculative: { method: "mtp", numSpeculativeTokens: 3 } }],
+  [
+    "local-inference-lab/Qwen3.8-Flash-Next-NVFP4",
+    132.7,
+    0.8,
+    262144,
+    { environment: { VLLM_PLE_TABLE_MEMORY: "disk" } },
+  ],
+  ["openai/gpt-oss-120b", 61, 0.7, 131072, { kvCacheDtype: "auto" }],
+  ["openai/gpt-oss-120b", 61, 0.58, 131072],
+  ["openai/gpt-oss-20b", 16, 0.3, 131072, { kvCacheDtype: "auto" }],
+  [
+    "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+    75,
+    0.8,
+    262144,
+    { speculative: { method: "mtp", numSpeculativeTokens: 1 } },
+  ],
+  ["nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", 75, 0.72, 131072],
+  [
+    "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
+    18,
+    0.7,
+    1048576,
+    { environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" } },
+  ],
+  ["nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4", 18, 0.35, 1048576],
+  ["nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4", undefined, 0.3, 262144],
+  ["nvidia/Gemma-4-26B-A4B-NVFP4", 16, 0.35, 262144],
+  ["nvidia/Gemma-4-26B-A4B-NVFP4", 32, 0.8, 131072],
+  ["nvidia/Gemma-4-31B-IT-NVFP4", 19, 0.7, 262144],
+  ["saricles/Qwen3-Coder-Next-NVFP4-GB10", undefined, 0.55, 262144],
+  ["Intel/Qwen3.5-122B-A10B-int4-AutoRound", 67, 0.7, 262144],
+  [
+    "nvidia/Qwen3.5-122B-A10B-NVFP4",
+    78,
+    0.85,
+    262144,
+    { speculative: { method: "mtp", numSpeculativeTokens: 2 } },
+  ],
+  ["mistralai/Mistral-Small-4-119B-2603-NVFP4", 72, 0.8, 262144],
+  ["cyankiwi/GLM-4.7-Flash-AWQ-4bit", undefined, 0.35, 202752, { maxNumSeqs: 64 }],
+  ["Inferact/Muse-Glimmer-30B-NVFP4-W4A4", 30.5, 0.9, 131072],
+  ["nvidia/Llama-3.3-70B-NVFP4", 40, 0.8, 131072],
+];
+
+describe("server-starts", () => {
+  it.each(PUBLISHED)(
+    "passes what started: %s of %s GB at %d with %d tokens",
+    (id, gb, share, window, more) => {
+      const model = gb === undefined ? {} : { weightsGB: gb };
+      const settings = {
+        gpuMemoryUtilization: share,
+        maxModelLen: window,
+        maxNumBatchedTokens: 8192,
+        ...more,
+      };
+      expect(said({ id, ...model, settings }).filter((each) => each.startsWith("refused"))).toEqual([]);
+    },
+  );
+
+  it.each<[string, Server, string]>([
+    [
+      "weights above the share",
+      {
+        weightsGB: 61,
+        id: "openai/gpt-oss-120b",
+        settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.45 },
+      },
+      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.45 gives it 54.73 of 121.63 GiB. Set `gpuMemoryUtilization: 0.49` or more (at most 0.9 fits).",
+    ],
+    [
+      "weights above the share, and nothing larger fits",
+      {
+        weightsGB: 61,
+        id: "openai/gpt-oss-120b",
+        machine: A(0.45),
+        settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.42 },
+      },
+      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs 0.49 at the least, and at most 0.45 is left for it on this machine: lower another server, or serve a smaller model.",
+    ],
+    [
+      "a window above the best room",
+      { weightsGB: 22, settings: { gpuMemoryUtilization: 0.18 } },
+      "one request of 262,144 tokens needs 2.64 GiB of KV cache, and --gpu-memory-utilization 0.18 gives it 21.89 of 121.63 GiB, of which 1.40 are left for it at best. Set `gpuMemoryUtilization: 0.2` or more (at most 0.9 fits). A `maxModelLen` of at most 132048 fits as it is.",
+    ],
+    [
+      "a window above fixed bytes",
+      { weightsGB: 22, settings: { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 } },
+      "one request of 262,144 tokens needs 2.64 GiB of KV cache, and --kv-cache-memory-bytes gives it 1.00. Set `kvCacheMemoryBytes: 2940495463` or more. A `maxModelLen` of at most 90128 fits as it is.",
+    ],
+    [
+      "a window above the model's own",
+      { weightsGB: 22, settings: { maxModelLen: 262145 } },
+      "--max-model-len 262145 is longer than the model's own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: \"1\" in `environment` lifts the check, and the answers beyond that window are nobody's promise.",
+    ],
+  ])("refuses %s", (_, server, message) => {
+    expect(said(server)).toEqual([`refused: vllm-model-8001 can't start: ${message}`]);
+    // What it says to write is planned, and passes.
+    const advised = message.matchAll(
+      /(gpuMemoryUtilization|kvCacheMemoryBytes|maxModelLen)(?:: |` of at most )([\d.]+)/g,
+    );
+    for (const [, setting = "", value] of advised) {
+      const settings = { ...server.settings, [setting]: Number(value) };
+      expect(said({ ...server, settings }), setting).toEqual(["pass: "]);
+    }
+  });
+
+  it.each<[string, Server]>([
+    [
+      "loaded from disk in part",
+      { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } },
+    ],
+    ["offloaded in part", { weightsGB: 61, settings: { extraArgs: ["--cpu-offload-gb", "20"] } }],
+    [
+      "with VLLM_ALLOW_LONG_MAX_MODEL_LEN",
+      {
+        weightsGB: 22,
+        settings: { maxModelLen: 300000, environment: { VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" } },
+      },
+    ],
+    [
+      "with its positions scaled",
+      {
+        weightsGB: 22,
+        settings: { maxModelLen: 300000, extraArgs: ["--hf-overrides", "{}"] },
+        residentGiB: 20,
+      },
+    ],
+    [
+      "scaled by its config",
+      {
+        weightsGB: 22,
+        config: {
+          text_config: undefined,
+          model_type: "llama",
+          max_position_embeddings: 4096,
+          rope_scaling: { factor: 64 },
+        },
+      },
+    ],
+  ])("passes a server %s", (_, server) => {
+    expect(said(server)).toEqual(["pass: "]);
+  });
+
+  it.each<[string, Server]>([
+    ["nothing is known of its weights", {}],
+    [
+      "they are quantized while they load",
+      { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } },
+    ],
+  ])("warns where %s", (_, server) => {
+    expect(said({ id: "org/model", ...server })).toEqual([
+      "warned: Whether vllm-model-8001 can start isn't judged: nobody knows what its weights take. Set `model.weightsGB`, or `model.residentGiB`.",
+    ]);
+  });
+
+  it("is not contradicted by what other rules advise", () => {
+    const tight = { weightsGB: 22, machine: A(0.72), settings: { gpuMemoryUtilization: 0.3 } };
+    const refused = verdicts(tight).filter(({ verdict }) => verdict === "refused");
+    expect(refused.map(({ name }) => name)).toEqual(["aggregate-utilization", "memory-sum"]);
+    expect(refused[0]?.message).toContain(
+      "Beside the others 0.18 is left for vllm-model-8001, and it needs 0.20 at the least to start: lower another server, or leave this one out.",
+    );
+    expect(refused[1]?.message).toContain("and it needs 0.20 at the least to start.");
+    expect(refused.map(({ message }) => message).join()).not.toContain("vllm-model-8001 to 0.18");
+  });
+
+  it("can be lowered to a warning", () => {
+    const file = "models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
+    const config = JSON.parse(readFileSync(file, "utf8"));
+    const planned = plan(stack({}, { model: { id: "m", weightsGB: 100 } }), {
+      home: "/",
+      models: { m: { source: file, config } },
+    });
+    const levels = { "server-starts": "advisory" } as const;
+    const verdict = judge(declaredResources(planned), levels).find(({ name }) => name === "server-starts");
+    expect(verdict?.verdict).toBe("warned");
+  });
+});
