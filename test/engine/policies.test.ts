@@ -2,9 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEngine } from "./available";
 import { PolicyProgram, type PolicyRun } from "./policyRun";
 
-/** A run of the engine with the pack takes four to eight seconds on two cores. */
-const LIMIT = 120_000;
-
 /** Runs a program once for all tests of a block. */
 function running(program: string, args: readonly string[], levels?: Record<string, string>) {
   let opened: PolicyProgram | undefined;
@@ -12,7 +9,7 @@ function running(program: string, args: readonly string[], levels?: Record<strin
   beforeAll(async () => {
     opened = await PolicyProgram.open(program);
     result = await opened.run(args, levels);
-  }, LIMIT);
+  });
   afterAll(() => opened?.close());
   return () => {
     if (opened === undefined || result === undefined) throw new Error("the run has not happened");

@@ -71,11 +71,11 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     workspace = await Workspace.open({ config: configOf(), env: { BRIDGE_KEY: KEY } });
     mkdirSync(dirname(profile()), { recursive: true });
     writeFileSync(profile(), THEIRS, { mode: 0o640 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await workspace.close();
     await mustRun("docker", ["volume", "rm", "--force", `${network}-chat-ui-data`]);
-  }, 120_000);
+  });
 
   it("are created by the first `up`, policies and all", async () => {
     const up = await workspace.up("--policy-pack", join(workspace.project, "policies"));

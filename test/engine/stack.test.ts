@@ -28,12 +28,12 @@ describeEngineWithGpus("the stack on a real machine", () => {
     newer = await pinnedImage({ tag: "v0.30.1" });
     container = `vllm-model-${parts.unique}-${portB}`;
     workspace = await Workspace.open({ config: stackConfig(parts), env: { TEST_HF_TOKEN: TOKEN } });
-  }, 120_000);
+  });
 
   afterAll(async () => {
     instanceA.stop();
     await workspace.close();
-  }, 120_000);
+  });
 
   const inspect = async (format: string): Promise<unknown> =>
     JSON.parse(await mustRun("docker", ["inspect", "--format", `{{json ${format}}}`, container]));
