@@ -17,6 +17,8 @@
 #   holder                resource that the file belongs to
 # A folder that we made carries the mark `.local-serving-made`.
 #
+# Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with its holder.
+#
 # Each step leaves a state from which both words go on: the record is complete before the file is touched, and the file
 # is replaced by one rename. A run that was killed is mended by the next.
 
@@ -26,6 +28,7 @@ LC_ALL=C
 export LC_ALL
 
 MADE=.local-serving-made
+WAIT_SECONDS=120
 
 say() { printf '%s\n' "$*"; }
 refuse() {
@@ -55,6 +58,12 @@ read_request() {
   folder=${path%/*}
   base=${path##*/}
   record=$folder/.$base.local-serving
+}
+
+wait_for_others() {
+  exec 9</
+  flock -w "$WAIT_SECONDS" 9 ||
+    refuse "Another run has been writing files on this machine for $WAIT_SECONDS s. $path was not changed: try again when it ended."
 }
 
 # Through a symbolic link we would write somewhere else than the preview says.
@@ -241,6 +250,7 @@ remove_made_folders() {
 }
 
 read_request
+wait_for_others
 case ${1-} in
   write) write_file ;;
   restore) restore_file ;;

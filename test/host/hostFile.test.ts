@@ -1,9 +1,11 @@
+import { spawn, spawnSync } from "node:child_process";
 import {
   chmodSync,
   chownSync,
   existsSync,
   linkSync,
   mkdirSync,
+  readdirSync,
   readFileSync,
   rmSync,
   statSync,
@@ -13,8 +15,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
-import { beforeEach, describe, expect, it } from "vitest";
-import { hostFileCommand, hostFileRequest } from "../../components/host/hostFileRequest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest } from "../../components/host/hostFileRequest";
 import { freshFolder, IS_ROOT, killedBefore, run, snapshot, URN } from "./hostFileRun";
 
 let folder: string;
@@ -368,6 +370,57 @@ describe("any order of what we do and what somebody else does", () => {
       }),
       { numRuns: 25 },
     );
+  });
+});
+
+describe("two runs at once", () => {
+  /** A run that has begun to write and waits for the rest of its content. */
+  async function halfWritten() {
+    const child = spawn("sh", ["-c", HOST_FILE_SCRIPT, "host-file", "write"], { detached: true });
+    child.stdin.write(hostFileRequest({ path: at, mode: "0644", holder: URN, content: "first" }));
+    await vi.waitFor(() => expect(readdirSync(folder)).toHaveLength(1), { timeout: 30_000 });
+    return child;
+  }
+  /** A second run; `ended` says which of the two ended first. */
+  function second(word: "write" | "restore", ended: string[]) {
+    const child = spawn("sh", ["-c", HOST_FILE_SCRIPT, "host-file", word]);
+    child.stdin.end(hostFileRequest({ path: at, mode: "0644", holder: URN, content: "second" }));
+    return new Promise<number | null>((resolve) =>
+      child.on("close", (code) => {
+        ended.push("second");
+        resolve(code);
+      }),
+    );
+  }
+
+  it.each([
+    ["write", "second"],
+    ["restore", undefined],
+  ] as const)("a write, then a %s: the second waits for the first", async (word, content) => {
+    const ended: string[] = [];
+    const first = await halfWritten();
+    const firstEnd = new Promise((resolve) => first.on("close", () => resolve(ended.push("first"))));
+    const end = second(word, ended);
+    // The second has read its request once its flock runs.
+    await vi.waitFor(() => expect(spawnSync("pgrep", ["-f", "flock -w 120 9"]).status).toBe(0), {
+      timeout: 30_000,
+    });
+    first.stdin.end();
+    await firstEnd;
+    expect(await end).toBe(0);
+    expect(ended).toEqual(["first", "second"]);
+    expect(existsSync(at) ? readFileSync(at, "utf8") : undefined).toBe(content);
+    if (content === undefined) expect(snapshot(folder)).toEqual({});
+  });
+
+  it("takes over from a first that was killed", async () => {
+    const first = await halfWritten();
+    const end = second("write", []);
+    process.kill(-(first.pid ?? 0), "SIGKILL");
+    expect(await end).toBe(0);
+    expect(readFileSync(at, "utf8")).toBe("second");
+    run("restore", { path: at });
+    expect(snapshot(folder)).toEqual({});
   });
 });
 

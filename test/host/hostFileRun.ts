@@ -73,6 +73,7 @@ const PROGRAMS = [
   "chmod",
   "cmp",
   "cp",
+  "flock",
   "grep",
   "ln",
   "mkdir",
