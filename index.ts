@@ -10,6 +10,7 @@ import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/readDocker";
 import { parseEngineConfig } from "./components/settings/load";
 import { FaultyInput, UnreadableInput } from "./faults/fault";
+import { plainText } from "./faults/plainText";
 import { judge } from "./policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "./policies/levels";
 
@@ -18,7 +19,7 @@ export = async () => {
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   // The machine's meminfo is no part of it: it differs from one minute to the next, and so would every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, getRootDirectory())));
-  for (const warning of planned.warnings) log.warn(`${warning.machine}: ${warning.message}`);
+  for (const warning of planned.warnings) log.warn(plainText(`${warning.machine}: ${warning.message}`));
 
   const onMachine = await preflight(planned, runtime.isDryRun());
   gate(judge(declaredResources(planned), levels), onMachine, process.env[PACK_VARIABLE] !== undefined);

@@ -1,4 +1,6 @@
+import { styleText } from "node:util";
 import { Option } from "commander";
+import { plainJson, plainText } from "../faults/plainText";
 
 /** `text` is for people, `json` is one document on stdout with nothing else there. */
 export type Format = "text" | "json";
@@ -10,7 +12,7 @@ export function formatOption(): Option {
 
 /** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: unknown, text: string): void {
-  const out = format === "json" ? JSON.stringify(result, null, 2) : text;
+  const out = format === "json" ? plainJson(result) : forTerminal(text);
   if (out === "") return;
   process.stdout.write(out.endsWith("\n") ? out : `${out}\n`);
 }
@@ -27,7 +29,21 @@ export interface ProgressStream {
 
 /** Writes a message for a person to stderr, so that stdout stays a document. */
 export function say(message: string): void {
-  process.stderr.write(`${message}\n`);
+  process.stderr.write(`${forTerminal(message)}\n`);
+}
+
+/** Stands for ESC in a style of ours, until the text is written: no text that we print has it, since it is no character. */
+const OUR_ESCAPE = "\ufdd0";
+const OUR_STYLE = /\ufdd0(?=\[(?:1|2|22|31|32|33|36|39)m)/g;
+
+/** The text in a style, where the terminal has any. */
+export function styled(style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string {
+  return styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
+}
+
+/** The text as a terminal may get it: styles of ours, and no control code of a server, a log or a file. */
+export function forTerminal(text: string): string {
+  return plainText(text).replace(OUR_STYLE, "\u001b");
 }
 
 /** Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned, but for the first column. */

@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { type CommandTable, loadNamed } from "../commandLine/command";
+import { say } from "../commandLine/output";
 import { version } from "../package.json";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
@@ -27,6 +28,7 @@ export async function serving(args: readonly string[]): Promise<Command> {
     .version(version)
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
+    .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
     .exitOverride();
   for (const command of await loadNamed(COMMANDS, args)) program.addCommand(inherit(program, command));
   return program;

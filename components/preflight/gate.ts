@@ -1,4 +1,5 @@
 import { log, RunError, runtime } from "@pulumi/pulumi";
+import { plainText } from "../../faults/plainText";
 
 /** What a policy or the preflight has to say. */
 export interface GateFinding {
@@ -30,7 +31,9 @@ export function gate(
 }
 
 function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdict"]): string[] {
-  return findings.filter((each) => each.verdict === verdict).map((each) => `${each.name}: ${each.message}`);
+  return findings
+    .filter((each) => each.verdict === verdict)
+    .map((each) => plainText(`${each.name}: ${each.message}`));
 }
 
 /**
@@ -38,5 +41,6 @@ function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdi
  * frame, which costs a reader of no stack trace some 15 seconds.
  */
 export function plainError(message: string): RunError {
-  return Object.assign(new RunError(message), { stack: message });
+  const text = plainText(message);
+  return Object.assign(new RunError(text), { stack: text });
 }

@@ -1,6 +1,6 @@
-import { styleText } from "node:util";
+import { stripVTControlCharacters } from "node:util";
 import { Help } from "commander";
-import { columns } from "../../commandLine/output";
+import { columns, forTerminal, styled } from "../../commandLine/output";
 
 /** Columns of the terminal that the text goes to; unbounded for a file or a pipe, where nothing is wrapped. */
 export type Width = number;
@@ -16,7 +16,10 @@ export function terminalWidth({ isTTY, columns }: NodeJS.WriteStream): Width {
 const FEWEST_COLUMNS = 20;
 
 /** Commander's own text wrapping: by words, and aware of colours. */
-const writer = Object.assign(new Help(), { minWidthToWrap: FEWEST_COLUMNS });
+const writer = Object.assign(new Help(), {
+  minWidthToWrap: FEWEST_COLUMNS,
+  displayWidth: (text: string) => stripVTControlCharacters(forTerminal(text)).length,
+});
 
 /** A text that begins at this column; its further lines are indented to the same column. */
 export function hanging(text: string, indent: number, width: Width): string {
@@ -46,5 +49,5 @@ export function indented(text: string, by = 4): string {
 }
 
 export function heading(text: string): string {
-  return `  ${styleText("cyan", text)}`;
+  return `  ${styled("cyan", text)}`;
 }

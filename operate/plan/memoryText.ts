@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import { styled } from "../../commandLine/output";
 import { kvFacts } from "../../components/memory/kvFacts";
 import { hundredths, type Ledger } from "../../components/memory/ledger";
 import type { ServerKv } from "../../components/memory/serverKv";
@@ -22,7 +22,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
         ]),
         ["  sum", gibColumn(ledger.sumGiB), `of ${ledger.totalGiB.toFixed(2)} GiB`],
         free < 0
-          ? ["  missing", gibColumn(-free), styleText("red", "does not fit")]
+          ? ["  missing", gibColumn(-free), styled("red", "does not fit")]
           : ["  left", gibColumn(free), ""],
       ],
       width,
@@ -37,7 +37,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
     ),
     ...admission.map(({ name, wantedGiB, availableGiB, admitted }) =>
       line(
-        `${name} ${admitted ? "would start" : styleText("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`,
+        `${name} ${admitted ? "would start" : styled("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`,
       ),
     ),
   ].join("\n");

@@ -1,4 +1,4 @@
-import { styleText } from "node:util";
+import { styled } from "../../commandLine/output";
 import { START_GATE } from "../../components/inference-server/startGate";
 import type { MachinePlan, Plan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
@@ -30,7 +30,7 @@ export function planText(plan: Plan, verdicts: readonly Verdict[], width: Width 
 function machineText(machine: MachinePlan, width: Width): string {
   const { hostInstance } = machine;
   return [
-    styleText("bold", `Machine ${machine.name}`),
+    styled("bold", `Machine ${machine.name}`),
     hostInstance === "none"
       ? "  instance A: none"
       : `  ${hanging(`instance A: port ${hostInstance.port}, utilization ${hostInstance.gpuMemoryUtilization}, declared only: nothing here touches it`, 4, width)}`,
@@ -95,11 +95,11 @@ function ungated(container: PlannedContainer): PlannedContainer {
 }
 
 function policyText(verdicts: readonly Verdict[], width: Width): string {
-  const marks = { warned: styleText("yellow", "warned "), refused: styleText("red", "REFUSED") };
+  const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
   const passed = verdicts.filter((each) => each.verdict === "pass").map((each) => each.name);
   return [
-    styleText("bold", "Policies"),
-    `  ${styleText("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,
+    styled("bold", "Policies"),
+    `  ${styled("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,
     ...verdicts.flatMap(({ verdict, name, resource, message }) =>
       verdict === "pass"
         ? []
@@ -113,9 +113,9 @@ function policyText(verdicts: readonly Verdict[], width: Width): string {
 function warningText({ warnings }: Plan, width: Width): string {
   if (warnings.length === 0) return "";
   return [
-    styleText("bold", "Warnings"),
+    styled("bold", "Warnings"),
     ...warnings.map(
-      (each) => `  ${styleText("yellow", "!")} ${hanging(`${each.machine}: ${each.message}`, 4, width)}`,
+      (each) => `  ${styled("yellow", "!")} ${hanging(`${each.machine}: ${each.message}`, 4, width)}`,
     ),
   ].join("\n");
 }
@@ -129,8 +129,8 @@ function summary({ machines, warnings }: Plan, verdicts: readonly Verdict[]): st
     refusedBy.length === 0
       ? grave.length === 0
         ? "Nothing is refused."
-        : styleText("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
-      : styleText(
+        : styled("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
+      : styled(
           "red",
           `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`,
         );

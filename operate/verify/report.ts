@@ -1,5 +1,4 @@
-import { styleText } from "node:util";
-import { CLEAR_LINE, type ProgressStream } from "../../commandLine/output";
+import { CLEAR_LINE, forTerminal, type ProgressStream, styled } from "../../commandLine/output";
 import type { ProbeResult } from "./probe";
 
 export interface VerifyProgress {
@@ -33,9 +32,9 @@ function nextSteps(results: readonly ProbeResult[]): string[] {
 }
 
 const MARKS = {
-  pass: () => styleText("green", "pass"),
-  fail: () => styleText("red", "FAIL"),
-  skip: () => styleText("dim", "skip"),
+  pass: () => styled("green", "pass"),
+  fail: () => styled("red", "FAIL"),
+  skip: () => styled("dim", "skip"),
 } as const;
 
 /** Every verdict, grouped by target, then the next steps. */
@@ -48,7 +47,7 @@ export function verifyText(results: readonly ProbeResult[]): string {
     ...targets.flatMap((target) => {
       const here = results.filter((result) => result.target === target);
       return [
-        styleText("bold", target),
+        styled("bold", target),
         ...here.filter((result) => result.status !== "skip").flatMap((result) => lines(result, width)),
         ...skipLines(here),
         "",
@@ -57,7 +56,7 @@ export function verifyText(results: readonly ProbeResult[]): string {
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
-      : ["", styleText("bold", "What to do next"), ...next.map((each) => `  - ${hanging(each, 4)}`)]),
+      : ["", styled("bold", "What to do next"), ...next.map((each) => `  - ${hanging(each, 4)}`)]),
   ].join("\n");
 }
 
@@ -67,7 +66,7 @@ function lines({ name, status, detail, fix }: ProbeResult, width: number): strin
   const label = status === "fail" ? "fix:" : "better:";
   // Lines to copy are printed once, under the next steps.
   const short = fix.includes("\n") ? "see below" : fix;
-  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styleText("cyan", label)} ${short}`];
+  return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
 }
 
 /** The text with every line after its first indented further. */
@@ -89,11 +88,13 @@ export function verifyProgress(stream: ProgressStream): VerifyProgress {
   const terminal = stream.isTTY === true;
   return {
     starts: (name, target, about) => {
-      if (terminal) stream.write(`${CLEAR_LINE}${`${target}: ${name} (${about}) ...`.slice(0, 100)}`);
+      if (terminal)
+        stream.write(`${CLEAR_LINE}${forTerminal(`${target}: ${name} (${about}) ...`).slice(0, 100)}`);
     },
     ended: ({ name, target, status, seconds }) => {
       if (terminal) stream.write(CLEAR_LINE);
-      else if (status !== "skip") stream.write(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`);
+      else if (status !== "skip")
+        stream.write(forTerminal(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`));
     },
   };
 }

@@ -1,4 +1,4 @@
-import { CLEAR_LINE, type ProgressStream } from "../../commandLine/output";
+import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
@@ -168,7 +168,7 @@ export function progressLine({ phase, share, note }: StartProgress, seconds: num
 export function waitProgress(stream: ProgressStream, container: string) {
   let shown = { step: "", seconds: 0 };
   return (progress: StartProgress, seconds: number): void => {
-    const line = `${container}: ${progressLine(progress, seconds)}`;
+    const line = forTerminal(`${container}: ${progressLine(progress, seconds)}`);
     if (stream.isTTY === true) {
       stream.write(`${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}`);
       if (progress.phase === "ready") stream.write("\n");
