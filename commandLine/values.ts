@@ -39,5 +39,10 @@ export function byteSize(text: string): number {
       "It is a number of bytes or a size with its unit, such as 20GiB, 512MiB or 21474836480.",
     );
   }
+  if (unit === "" && bytes > 0 && bytes < 2 ** 20) {
+    throw new InvalidArgumentError(
+      `${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`,
+    );
+  }
   return bytes;
 }

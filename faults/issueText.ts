@@ -26,7 +26,7 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
       return "Expected a finite number, not NaN or Infinity.";
     // Digits where text belongs may be a key that lacks its quotes.
     const got = issue.expected === "string" && typeof value === "number" ? "a number" : given(value);
-    return `Expected ${wanted}, got ${got}.${quotesHint(value, issue.expected)}`;
+    return `Expected ${wanted}, got ${got}.${quotesHint(value, issue.expected, whole)}`;
   }
   if (issue.code === "invalid_value") {
     const wanted = choices(issue.values);
@@ -59,12 +59,17 @@ function choices(values: readonly unknown[]): string {
   return values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
 }
 
-/** A number or flag in quotes is text; the value looks right, so the message says what to change. */
-function quotesHint(value: unknown, expected: string): string {
+/** A number or flag in quotes is text, and so is a number with a unit: the message says what to write. */
+function quotesHint(value: unknown, expected: string, whole = false): string {
   if (typeof value !== "string") return "";
   const isFlag = expected === "boolean" && /^(?:true|false)$/.test(value);
   const isNumber = ["number", "int"].includes(expected) && /^-?\d+(?:\.\d+)?$/.test(value);
-  return isFlag || isNumber ? " Write it without quotes." : "";
+  if (isFlag || isNumber) return " Write it without quotes.";
+  const [, number = "", unit = ""] = /^(\d+(?:\.\d+)?) ?([kmg])i?b?$/i.exec(value) ?? [];
+  if (unit === "" || !["number", "int"].includes(expected)) return "";
+  // Where a fraction is taken the key names its unit; whole numbers count tokens or bytes.
+  const factor = whole ? 1024 ** ("kmg".indexOf(unit.toLowerCase()) + 1) : 1;
+  return ` Write ${Math.round(Number(number) * factor * 1000) / 1000}.`;
 }
 
 /** A bound that was passed; the schema's own words where it has some. */

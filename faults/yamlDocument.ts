@@ -11,6 +11,7 @@ import {
   type Pair,
   type ParsedNode,
   parseAllDocuments,
+  type Scalar,
   visit,
   type YAMLMap,
 } from "yaml";
@@ -79,6 +80,12 @@ export function parseYaml(file: string, text: string): SourceDocument {
       place(duplicate.offset),
     );
   }
+  const octal = leadingZero(document);
+  if (octal !== undefined) {
+    const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
+    const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
+    throw new UnreadableInput(file, reason, place(octal.range?.[0] ?? 0));
+  }
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
@@ -94,6 +101,19 @@ export function parseYaml(file: string, text: string): SourceDocument {
     value,
     locate: (path, part = "value") => place(offsetOf(document.contents, path, part)),
   };
+}
+
+/** The first whole number that is written with a leading zero. */
+function leadingZero(document: Document): Scalar | undefined {
+  let found: Scalar | undefined;
+  visit(document, {
+    Scalar(_, node) {
+      if (typeof node.value !== "number" || !/^[-+]?0\d+$/.test(node.source ?? "")) return undefined;
+      found = node;
+      return visit.BREAK;
+    },
+  });
+  return found;
 }
 
 function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {

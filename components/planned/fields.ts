@@ -22,7 +22,14 @@ export const listenAddress = (byDefault = "127.0.0.1") =>
 
 /** Share of the machine's total memory; above 0, at most 1. */
 export const utilization = () =>
-  z.number().gt(0, "A utilization is above 0 and at most 1").lte(1, "A utilization is above 0 and at most 1");
+  z
+    .number()
+    .gt(0, SHARE)
+    .lte(1, {
+      error: ({ input }) => (Number(input) <= 100 ? `${SHARE}: write ${Number(input) / 100}` : SHARE),
+    });
+
+const SHARE = "A utilization is above 0 and at most 1";
 
 /** Key of a map in the stack file: it becomes part of container and resource names. */
 export const shortName = () =>

@@ -161,6 +161,28 @@ describe("faults of a stack file", () => {
     ).toEqual([]);
   });
 
+  it.each([
+    ["maxModelLen: 256k", "Expected a whole number, got text. Write 262144."],
+    ["model: { id: m, weightsGB: 22GB }", "Expected a number, got text. Write 22."],
+    ["kvCacheMemoryBytes: 8 GiB", "Expected a whole number, got text. Write 8589934592."],
+    ["gpuMemoryUtilization: 45", "A utilization is above 0 and at most 1: write 0.45."],
+    ["gpuMemoryUtilization: 450", "A utilization is above 0 and at most 1."],
+  ])("say what to write for %s", (written, message) => {
+    const [key = ""] = written.split(":");
+    const server = SERVER.split("\n")
+      .filter((line) => !line.trim().startsWith(`${key}:`))
+      .join("\n");
+    const faults = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${server}    ${written}\n`));
+    expect(faults.map((fault) => fault.message.startsWith(message) || fault.message)).toEqual([true]);
+  });
+
+  it("refuse a number with a leading zero, which Pulumi's own reader takes for another", () => {
+    expect(() => load("config:\n  a: 0262144\n")).toThrow(
+      "Pulumi.test.yaml:2:6: `0262144` begins with a zero, which makes it another number for some readers of YAML: write `262144`, or put it in quotes where it is text",
+    );
+    expect(faultsOf('config:\n  a: "007"\n  b: 0\n  c: 0.5\n')[0]?.path).not.toBe("");
+  });
+
   it("refuse more tensor-parallel workers than the machine has GPUs", () => {
     const of = (gpus: string) =>
       faultsOf(machine(`totalGiB: 8\n${gpus}instanceA: none\n${SERVER}    tensorParallelSize: 2`));

@@ -215,6 +215,12 @@ describe("exit code 2: wrong use, or a file that can't be read", () => {
     const { stdout } = await kv("--config", DENSE, "--available", text, ...json);
     expect(JSON.parse(stdout).availableBytes).toBe(bytes);
   });
+
+  it("are refused as bare bytes that hold nothing, with what to write", async () => {
+    const { code, stderr } = await kv("--config", DENSE, "--available", "20");
+    expect(code).toBe(2);
+    expect(stderr).toContain("20 bytes hold no block: write 20GiB, or the whole number of bytes.");
+  });
 });
 
 describe("help and files", () => {
