@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { scriptText } from "./script";
 import { shellWords } from "./text";
 
 /** What the fixed script is told of one file. */
@@ -16,10 +16,7 @@ export interface HostFileRequest {
 }
 
 /** The one script that writes on the machine; hostFile.sh says what it does and promises. Previews show it uncommented. */
-export const HOST_FILE_SCRIPT = readFileSync(join(__dirname, "hostFile.sh"), "utf8").replace(
-  /^ *#.*\n/gm,
-  "",
-);
+export const HOST_FILE_SCRIPT = scriptText(join(__dirname, "hostFile.sh"));
 
 /** Variable that carries the script: in the command itself it would be the first 200 lines of every failure's text. */
 export const SCRIPT_VARIABLE = "HOST_FILE_SCRIPT";

@@ -12,10 +12,8 @@ export interface InferenceServerArgs {
   /** Machine that the server runs on. */
   readonly machine: string;
   readonly server: InferenceServerPlan;
-  /** Docker network that the container joins. */
-  readonly network: Resource;
-  /** The file that the container's start gate reads. */
-  readonly gateFile: Resource | undefined;
+  /** What must be there first: the Docker network that the container joins, and what its start gate reads and writes. */
+  readonly needs: readonly Resource[];
 }
 
 /** A vLLM server in a container, with its model cache, the volume of compiled kernels and the record of its image. */
@@ -37,8 +35,7 @@ export class InferenceServer extends ComponentResource {
       { parent: this },
     );
     const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
-    const needed: Resource[] = [args.network, cache, jit];
-    if (args.gateFile !== undefined) needed.push(args.gateFile);
+    const needed: Resource[] = [...args.needs, cache, jit];
     if (server.tokenFile !== undefined) {
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
     }

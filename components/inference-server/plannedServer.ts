@@ -6,7 +6,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { launchArguments } from "./launchArguments";
 import { type Serve, served } from "./serve";
-import { gatedEntrypoint, gateMount } from "./startGate";
+import { gatedEntrypoint, gateMounts } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
 export interface InferenceServerPlan {
@@ -74,14 +74,14 @@ export function plannedServer(
     name,
     image: server.image,
     command: launchArguments(server, serve),
-    entrypoint: gatedEntrypoint(),
+    entrypoint: gatedEntrypoint(name),
     env: environment(server),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: [{ ip: reach.address, host: server.port, container: server.port }],
     mounts: [
       { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
-      gateMount(directories.gate),
+      ...gateMounts(directories.gate, machine.network),
       ...(token === undefined
         ? []
         : [{ type: "bind" as const, source: token.path, target: TOKEN_INSIDE, readOnly: true }]),

@@ -1,4 +1,4 @@
-import { Network, Provider } from "@pulumi/docker";
+import { Network, Provider, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
@@ -7,6 +7,7 @@ import { HarnessFiles } from "../harness-files/harnessFiles";
 import { HostFile } from "../host/hostFile";
 import { HostInstance } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
+import { gateVolume } from "../inference-server/startGate";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
 import { TYPE } from "../planned/type";
@@ -36,12 +37,22 @@ export class Machine extends ComponentResource {
     );
     const planned = (role: FileRole) => machine.files.find((file) => file.role === role);
     const gate = planned("start-gate");
-    const gateFile = gate && new HostFile(`${name}-start-gate`, { file: gate }, { parent: this });
+    const gateNeeds: Resource[] =
+      gate === undefined
+        ? []
+        : [
+            new HostFile(`${name}-start-gate`, { file: gate }, { parent: this }),
+            new Volume(
+              `${name}-gate`,
+              { name: gateVolume(machine.network), driver: "local" },
+              { parent: this, provider },
+            ),
+          ];
     const things: Resource[] = machine.inferenceServers.map(
       (server) =>
         new InferenceServer(
           server.container.resource,
-          { machine: name, server, network, gateFile },
+          { machine: name, server, needs: [network, ...gateNeeds] },
           { parent: this, providers: { docker: provider } },
         ),
     );

@@ -95,7 +95,9 @@ function machinePlan(
     harness: harness.plan,
     containers: [...inferenceServers.map((server) => server.container), ...around.containers],
     files: [
-      ...(inferenceServers.length === 0 ? [] : [gateFile(machine, directories.gate)]),
+      ...(inferenceServers.length === 0
+        ? []
+        : [gateFile(machine, inferenceServers, memory.ledger.lines, directories.gate)]),
       ...simple.files,
       ...around.files,
       ...harness.files,

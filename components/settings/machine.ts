@@ -49,6 +49,22 @@ export const machine = z
       .min(1)
       .default(1)
       .describe("GPUs of the machine: 1 on a DGX Spark. No `tensorParallelSize` here may be above it."),
+    memoryFloorGiB: z
+      .number()
+      .min(0)
+      .max(64)
+      .default(2)
+      .describe(
+        "MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing.",
+      ),
+    startsPerHour: z
+      .int()
+      .min(1)
+      .max(60)
+      .default(3)
+      .describe(
+        "Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing.",
+      ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: z
       .record(shortName(), inferenceServer)

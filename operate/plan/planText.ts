@@ -84,8 +84,8 @@ function fileText(file: PlannedFile): string[] {
 /** The gate is a long script, so the command is shown without it; `--out` writes both. */
 function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): string[] {
   if (ungated(container) === container) return [];
-  const beside = hostInstance === "none" ? "" : ", and instance A's too unless that answers";
-  return [`    starts behind a gate: waits until MemAvailable covers its share${beside}`];
+  const beside = hostInstance === "none" ? "" : ", and instance A's share too unless that answers";
+  return [`    starts behind a gate: waits until MemAvailable covers what it takes${beside}`];
 }
 
 function ungated(container: PlannedContainer): PlannedContainer {

@@ -4,7 +4,10 @@ import { build } from "esbuild";
 import { mustRun } from "../layers/run";
 
 /** The shell and the tools that scripts inside the image may use; the host's own, with their libraries. */
-const TOOLS = ["sh", "awk", "cat", "cut", "date", "env", "grep", "head", "id", "ls", "mkdir", "sed", "sleep"];
+const TOOLS = [
+  ...["sh", "awk", "cat", "cut", "date", "env", "flock", "grep", "head", "id", "ls", "mkdir", "rm", "sed"],
+  ...["setsid", "sleep"],
+];
 
 /** Programs of the image by their name there. */
 const PROGRAMS = ["vllm", "python3", "curl"];

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -10,16 +10,18 @@ import { describeDocker } from "./available";
 import { type PinnedImage, pinnedImage } from "./image";
 
 const TOTAL_KIB = 100 * 1024 ** 2;
-/** 45 of 100 GiB, with an A of 30. */
 const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
-/** The gate counts its sleeps of five seconds. */
-const SLEEPS_A_MINUTE = 12;
+const NAME = "vllm-m-8001";
+/** The server takes 45 GiB and gets six seconds to end. */
+const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 8001\n`;
 const DEAD = "http://host.docker.internal:9/health";
 
 describeDocker("a container behind the start gate", () => {
   let image: PinnedImage;
   let folder: string;
+  /** The newest of them. */
   let container: string | undefined;
+  const containers: string[] = [];
   let instanceA: Server | undefined;
 
   beforeAll(async () => {
@@ -28,12 +30,11 @@ describeDocker("a container behind the start gate", () => {
   beforeEach(() => {
     folder = mkdtempSync(join(tmpdir(), "start-gate-"));
     // The gate's sleeps of five seconds take a twentieth of one; it counts sleeps, not seconds.
-    writeFileSync(join(folder, "sleep"), "#!/bin/sh\necho >> /count/sleeps; exec /bin/sleep 0.05\n");
-    mkdirSync(join(folder, "count"));
+    writeFileSync(join(folder, "sleep"), "#!/bin/sh\nexec /bin/sleep 0.05\n");
     chmodSync(join(folder, "sleep"), 0o755);
   });
   afterEach(async () => {
-    if (container !== undefined) await run("docker", ["rm", "--force", container]);
+    for (const each of containers.splice(0)) await run("docker", ["rm", "--force", each]);
     instanceA?.closeAllConnections();
     instanceA?.close();
     [container, instanceA] = [undefined, undefined];
@@ -50,33 +51,44 @@ describeDocker("a container behind the start gate", () => {
       flag: existsSync(join(folder, "meminfo")) ? "r+" : "w",
     });
   };
-  const start = async (declared = "", options: string[] = [], slow = false) => {
-    mkdirSync(join(folder, "gate"));
-    writeFileSync(join(folder, "gate/instance-a"), declared);
-    const [entrypoint = "", ...words] = gatedEntrypoint();
+  const declare = (text: string) => writeFileSync(join(folder, "gate/gate"), text);
+  const start = async (text = SERVER, options: string[] = [], { slow = false, name = NAME } = {}) => {
+    mkdirSync(join(folder, "gate"), { recursive: true });
+    mkdirSync(join(folder, "shared"), { recursive: true });
+    declare(text);
+    const [entrypoint = "", ...words] = gatedEntrypoint(name);
     container = await mustRun("docker", [
       ...["run", "--detach", "--add-host", "host.docker.internal:host-gateway"],
       ...["--volume", `${folder}/meminfo:/proc/meminfo:ro`],
-      ...(slow
-        ? []
-        : ["--volume", `${folder}/sleep:/usr/local/bin/sleep:ro`, "--volume", `${folder}/count:/count`]),
+      ...(slow ? [] : ["--volume", `${folder}/sleep:/usr/local/bin/sleep:ro`]),
       ...["--volume", `${folder}/gate:/run/local-serving:ro`],
+      ...["--volume", `${folder}/shared:/var/lib/local-serving`],
       ...options,
       ...["--entrypoint", entrypoint, image.reference, ...words, ...ARGUMENTS],
     ]);
+    containers.push(container);
+    return container;
   };
-  const said = async () => {
-    const { stdout, stderr } = await run("docker", ["logs", container ?? ""]);
+  const said = async (of = container) => {
+    const { stdout, stderr } = await run("docker", ["logs", of ?? ""]);
     return stdout + stderr;
   };
-  const says = (words: string) => expect.poll(said, { interval: 100 }).toContain(words);
-  const serves = () => says("Application startup complete.");
-  const sleeps = () => {
-    const file = join(folder, "count/sleeps");
-    return existsSync(file) ? readFileSync(file, "utf8").length : 0;
+  const says = (words: string | RegExp, of = container) =>
+    expect.poll(() => said(of), { interval: 100, timeout: 15_000 }).toMatch(words);
+  /** A `vllm` in the place of the image's. */
+  const vllm = (body: string) => {
+    writeFileSync(join(folder, "vllm"), `#!/bin/sh\n${body}\n`, { mode: 0o755 });
+    return ["--volume", `${folder}/vllm:/usr/local/bin/vllm:ro`];
   };
+  /** Names of what runs in the container, `<defunct>` behind those that ended and that nobody asked about. */
+  const programs = async () => {
+    const lines = (await mustRun("docker", ["top", container ?? "", "-o", "pid,comm"])).trim().split("\n");
+    return new Set(lines.slice(1).map((line) => line.trim().replace(/^\d+ +/, "")));
+  };
+  const serves = () => says("Application startup complete.");
   const inspect = (fields: string) => mustRun("docker", ["inspect", "--format", fields, container ?? ""]);
-  const declared = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
+  /** With an instance A of 30 GiB. */
+  const declared = (url: string, seconds = 1800) => `instance-a 30720 ${seconds} ${url}\n${SERVER}`;
   const listen = async () => {
     const server = createServer((_, answer) => answer.end());
     await new Promise<void>((resolve) => server.listen(0, "0.0.0.0", resolve));
@@ -90,24 +102,17 @@ describeDocker("a container behind the start gate", () => {
     await start(declared(await listen()));
     await serves();
     expect(await said()).toContain(JSON.stringify(["serve", ...ARGUMENTS]));
-    expect(await said()).not.toContain("start gate");
+    expect(await said()).not.toContain("waiting");
   });
 
   it("B first: waits while an A that is declared has not got its share, and starts once there is room for both", async () => {
     available(70);
     await start(declared(DEAD));
-    await says("70.00 GiB are available, 45.00 are needed; waiting for instance A");
+    await says("70.00 GiB are available, 45.00 GiB are needed; waiting for instance A");
     await pause(500);
     expect(await said()).not.toContain("vLLM API server");
     available(75);
     await serves();
-  });
-
-  it("A absent by design: starts at once", async () => {
-    available(45);
-    await start();
-    await serves();
-    expect(await said()).not.toContain("start gate");
   });
 
   it("A declared but dead: starts when its time is over and memory is steady", async () => {
@@ -119,23 +124,10 @@ describeDocker("a container behind the start gate", () => {
     );
   });
 
-  it("memory that frees slowly: waits for it", async () => {
-    available(20);
-    await start();
-    await says("start gate: waiting for 45.00 GiB (0.45 of the memory), 20.00 GiB are available");
-    for (const gib of [30, 40, 44]) {
-      available(gib);
-      await pause(200);
-    }
-    expect(await said()).not.toContain("vLLM API server");
-    available(50);
-    await serves();
-  });
-
   it("never enough: stays inside, also after a restart of its own, and restarts nothing", async () => {
     available(20);
-    await start("", ["--restart", "unless-stopped"]);
-    await says("start gate: waiting");
+    await start(SERVER, ["--restart", "unless-stopped"]);
+    await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available");
     await pause(1000);
     const restarts = () => inspect("{{.RestartCount}} {{.State.Running}}");
     expect(await restarts()).toBe("0 true");
@@ -147,56 +139,100 @@ describeDocker("a container behind the start gate", () => {
 
   it("a server that crashes goes through the gate again", async () => {
     available(50);
-    await start("", ["--restart", "unless-stopped"]);
+    await start(SERVER, ["--restart", "unless-stopped"]);
     await serves();
     available(20);
-    // Killed from inside, as by the kernel: a kill by Docker would count as a stop.
-    await run("docker", ["exec", container ?? "", "/bin/sh", "-c", "kill -TERM 1"]);
+    await run("docker", ["exec", container ?? "", "/bin/sh", "-c", `kill -KILL ${await pidOf("vllm.cjs")}`]);
     await says("start gate: waiting for 45.00 GiB");
+    expect(await inspect("{{.RestartCount}}")).toBe("1");
     available(50);
-    await says("start gate: open after");
+    await says(/start gate: open after [1-9]/);
   });
 
-  it("a server that crashes in a loop: the loop ends in the gate once memory is gone", async () => {
-    writeFileSync(join(folder, "vllm"), "#!/bin/sh\necho crash; exit 1\n", { mode: 0o755 });
+  it("a server that crashes in a loop: closed after its starts of the hour, unhealthy, over restarts, until its command", async () => {
     available(50);
-    await start("", ["--restart", "unless-stopped", "--volume", `${folder}/vllm:/usr/local/bin/vllm:ro`]);
-    await expect.poll(() => inspect("{{.RestartCount}}").then(Number)).toBeGreaterThan(2);
-    expect(await said()).not.toContain("start gate");
-    available(20);
-    await says("start gate: waiting for 45.00 GiB");
-    const [crashes, restarts] = [(await said()).match(/crash/g)?.length, await inspect("{{.RestartCount}}")];
-    await pause(1000);
-    expect((await said()).match(/crash/g)?.length).toBe(crashes);
-    expect(await inspect("{{.RestartCount}} {{.State.Running}}")).toBe(`${restarts} true`);
+    const health = ["--health-cmd", "false", "--health-interval", "1s", "--health-retries", "1"];
+    await start(SERVER, [
+      ...["--restart", "unless-stopped", "--name", NAME, ...health],
+      ...vllm("echo crash; exit 3"),
+    ]);
+    const crashes = async () => (await said()).match(/crash/g)?.length;
+    const closed = /start gate: closed: 3 starts within an hour failed.*: (docker exec .*)/;
+    await says(closed);
+    expect([await crashes(), await inspect("{{.RestartCount}} {{.State.Running}}")]).toEqual([3, "3 true"]);
+    await expect.poll(() => inspect("{{.State.Health.Status}}"), { timeout: 10_000 }).toBe("unhealthy");
+    await mustRun("docker", ["restart", container ?? ""]);
+    await expect.poll(async () => (await said()).match(new RegExp(closed, "g"))?.length).toBeGreaterThan(1);
+    expect(await crashes()).toBe(3);
+    const [program = "", ...words] = closed.exec(await said())?.[1]?.split(" ") ?? [];
+    await mustRun(program, words);
+    await expect.poll(crashes, { timeout: 15_000 }).toBe(6);
   });
 
-  it("says what it waits for in one line a minute of its own count", async () => {
-    available(20);
-    await start();
-    await expect.poll(sleeps).toBeGreaterThan(3 * SLEEPS_A_MINUTE);
-    const before = sleeps();
-    const lines = (await said()).trim().split("\n").length;
-    // Of the sleeps one is under way.
-    expect(lines).toBeGreaterThanOrEqual(1 + Math.floor((before - 1) / SLEEPS_A_MINUTE));
-    expect(lines).toBeLessThanOrEqual(1 + Math.floor(sleeps() / SLEEPS_A_MINUTE));
+  it("memory gone: stops vLLM and all of its group, takes their ends, and starts again when it is back", async () => {
+    available(50);
+    const server = 'trap "" TERM; (/bin/sleep 0.2 &); /bin/sleep 600 & echo "vllm $*"; wait; wait';
+    await start(SERVER, ["--restart", "unless-stopped", ...vllm(server)]);
+    await says("vllm serve org/m");
+    await says("start gate: open after 0 s, 50.00 GiB are available");
+    available(1.5);
+    await says(
+      "start gate: stopped at the floor: 1.50 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
+    );
+    await says("start gate: waiting for 45.00 GiB, 1.50 GiB are available");
+    expect(await programs()).toEqual(new Set(["sh", "sleep"]));
+    available(46);
+    await says(/start gate: open after \d+ s, 46\.00 GiB/);
+    await says(/vllm serve org\/m[\s\S]*vllm serve org\/m/);
+    expect(await inspect("{{.RestartCount}} {{.State.Running}}")).toBe("0 true");
   });
 
-  it("with room it costs nothing: no line, no sleep, and the server is process 1", async () => {
+  it("two servers that start in the same moment never take more than there is", async () => {
+    available(89.9);
+    const two = `${SERVER}server other 46080 6 8002\n`;
+    const options = vllm('echo "vllm $*"; exec /bin/sleep 600');
+    const both = await Promise.all([start(two, options), start(two, options, { name: "other" })]);
+    const open = async () =>
+      (await Promise.all(both.map((each) => said(each)))).filter((text) => text.includes("vllm serve org/m"))
+        .length;
+    await expect.poll(open, { timeout: 15_000 }).toBe(1);
+    const waiting = both[(await said(both[0])).includes("vllm serve org/m") ? 1 : 0];
+    await says("which is starting and takes 45.00 GiB", waiting);
+    expect(await open()).toBe(1);
+    const first = both.find((each) => each !== waiting) ?? "";
+    // Killed, it leaves its claim behind, and nobody holds it any more.
+    await mustRun("docker", ["kill", first]);
+    await says("vllm serve org/m", waiting);
+  });
+
+  it("with room it costs nothing: no sleep, and the server is in a group of its own", async () => {
     available(80);
-    await start(declared(DEAD));
+    await start(declared(DEAD), [], { slow: true });
     await serves();
-    expect(await said()).not.toContain("start gate");
-    expect(sleeps()).toBe(0);
+    expect((await said()).split("\n")[0]).toBe("start gate: open after 0 s, 80.00 GiB are available");
     const first = await mustRun("docker", ["exec", container ?? "", "cat", "/proc/1/cmdline"]);
-    expect(first.split("\0").slice(1, 3)).toEqual(["/opt/stand-in/vllm.cjs", "serve"]);
+    expect(first.split("\0").slice(0, 2)).toEqual(["/bin/sh", "-c"]);
+    const pid = await pidOf("vllm.cjs");
+    const stat = await mustRun("docker", ["exec", container ?? "", "cat", `/proc/${pid}/stat`]);
+    expect(stat.split(" ")[4]).toBe(pid);
   });
 
-  it("`docker stop` ends it at once while it waits", async () => {
+  it("`docker stop` ends it at once while it waits, and hands it to the server while that runs", async () => {
     available(20);
-    await start("", [], true);
+    await start(SERVER, [], { slow: true });
     await says("start gate: waiting");
     await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
     expect(await inspect("{{.State.ExitCode}}")).toBe("143");
+    available(80);
+    await start(SERVER, vllm('trap "exit 7" TERM; echo "vllm $*"; while :; do /bin/sleep 0.1; done'));
+    await says("vllm serve org/m");
+    await mustRun("docker", ["stop", "--time", "30", container ?? ""]);
+    expect(await inspect("{{.State.ExitCode}}")).toBe("7");
   });
+
+  /** Id inside the container of the process with this word in its argv. */
+  async function pidOf(word: string): Promise<string> {
+    const look = `for p in /proc/[0-9]*; do [ $p = /proc/$$ ] || case $(cat $p/cmdline 2>/dev/null) in *${word}*serve*) echo \${p#/proc/} ;; esac; done`;
+    return (await mustRun("docker", ["exec", container ?? "", "/bin/sh", "-c", look])).trim();
+  }
 });

@@ -1,5 +1,15 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { chmodSync, existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -16,32 +26,55 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** The gate counts its sleeps of five seconds. */
 const SLEEPS_A_MINUTE = 12;
-const COUNT = 'echo "$1" >> "$OUT.sleeps"';
-const TOTAL_GIB = 100;
 const KIB_PER_GIB = 1024 ** 2;
-/** 0.45 of 100 GiB; with an A of 0.3 both are 75 GiB. */
 const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
+/** What a server's image has, and no more. */
+const TOOLS = ["cat", "curl", "date", "flock", "sed", "setsid"];
+/** Whatever the image's /bin/sh may be, where it is installed here. */
+const SHELLS = [["dash"], ["busybox", "ash"]].filter(
+  ([program = ""]) => spawnSync(program, { stdio: "ignore" }).error === undefined,
+);
 
 let folder: string;
-let gate: Gate | undefined;
+let gates: Gate[] = [];
 let instanceA: Server | undefined;
 
 beforeEach(() => {
   folder = temporaryFolder("start-gate-");
+  mkdirSync(join(folder, "shared"));
+  mkdirSync(join(folder, "tools"));
+  for (const tool of TOOLS) symlinkSync(which(tool), join(folder, "tools", tool));
+  writeFileSync(join(folder, "hostname"), "0123456789ab\n");
   program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec /bin/sleep 60');
+  program("sleep", 'echo "$1" >> "$OUT.sleeps"; exec /bin/sleep 0.02');
 });
 afterEach(() => {
-  endGroup(gate?.child.pid);
+  for (const { child } of gates) endGroups(child.pid);
   instanceA?.close();
-  [gate, instanceA] = [undefined, undefined];
+  [gates, instanceA] = [[], undefined];
 });
 
-/** The gate, what it became, and a sleep of its that is left. */
-function endGroup(pid: number | undefined): void {
+const which = (tool: string) =>
+  ["/usr/bin", "/bin"].map((each) => join(each, tool)).find(existsSync) ?? `/no/${tool}`;
+
+/** The gate, a sleep of its that is left, and the server's own group. */
+function endGroups(pid: number | undefined): void {
+  const children = pid === undefined ? [] : childrenOf(pid);
+  for (const each of [pid, ...children]) {
+    try {
+      if (each !== undefined) process.kill(-each, "SIGKILL");
+    } catch {
+      // Nothing of it is left, or it has no group of its own.
+    }
+  }
+}
+
+function childrenOf(pid: number): number[] {
   try {
-    if (pid !== undefined) process.kill(-pid, "SIGKILL");
+    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
+    return text.split(" ").filter(Boolean).map(Number);
   } catch {
-    // Nothing of it is left.
+    return [];
   }
 }
 
@@ -52,51 +85,36 @@ interface Gate {
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 
-/** The gate under dash, with a /proc/meminfo of its own; its sleeps take no time unless `slow`. */
-function start(declared?: string, slow = false): Gate {
-  if (!slow) program("sleep", `${COUNT}; exec /bin/sleep 0.01`);
-  const script = START_GATE.replace("/proc/meminfo", join(folder, "meminfo")).replaceAll(
-    "/run/local-serving/instance-a",
-    join(folder, "instance-a"),
-  );
-  declare(declared);
-  const child = spawn("dash", ["-c", script, "start-gate", ...ARGUMENTS], {
-    detached: true,
-    env: { PATH: `${folder}:${process.env.PATH ?? ""}`, OUT: join(folder, "arguments") },
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (text += String(chunk)));
-  const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
-    child.on("exit", (code, signal) => resolve(code ?? signal));
-  });
-  gate = { child, ended, said: () => text };
-  return gate;
-}
+/** A server's line: 45 GiB, six seconds to end. */
+const SERVER = "floor 2048\nstarts 3\nserver b 46080 6 9\n";
 
-/** What the gate's sleeps were asked for; none where it never slept. */
-function sleeps(): string[] {
-  const file = join(folder, "arguments.sleeps");
-  return existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-}
-
-/** What is declared of instance A, as the gate reads it; nothing where there is no file. */
-function declare(text: string | undefined): void {
-  if (text === undefined) return;
-  writeFileSync(join(folder, "unfinished-a"), text);
-  renameSync(join(folder, "unfinished-a"), join(folder, "instance-a"));
+/** What is declared, as the gates read it. */
+function declare(text: string): void {
+  writeFileSync(join(folder, "unfinished-gate"), text);
+  renameSync(join(folder, "unfinished-gate"), join(folder, "gate"));
 }
 
 function program(name: string, body: string): void {
-  writeFileSync(join(folder, name), `#!/bin/sh\n${body}\n`);
-  chmodSync(join(folder, name), 0o755);
+  writeFileSync(join(folder, `unfinished-${name}`), `#!/bin/sh\n${body}\n`);
+  chmodSync(join(folder, `unfinished-${name}`), 0o755);
+  renameSync(join(folder, `unfinished-${name}`), join(folder, name));
 }
 
+const meminfo = (gib: number) =>
+  `MemTotal: 1 kB\nMemFree: 1 kB\nMemAvailable: ${Math.round(gib * KIB_PER_GIB)} kB\n`;
+
 function available(gib: number): void {
-  const kib = (amount: number) => Math.round(amount * KIB_PER_GIB);
-  const text = `MemTotal: ${kib(TOTAL_GIB)} kB\nMemFree: 1 kB\nMemAvailable: ${kib(gib)} kB\n`;
-  writeFileSync(join(folder, "unfinished"), text);
+  writeFileSync(join(folder, "unfinished"), meminfo(gib));
   // Moved into place: the kernel's own file is never half written.
   renameSync(join(folder, "unfinished"), join(folder, "meminfo"));
+}
+
+/** From now on each sleep of the gate gives the next of these; the last one stays. */
+function availableInTurn(...gib: readonly number[]): void {
+  gib.forEach((each, index) => void writeFileSync(join(folder, `meminfo.${index + 1}`), meminfo(each)));
+  const turn = `n=$(/bin/cat ${folder}/turn 2>/dev/null || echo 0); n=$((n + 1)); echo $n > ${folder}/turn`;
+  const move = `[ ! -e ${folder}/meminfo.$n ] || /bin/mv ${folder}/meminfo.$n ${folder}/meminfo`;
+  program("sleep", `${turn}; ${move}; echo "$1" >> "$OUT.sleeps"; exec /bin/sleep 0.02`);
 }
 
 async function listen(status: number): Promise<string> {
@@ -106,224 +124,433 @@ async function listen(status: number): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}/health`;
 }
 
-const started = (of: Gate) => expect.poll(of.said).toContain("vllm serve org/m");
+const started = (of: Gate, times = 1) =>
+  expect.poll(() => of.said().split("vllm serve org/m").length - 1).toBe(times);
+const says = (of: Gate, words: string) => expect.poll(of.said).toContain(words);
+const pause = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
+const starts = () => readFileSync(join(folder, "shared/b.starts"), "utf8").trim().split("\n");
+/** What the gate's sleeps were asked for; none where it never slept. */
+const sleeps = () =>
+  existsSync(join(folder, "b.sleeps")) ? readFileSync(join(folder, "b.sleeps"), "utf8").split("\n") : [];
 const DEAD = "http://127.0.0.1:9/health";
-const A = (url: string, seconds = 1800) => `a_share=0.3\na_seconds=${seconds}\na_url=${url}\n`;
+/** An instance A of 30 GiB. */
+const A = (url: string, seconds = 1800) => `instance-a 30720 ${seconds} ${url}\n${SERVER}`;
 
-describe("the start gate", () => {
-  it("A absent by design: starts at once with room for B alone, with vLLM's own arguments", async () => {
-    available(45);
-    const it = start("# There is none.\n");
-    await started(it);
-    expect(it.said()).toBe(`vllm serve ${ARGUMENTS.join(" ")}\n`);
-    expect(readFileSync(join(folder, "arguments"), "utf8")).toBe(`${["serve", ...ARGUMENTS].join("\n")}\n`);
-  });
-
-  it("B first, with room for both: starts at once beside a declared A that is not there yet", async () => {
-    available(75);
-    const it = start(A(DEAD));
-    await started(it);
-    expect(it.said()).not.toContain("start gate");
-  });
-
-  it("A first: starts at once when it answers and there is room for B's own share", async () => {
-    available(45);
-    const it = start(A(await listen(200)));
-    await started(it);
-    expect(it.said()).not.toContain("start gate");
-  });
-
-  it.each([
-    ["B first, and not room for both", 74.9, DEAD],
-    ["A first, and too little for B", 44.9, "answers"],
-    ["A absent by design, and too little for B", 44.9, ""],
-  ])("%s: waits", async (_, gib, url) => {
-    available(gib);
-    const declared = url === "" ? undefined : A(url === "answers" ? await listen(200) : url);
-    const it = start(declared);
-    await expect.poll(it.said).toContain("start gate: ");
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(it.said()).not.toContain("vllm");
-  });
-
-  it("does not take an A that answers 503 for a living one", async () => {
-    available(60);
-    const it = start(A(await listen(503)));
-    await expect.poll(it.said).toContain("waiting for instance A");
-    expect(it.said()).not.toContain("vllm serve org/m");
-  });
-
-  it("never enough: waits for ever, and says so in one line a minute", async () => {
-    available(30);
-    const minutes = 3;
-    // The last of them takes long, so that nothing moves while we look.
-    program(
-      "sleep",
-      `${COUNT}; [ $(wc -l < "$OUT.sleeps") -le ${minutes * SLEEPS_A_MINUTE} ] || exec /bin/sleep 60`,
-    );
-    const it = start(undefined, true);
-    await expect.poll(() => sleeps().length).toBe(minutes * SLEEPS_A_MINUTE + 1);
-    const line = "start gate: waiting for 45.00 GiB (0.45 of the memory), 30.00 GiB are available\n";
-    // The first at once; the last may still be in the pipe.
-    await expect.poll(it.said).toBe(line.repeat(1 + minutes));
-    expect(new Set(sleeps())).toEqual(new Set(["5"]));
-  });
-
-  it("with room it costs nothing: no sleep, no request, no process that stays", async () => {
-    program("curl", 'echo "curl was run"');
-    available(75);
-    const it = start(A(DEAD));
-    await started(it);
-    expect(it.said()).toBe(`vllm serve ${ARGUMENTS.join(" ")}\n`);
-    expect(sleeps()).toEqual([]);
-    const pid = String(it.child.pid);
-    expect(readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8")).toBe("");
-  });
-
-  it("a server that crashes in a loop: each start goes through the gate, and the loop ends where memory is gone", async () => {
-    program("vllm", 'echo "vllm serve org/m"; exit 1');
-    for (let crash = 0; crash < 3; crash += 1) {
-      available(45);
-      const it = start();
-      expect(await it.ended).toBe(1);
-      // Its last words may still be in the pipe.
-      await expect.poll(it.said).toBe("vllm serve org/m\n");
+describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
+  "the start gate under %s",
+  (_, shell) => {
+    /** The gate with a /proc/meminfo of its own; its sleeps take no time. */
+    function start(declared?: string, name = "b"): Gate {
+      const places = [
+        ["/proc/meminfo", "meminfo"],
+        ["/run/local-serving/gate", "gate"],
+        ["/var/lib/local-serving", "shared"],
+        ["/etc/hostname", "hostname"],
+        // busybox would take its own.
+        ['sleep "$1"', 'sleep "$1"'],
+      ] as const;
+      const script = places.reduce((text, [from, to]) => text.replaceAll(from, join(folder, to)), START_GATE);
+      if (declared !== undefined) declare(declared);
+      const [program = "", ...words] = shell;
+      const child = spawn(which(program), [...words, "-c", script, name, ...ARGUMENTS], {
+        detached: true,
+        env: { PATH: `${folder}:${join(folder, "tools")}`, OUT: join(folder, name) },
+      });
+      let text = "";
+      for (const stream of [child.stdout, child.stderr])
+        stream.on("data", (chunk) => (text += String(chunk)));
+      const ended = new Promise<number | NodeJS.Signals | null>((resolve) => {
+        child.on("close", (code, signal) => resolve(code ?? signal));
+      });
+      const gate = { child, ended, said: () => text };
+      gates.push(gate);
+      return gate;
     }
-    available(44);
-    const it = start();
-    await expect.poll(it.said).toContain("start gate: waiting for 45.00 GiB");
-    await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(it.said()).not.toContain("vllm");
-  });
 
-  it("ended and started again, as by a restart of the daemon: waits again", async () => {
-    available(60);
-    for (const time of [1, 2]) {
-      const it = start(A(DEAD));
-      await expect.poll(it.said).toContain("waiting for instance A");
-      it.child.kill("SIGTERM");
-      expect(await it.ended, `time ${time}`).toBe(143);
-      expect(it.said()).not.toContain("vllm serve org/m");
-    }
-  });
-
-  it("memory that frees slowly: opens when it is enough", async () => {
-    available(30);
-    const it = start();
-    await expect.poll(it.said).toContain("30.00 GiB are available");
-    for (const gib of [35, 40, 44.99]) available(gib);
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    expect(it.said()).not.toContain("vllm");
-    available(45.01);
-    await started(it);
-    expect(it.said()).toMatch(/start gate: open after \d+ s, 45\.01 GiB are available/);
-  });
-
-  it("hears a corrected declaration while it waits", async () => {
-    available(60);
-    const it = start(A(DEAD));
-    await expect.poll(it.said).toContain("or for 75.00 GiB");
-    declare("# There is none.\n");
-    await started(it);
-  });
-
-  it("B first: opens when A comes up", async () => {
-    available(60);
-    const url = await listen(503);
-    const it = start(A(url));
-    await expect.poll(it.said).toContain(`does not answer ${url}, or for 75.00 GiB`);
-    instanceA?.removeAllListeners("request").on("request", (_, answer) => answer.end());
-    await started(it);
-  });
-
-  it("A declared but dead: starts once its time is over and memory has been steady for a minute", async () => {
-    available(60);
-    const it = start(A(DEAD, 120));
-    await started(it);
-    expect(it.said()).toContain(
-      "start gate: instance A did not answer for 120 s, and 60.00 GiB have been available for a minute: starting without it",
-    );
-  });
-
-  it("A declared and loading: waits on, since memory that falls is not steady", async () => {
-    available(74);
-    const it = start(A(DEAD, 60));
-    await expect.poll(it.said).toContain("waiting for instance A");
-    for (let gib = 72; gib >= 50; gib -= 2) {
+    it.each([
+      ["A absent by design, and room for B", 45, undefined],
+      ["B first, and room for both", 75, DEAD],
+      ["A answers, and room for B", 45, "answers"],
+    ])("%s: starts at once, with vLLM's own arguments", async (_, gib, url) => {
       available(gib);
-      await new Promise((resolve) => setTimeout(resolve, 60));
-    }
-    expect(it.said()).not.toContain("vllm serve org/m");
-  });
+      const it = start(url === undefined ? SERVER : A(url === "answers" ? await listen(200) : url));
+      await started(it);
+      expect(it.said()).toBe(
+        `start gate: open after 0 s, ${gib}.00 GiB are available\nvllm serve ${ARGUMENTS.join(" ")}\n`,
+      );
+      expect(readFileSync(join(folder, "b"), "utf8")).toBe(`${["serve", ...ARGUMENTS].join("\n")}\n`);
+    });
 
-  it("says of an A on loopback that it can't be asked", async () => {
-    available(60);
-    const it = start("a_share=0.3\na_seconds=1800\n");
-    await expect.poll(it.said).toContain("does not answer (it listens on loopback only), or for 75.00 GiB");
-  });
+    it.each([
+      ["B first, and not room for both", 74.9, DEAD],
+      ["A first, and too little for B", 44.9, "answers"],
+      ["A absent by design, and too little for B", 44.9, ""],
+      ["A answers 503, and not room for both", 60, "503"],
+    ])("%s: waits", async (_, gib, url) => {
+      available(gib);
+      const asked = url === "answers" ? await listen(200) : url === "503" ? await listen(503) : url;
+      const it = start(asked === "" ? SERVER : A(asked));
+      await says(it, "waiting for");
+      await pause(200);
+      expect(it.said()).not.toContain("vllm");
+    });
 
-  it("holds nobody up where meminfo can't be read", async () => {
-    const it = start();
-    await started(it);
-    expect(it.said()).toContain("start gate: MemAvailable is not readable here; starting without it\n");
-  });
+    it("never enough: waits for ever, and says so in one line a minute", async () => {
+      available(30);
+      const it = start(SERVER);
+      await expect.poll(() => sleeps().length).toBeGreaterThan(2 * SLEEPS_A_MINUTE);
+      it.child.kill("SIGSTOP");
+      const line = "start gate: waiting for 45.00 GiB, 30.00 GiB are available\n";
+      // The first at once; of the sleeps one is under way.
+      const lines = it.said().split(line);
+      expect(lines.join("")).toBe("");
+      expect(lines.length - 2).toBeGreaterThanOrEqual(
+        Math.floor((sleeps().length - 2) / SLEEPS_A_MINUTE) - 1,
+      );
+      expect(lines.length - 2).toBeLessThanOrEqual(Math.ceil(sleeps().length / SLEEPS_A_MINUTE));
+      expect(new Set(sleeps())).toEqual(new Set(["5", ""]));
+    });
 
-  it("`docker stop`: ends at once on TERM, as it sleeps five seconds", async () => {
-    available(30);
-    const it = start(undefined, true);
-    await expect.poll(it.said).toContain("start gate: waiting");
-    it.child.kill("SIGTERM");
-    expect(await it.ended).toBe(143);
-  });
+    it("waits for the file that declares it, and names the command that writes it", async () => {
+      available(90);
+      const it = start("floor 2048\nserver another 1 6 9\n");
+      await says(it, "waiting for a line about b in ");
+      expect(it.said()).toContain("which `npm run up` writes");
+      declare(SERVER);
+      await started(it);
+    });
 
-  it("leaves the server its own signals", async () => {
-    available(45);
-    const it = start();
-    await started(it);
-    it.child.kill("SIGTERM");
-    expect(await it.ended).toBe("SIGTERM");
-  });
-});
+    it("memory that frees slowly: opens when it is enough", async () => {
+      available(30);
+      const it = start(SERVER);
+      await says(it, "30.00 GiB are available");
+      for (const gib of [35, 40, 44.99]) available(gib);
+      await pause(100);
+      expect(it.said()).not.toContain("vllm");
+      available(45.01);
+      await started(it);
+      expect(it.said()).toMatch(/start gate: open after \d+ s, 45\.01 GiB are available/);
+    });
+
+    it("hears a corrected declaration while it waits: of A, and of what it takes itself", async () => {
+      available(40);
+      const it = start(A(DEAD));
+      await says(it, "waiting for 45.00 GiB, 40.00 GiB are available");
+      declare(A(DEAD).replace("46080", "30720"));
+      await expect.poll(it.said, { timeout: 10_000 }).toContain("or for 60.00 GiB");
+      declare(SERVER.replace("46080", "30720"));
+      await started(it);
+    });
+
+    it("B first: opens when A comes up", async () => {
+      available(60);
+      const url = await listen(503);
+      const it = start(A(url));
+      await says(it, `does not answer ${url}, or for 75.00 GiB`);
+      instanceA?.removeAllListeners("request").on("request", (_, answer) => answer.end());
+      await started(it);
+    });
+
+    it("A declared but dead: starts once its time is over and memory has been steady for a minute", async () => {
+      available(60);
+      const it = start(A(DEAD, 120));
+      await started(it);
+      expect(it.said()).toContain(
+        "start gate: instance A did not answer for 120 s, and 60.00 GiB have been available for a minute: starting without it",
+      );
+    });
+
+    it("A declared and loading: waits on, since memory that falls is not steady", async () => {
+      available(74);
+      const it = start(A(DEAD, 60));
+      await says(it, "waiting for instance A");
+      availableInTurn(...Array.from({ length: 25 }, (_, index) => 72 - index));
+      await expect.poll(() => existsSync(join(folder, "meminfo.25"))).toBe(false);
+      expect(it.said()).not.toContain("vllm serve org/m");
+    });
+
+    it("says of an A on loopback that it can't be asked", async () => {
+      available(60);
+      const it = start(A(""));
+      await says(it, "does not answer (it listens on loopback only), or for 75.00 GiB");
+    });
+
+    it.each([
+      ["is missing", undefined],
+      ["has no MemAvailable", "MemTotal: 1 kB\n"],
+      ["has one that is no number", "MemAvailable: all kB\n"],
+    ])("holds nobody up where meminfo %s", async (_, text) => {
+      if (text !== undefined) writeFileSync(join(folder, "meminfo"), text);
+      const it = start(SERVER);
+      await started(it);
+      expect(it.said()).toContain("start gate: MemAvailable is not readable here; starting without it\n");
+      await pause(200);
+      expect(it.said()).not.toContain("stopped");
+    });
+
+    it("TERM while it waits: ends at once, as it sleeps five seconds", async () => {
+      available(30);
+      program("sleep", "exec /bin/sleep 60 >/dev/null 2>&1");
+      const it = start(SERVER);
+      await says(it, "start gate: waiting");
+      it.child.kill("SIGTERM");
+      expect(await it.ended).toBe(143);
+    });
+
+    it.each([
+      ["SIGTERM", "TERM"],
+      // A shell's background job doesn't hear INT unless it asks for it, as vLLM does.
+      ["SIGINT", "TERM"],
+    ] as const)("%s goes to the server, whose exit code is the container's", async (signal, name) => {
+      available(45);
+      program(
+        "vllm",
+        `trap "echo got ${name}; exit 7" ${name}; echo "vllm $*"; while :; do /bin/sleep 0.05; done`,
+      );
+      const it = start(SERVER);
+      await started(it);
+      it.child.kill(signal);
+      expect(await it.ended).toBe(7);
+      expect(it.said()).toContain(`got ${name}`);
+      // Whoever stops a server has not seen it fail.
+      expect(starts()).toEqual(["0123456789ab"]);
+    });
+
+    it("kills a server that doesn't end on TERM, with its whole group, and counts by its own seconds", async () => {
+      available(45);
+      program(
+        "vllm",
+        'trap "" TERM; /bin/sh -c \'trap "" TERM; echo "vllm serve org/m"; exec /bin/sleep 60\' & wait; wait',
+      );
+      const it = start(SERVER);
+      await started(it);
+      const [server = 0] = childrenOf(it.child.pid ?? 0).filter((pid) => childrenOf(pid).length > 0);
+      const group = [server, ...childrenOf(server)];
+      expect(group).toHaveLength(2);
+      it.child.kill("SIGTERM");
+      expect(await it.ended).toBe(137);
+      expect(it.said()).toContain("start gate: vLLM did not end in time: KILL");
+      await expect.poll(() => group.filter(runs)).toEqual([]);
+    });
+
+    it("without setsid the server still gets its signals", async () => {
+      rmSync(join(folder, "tools/setsid"));
+      available(45);
+      program("vllm", 'trap "exit 7" TERM; echo "vllm $*"; while :; do /bin/sleep 0.05; done');
+      const it = start(SERVER);
+      await started(it);
+      it.child.kill("SIGTERM");
+      expect(await it.ended).toBe(7);
+    });
+
+    it("memory below the floor for three looks: stops the server, waits, and starts it again when memory is back", async () => {
+      available(50);
+      program(
+        "vllm",
+        'trap "echo vllm ends; exit 0" TERM; echo "vllm $*"; while :; do /bin/sleep 0.05; done',
+      );
+      const it = start(SERVER);
+      await started(it);
+      availableInTurn(1.9, 1.8, 50, 1.9, 1.8, 1.7, 30);
+      await says(it, "start gate: waiting for 45.00 GiB, 30.00 GiB are available");
+      expect(it.said().match(/.*floor.*/g)).toEqual([
+        "start gate: stopped at the floor: 1.70 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
+      ]);
+      expect(it.said()).toContain("vllm ends");
+      available(46);
+      await started(it, 2);
+      expect(it.said()).toMatch(/start gate: open after \d+ s, 46\.00 GiB are available\nvllm serve/);
+      expect(starts()).toHaveLength(3);
+    });
+
+    it("takes the floor from the file: 0 is off, and a change is heard by a server that runs", async () => {
+      available(50);
+      const it = start(SERVER.replace("floor 2048", "floor 0"));
+      await started(it);
+      available(0);
+      await pause(500);
+      expect(it.said()).not.toContain("floor");
+      available(5);
+      declare(SERVER.replace("floor 2048", "floor 6144"));
+      await says(it, "stopped at the floor: 5.00 GiB are available, below 6.00 GiB");
+    });
+
+    it("three starts that fail within an hour: stays closed over restarts, until a change or its own command", async () => {
+      program("vllm", 'echo "vllm $*"; exit 3');
+      available(50);
+      const CLOSED = "start gate: closed: 3 starts within an hour failed.";
+      for (let attempt = 0; attempt < 3; attempt += 1) expect(await start(SERVER).ended).toBe(3);
+      const closed = async () => {
+        const it = start();
+        await says(it, CLOSED);
+        await pause(200);
+        expect(it.said()).not.toContain("vllm serve");
+        return it;
+      };
+      const first = await closed();
+      first.child.kill("SIGTERM");
+      expect(await first.ended).toBe(143);
+      // An hour later it is closed still.
+      const file = join(folder, "shared/b.starts");
+      writeFileSync(file, readFileSync(file, "utf8").replaceAll(/^\d{10}$/gm, "1700000000"));
+      const it = await closed();
+      const [, command = ""] = /without one: docker exec b (.*)/.exec(it.said()) ?? [];
+      expect(command).toBe(`rm ${file}`);
+      expect(spawnSync("/bin/sh", ["-c", command]).status).toBe(0);
+      expect(await it.ended).toBe(3);
+      appendFileSync(file, "spent 3\n");
+      (await closed()).child.kill("SIGKILL");
+      // Another budget, and another container, begin anew.
+      expect(await start(SERVER.replace("starts 3", "starts 4")).ended).toBe(3);
+      declare(SERVER);
+      (await closed()).child.kill("SIGKILL");
+      writeFileSync(join(folder, "hostname"), "ba9876543210\n");
+      expect(await start().ended).toBe(3);
+      expect(starts()).toEqual(["ba9876543210", expect.stringMatching(/^\d{10}$/)]);
+    });
+
+    it("counts no start of more than an hour ago", async () => {
+      program("vllm", "exit 3");
+      available(50);
+      const old = Math.floor(Date.now() / 1000) - 3601;
+      writeFileSync(join(folder, "shared/b.starts"), `0123456789ab\n${`${old}\n`.repeat(9)}`);
+      expect(await start(SERVER).ended).toBe(3);
+    });
+
+    describe("beside another server's gate", () => {
+      const TWO = (port: number | string, gib = 45) =>
+        `floor 2048\nstarts 3\nserver b ${gib * 1024} 6 ${port}\nserver c ${gib * 1024} 6 9\n`;
+
+      it("waits while that one is starting, and opens when it has its memory and there is room", async () => {
+        const port = new URL(await listen(503)).port;
+        available(60);
+        const b = start(TWO(port));
+        await started(b);
+        const c = start(undefined, "c");
+        await says(
+          c,
+          "60.00 GiB are available, 45.00 GiB are needed; waiting for b, which is starting and takes 45.00 GiB",
+        );
+        expect(c.said()).not.toContain("vllm");
+        instanceA?.removeAllListeners("request").on("request", (_, answer) => answer.end());
+        // It doesn't matter here that B has not really taken its memory.
+        await started(c);
+      });
+
+      it("starts beside it at once where there is room for both", async () => {
+        available(90);
+        const b = start(TWO(9));
+        await started(b);
+        await started(start(undefined, "c"));
+      });
+
+      it("one of two that open in the same moment waits for the other", async () => {
+        available(89.9);
+        const both = [start(TWO(9)), start(undefined, "c")];
+        const open = () => both.filter((each) => each.said().includes("vllm serve org/m"));
+        await expect.poll(() => open().length).toBe(1);
+        await expect
+          .poll(() => both.filter((each) => each.said().includes("starting and takes")).length)
+          .toBe(1);
+        await pause(300);
+        expect(open()).toHaveLength(1);
+      });
+
+      it("does not wait for one that was killed while it was starting", async () => {
+        available(60);
+        const b = start(TWO(9));
+        await started(b);
+        const c = start(undefined, "c");
+        await says(c, "waiting for b, which is starting");
+        endGroups(b.child.pid);
+        await started(c);
+        expect(existsSync(join(folder, "shared/b.claim"))).toBe(true);
+      });
+
+      it.each([
+        [
+          "no flock",
+          "the image has no flock: servers that start at once don't see each other, so start them one after the other",
+          () => rmSync(join(folder, "tools/flock")),
+        ],
+        [
+          "no folder to write in",
+          "shared is not writable: failed starts aren't counted, and servers that start at once don't see each other",
+          () => rmSync(join(folder, "shared"), { recursive: true }),
+        ],
+      ])("with %s: says so, and starts by MemAvailable alone", async (_, words, spoil) => {
+        spoil();
+        available(60);
+        const both = [start(TWO(9)), start(undefined, "c")];
+        for (const each of both) {
+          await started(each);
+          expect(each.said()).toContain(words);
+        }
+      });
+    });
+  },
+);
+
+function runs(pid: number): boolean {
+  try {
+    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
+  } catch {
+    return false;
+  }
+}
 
 describe("the gate in a plan", () => {
-  const planned = (instanceA: unknown) => plan(stack({ instanceA }), { home: "/home/me" }).machines[0];
+  const planned = (instanceA: unknown, machine = {}, server = {}) =>
+    plan(stack({ instanceA, ...machine }, server), { home: "/home/me" }).machines[0];
 
   it("lets the policies and the preflight read the server's share through it", () => {
     const container = planned({ gpuMemoryUtilization: 0.45 })?.containers[0];
-    expect(container?.entrypoint).toEqual(["/bin/sh", "-c", START_GATE, "start-gate"]);
-    expect(utilizationOf([...gatedEntrypoint(), ...(container?.command ?? [])])).toBe(0.45);
+    expect(container?.entrypoint).toEqual(["/bin/sh", "-c", START_GATE, "vllm-model-8001"]);
+    expect(utilizationOf([...gatedEntrypoint("b"), ...(container?.command ?? [])])).toBe(0.45);
   });
 
-  it("knows of A by its share, address and time, and of nothing where there is none", () => {
-    const file = (instanceA: unknown) => planned(instanceA)?.files.find((each) => each.role === "start-gate");
-    const about =
-      "# Made by local-serving from instanceA in the stack file, for the start gate: change it there.\n";
+  it("knows the floor, the budget, A, and of each server what it takes in the ledger", () => {
+    const file = (instanceA: unknown, machine = {}, server = {}) =>
+      planned(instanceA, machine, server)?.files.find((each) => each.role === "start-gate");
+    const about = "# Made by local-serving from the stack file, for the start gates: change it there.\n";
     expect(file({ gpuMemoryUtilization: 0.45, port: 8100, readyWithinMinutes: 10 })).toEqual({
       role: "start-gate",
-      path: "/home/me/.local/share/local-serving/dgx/start-gate/instance-a",
+      path: "/home/me/.local/share/local-serving/dgx/start-gate/gate",
       mode: "0644",
-      text: `${about}a_share=0.45\na_seconds=600\na_url=http://host.docker.internal:8100/health\n`,
+      // 54.73 GiB each, up to whole MiB.
+      text: `${about}floor 2048\nstarts 3\ninstance-a 56044 600 http://host.docker.internal:8100/health\nserver vllm-model-8001 56044 58 8001\n`,
     });
-    expect(file({ gpuMemoryUtilization: 0.45, listen: "127.0.0.1" })?.text).toBe(
-      `${about}a_share=0.45\na_seconds=1800\n`,
+    expect(file({ gpuMemoryUtilization: 0.45, listen: "127.0.0.1" })?.text).toContain(
+      "\ninstance-a 56044 1800\n",
     );
-    expect(file("none")?.text).toBe(`${about}# There is none.\n`);
+    // A fixed KV cache counts: 54 GiB beside 20.49 of weights are more than the share.
+    expect(
+      file(
+        "none",
+        { memoryFloorGiB: 0, startsPerHour: 5 },
+        {
+          kvCacheMemoryBytes: 54 * 1024 ** 3,
+          model: { id: "org/model", family: "qwen3", thinking: true, weightsGB: 22 },
+          stopGraceSeconds: 1,
+        },
+      )?.text,
+    ).toBe(`${about}floor 0\nstarts 5\nserver vllm-model-8001 76278 1 8001\n`);
   });
 
-  it("is the same container whatever is declared of A: a correction restarts nothing", () => {
+  it("is the same container whatever is declared of A, floor and budget: a correction restarts nothing", () => {
     const containers = [
-      "none",
-      { gpuMemoryUtilization: 0.2, port: 9000 },
-      { gpuMemoryUtilization: 0.45 },
-    ].map((instanceA) => planned(instanceA)?.containers);
+      planned("none"),
+      planned({ gpuMemoryUtilization: 0.2, port: 9000 }, { memoryFloorGiB: 0, startsPerHour: 9 }),
+      planned({ gpuMemoryUtilization: 0.45 }),
+    ].map((machine) => machine?.containers);
     expect(containers[0]).toEqual(containers[1]);
     expect(containers[1]).toEqual(containers[2]);
-    expect(containers[0]?.[0]?.mounts).toContainEqual({
-      type: "bind",
-      source: "/home/me/.local/share/local-serving/dgx/start-gate",
-      target: "/run/local-serving",
-      readOnly: true,
-    });
+    const state = "/home/me/.local/share/local-serving/dgx/start-gate";
+    for (const mount of [
+      { type: "bind", source: state, target: "/run/local-serving", readOnly: true },
+      { type: "volume", source: "local-serving-gate", target: "/var/lib/local-serving", readOnly: false },
+    ])
+      expect(containers[0]?.[0]?.mounts).toContainEqual(mount);
   });
 
   it.each([

@@ -23,7 +23,12 @@ describe("a container as `docker run`", () => {
     const image = words.indexOf(container?.image ?? "");
     expect(words.slice(0, 2)).toEqual(["run", "--detach"]);
     expect(words[words.indexOf("--entrypoint") + 1]).toBe("/bin/sh");
-    expect(words.slice(image + 1)).toEqual(["-c", START_GATE, "start-gate", ...(container?.command ?? [])]);
+    expect(words.slice(image + 1)).toEqual([
+      "-c",
+      START_GATE,
+      container?.name,
+      ...(container?.command ?? []),
+    ]);
   });
 
   it("carries GPUs, ipc, restart, ports, mounts and health", () => {
@@ -37,6 +42,7 @@ describe("a container as `docker run`", () => {
       "type=bind,source=/home/me/.cache/huggingface,target=/root/.cache/huggingface",
       "type=volume,source=local-serving-b-jit,target=/jit-cache",
       "type=bind,source=/home/me/.local/share/local-serving/dgx/start-gate,target=/run/local-serving,readonly",
+      "type=volume,source=local-serving-gate,target=/var/lib/local-serving",
     ]);
   });
 });

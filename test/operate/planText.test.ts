@@ -69,7 +69,7 @@ describe("the memory in a plan's text", () => {
 
   it("says that a container starts behind its gate, and leaves the script out", () => {
     expect(text()).toContain(
-      "    starts behind a gate: waits until MemAvailable covers its share, and instance A's too unless that answers\n",
+      "    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's share too unless that answers\n",
     );
     expect(text()).toContain("--entrypoint vllm");
     expect(text()).not.toContain(START_GATE.split("\n")[0]);

@@ -19,7 +19,7 @@ describe("the plan of the default stack", () => {
       role: "inference-server",
       resource: "dgx-b",
       name: "vllm-qwen3.6-35b-a3b-8001",
-      entrypoint: ["/bin/sh", "-c", START_GATE, "start-gate"],
+      entrypoint: ["/bin/sh", "-c", START_GATE, "vllm-qwen3.6-35b-a3b-8001"],
       gpus: "all",
       ipc: "host",
       restart: "unless-stopped",
@@ -39,6 +39,12 @@ describe("the plan of the default stack", () => {
           source: "/home/me/.local/share/local-serving/dgx/start-gate",
           target: "/run/local-serving",
           readOnly: true,
+        },
+        {
+          type: "volume",
+          source: "local-serving-gate",
+          target: "/var/lib/local-serving",
+          readOnly: false,
         },
       ],
       ulimits: [

@@ -42,6 +42,7 @@ describe("the program for the default stack", () => {
       "docker:index/remoteImage:RemoteImage dgx-chat-ui-image",
       "docker:index/volume:Volume dgx-b-jit",
       "docker:index/volume:Volume dgx-chat-ui-data",
+      "docker:index/volume:Volume dgx-gate",
       "local-serving:index:Bridge dgx-bridge",
       "local-serving:index:ChatUi dgx-chat-ui",
       "local-serving:index:Client dgx-claude-code",
@@ -94,7 +95,7 @@ describe("the program for the default stack", () => {
         name: "vllm-qwen3.6-35b-a3b-8001",
         image:
           "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
-        entrypoints: ["/bin/sh", "-c", START_GATE, "start-gate"],
+        entrypoints: ["/bin/sh", "-c", START_GATE, "vllm-qwen3.6-35b-a3b-8001"],
         gpus: "all",
         ipcMode: "host",
         restart: "unless-stopped",

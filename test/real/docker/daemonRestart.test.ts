@@ -10,9 +10,12 @@ import { remainsOf } from "./remains";
 
 const IMAGE = "start-gate:test";
 const TOTAL_KIB = 100 * 1024 ** 2;
-/** 45 of 100 GiB, with an A of 30. */
 const ARGUMENTS = ["org/m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
-const DECLARED_A = "a_share=0.3\na_seconds=1800\na_url=http://192.0.2.1/health\n";
+const NAME = "vllm-m-8001";
+/** The server takes 45 GiB and gets six seconds to end. */
+const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 8001\n`;
+/** With an A of 30 GiB. */
+const DECLARED_A = `instance-a 30720 1800 http://192.0.2.1/health\n${SERVER}`;
 
 /** What the image's `vllm` says once it has been started, which is when it would take its memory. */
 const STARTED = "vllm serve org/m";
@@ -40,7 +43,7 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
   beforeAll(async () => {
     daemon = await startOwnDaemon();
     folder = daemon.folder;
-    mkdirSync(join(folder, "gate"));
+    for (const name of ["gate", "shared"]) mkdirSync(join(folder, name));
     await makeImage(daemon);
   });
   afterEach(async () => {
@@ -57,9 +60,9 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
       flag: existsSync(join(folder, "meminfo")) ? "r+" : "w",
     });
   };
-  const start = async (declared = "") => {
-    writeFileSync(join(folder, "gate/instance-a"), declared);
-    const [entrypoint = "", ...words] = gatedEntrypoint();
+  const start = async (declared = SERVER) => {
+    writeFileSync(join(folder, "gate/gate"), declared);
+    const [entrypoint = "", ...words] = gatedEntrypoint(NAME);
     container = await daemon.docker(
       ...["run", "--detach", "--restart", "unless-stopped", "--network", "none"],
       ...[
@@ -67,6 +70,8 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
         `${folder}/meminfo:/proc/meminfo:ro`,
         "--volume",
         `${folder}/gate:/run/local-serving:ro`,
+        "--volume",
+        `${folder}/shared:/var/lib/local-serving`,
       ],
       ...["--entrypoint", entrypoint, IMAGE, ...words, ...ARGUMENTS],
     );
@@ -99,7 +104,7 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
     // Enough for B alone; instance A would find 25 of its 30 GiB.
     available(70);
     await start(DECLARED_A);
-    const waits = "70.00 GiB are available, 45.00 are needed; waiting for instance A";
+    const waits = "70.00 GiB are available, 45.00 GiB are needed; waiting for instance A";
     await says(waits);
     await end();
     const again = await startAgain();
@@ -121,11 +126,11 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
       await says(STARTED);
       await end();
       await says(STARTED, await startAgain());
-      expect(await said()).not.toContain("start gate");
+      expect(await said()).not.toContain("waiting");
       await end();
       available(20);
       const again = await startAgain();
-      await says("start gate: waiting for 45.00 GiB (0.45 of the memory), 20.00 GiB are available", again);
+      await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available", again);
       await waitsForAMinute(again);
       expect(await starts()).toBe(2);
       available(50);
@@ -143,7 +148,7 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
     available(46);
     const again = await startAgain();
     await says(STARTED, again);
-    expect(await said(again)).not.toContain("start gate");
+    expect(await said(again)).not.toContain("waiting");
   });
 
   it("killed while B runs: B runs on and is ended by the next daemon, and a start by hand goes through the gate", async () => {

@@ -1,0 +1,235 @@
+# What a server's container runs as its first process: it starts vLLM once there is memory for it, and ends it before the
+# machine runs out. Run as
+#
+#   sh -c "$(cat startGate.sh)" CONTAINER ARGUMENT...
+#
+# POSIX sh, since the image decides which shell there is. Waits are counted in sleeps, since a clock may jump after a
+# boot. Whatever takes time runs in the background, so that TERM is taken at once. What is declared is read from a file
+# each time, so that a correction restarts nothing. The policies follow `"$@"` to the arguments that vLLM gets: the word
+# `shift`, a `set` of arguments and a second `vllm serve` stay out.
+
+# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]` and `server CONTAINER MIB GRACE_SECONDS PORT`.
+DECLARED=/run/local-serving/gate
+# Shared by the gates of a machine, and kept when a container is replaced.
+SHARED=/var/lib/local-serving
+# The container that made the starts below, then the time of each start. A start that was ended from outside is taken out.
+STARTS=$SHARED/$0.starts
+# MiB of a server that is starting; locked for as long as it is.
+CLAIM=$SHARED/$0.claim
+
+# Seconds in a row below the floor: a single look may be a moment's peak.
+FLOOR_SECONDS=3
+# Seconds for vLLM to end at the floor: the machine has no more to give.
+FLOOR_GRACE_SECONDS=10
+
+say() { echo "start gate: $*"; }
+
+gib() {
+  hundredths=$((($1 * 100 + 512) / 1024))
+  printf '%d.%02d GiB' $((hundredths / 100)) $((hundredths % 100))
+}
+
+pause() {
+  sleep "$1" &
+  wait $!
+}
+
+answers() {
+  [ -n "$1" ] || return 1
+  curl -fsS -m 3 -o /dev/null "$1" 2>/dev/null &
+  wait $!
+}
+
+memory() {
+  free=
+  [ -r /proc/meminfo ] && while read -r name kib rest; do
+    case $name$kib in
+      MemAvailable:*[!0-9]*) ;;
+      MemAvailable:?*) free=$((kib / 1024)) && break ;;
+    esac
+  done </proc/meminfo
+}
+
+declared() {
+  need= floor=0 starts=0 a=0 a_seconds=0 a_url=
+  [ -r "$DECLARED" ] && while read -r what one two three four; do
+    case $what in
+      floor) floor=$one ;;
+      starts) starts=$one ;;
+      instance-a) a=$one a_seconds=$two a_url=$three ;;
+      server) [ "$one" != "$0" ] || need=$two grace=$three port=$four ;;
+    esac
+  done <"$DECLARED"
+}
+
+# Spent, the budget stays so over restarts and hours: each failed start may leak memory.
+may_start() {
+  [ -n "$writable" ] && [ "$starts" -gt 0 ] || return 0
+  now=$(date +%s) count=0 whose=
+  [ -s "$STARTS" ] && read -r whose <"$STARTS"
+  [ "$whose" = "$here" ] || echo "$here" >"$STARTS"
+  while read -r line; do
+    case $line in
+      "$here" | "spent "*) [ "$line" != "spent $starts" ] || return 1 ;;
+      *) [ $((now - line)) -ge 3600 ] || count=$((count + 1)) ;;
+    esac
+  done <"$STARTS"
+  [ "$count" -ge "$starts" ] || return 0
+  echo "spent $starts" >>"$STARTS"
+  return 1
+}
+
+# Takes the server's memory, where $1 MiB are available beside what others take that are starting. What they have taken of
+# it already counts twice, so this may wait too long and never opens too early.
+claim() {
+  granted= starting=
+  [ -n "$shared" ] || { [ "$free" -ge "$1" ]; return; }
+  {
+    if flock -n 8; then
+      taken=0
+      for other in "$SHARED"/*.claim; do
+        [ "$other" != "$CLAIM" ] && [ -r "$other" ] || continue
+        {
+          flock -n 7 || {
+            read -r mib <&7
+            other=${other##*/}
+            taken=$((taken + ${mib:-0})) starting="$starting ${other%.claim}"
+          }
+        } 7<"$other"
+      done
+      if [ $((free - taken)) -ge "$1" ]; then
+        echo "$need" >"$CLAIM"
+        command exec 9<"$CLAIM"
+        flock -n 9
+        granted=yes
+      fi
+    else
+      starting=" another server"
+    fi
+  } 8>>"$SHARED/lock"
+  [ -n "$granted" ]
+}
+
+may_open() {
+  declared
+  memory
+  if [ -z "$need" ]; then
+    why="waiting for a line about $0 in $DECLARED, which \`npm run up\` writes"
+    return 1
+  fi
+  if ! may_start; then
+    why="closed: $starts starts within an hour failed. Find out why (serving doctor); after a change of the stack file \`npm run up\` goes on, without one: docker exec $0 rm $STARTS"
+    return 1
+  fi
+  if [ -z "$free" ]; then
+    say "MemAvailable is not readable here; starting without it"
+    return
+  fi
+  if [ "$free" -lt "$need" ]; then
+    steady=0 held=0
+    why="waiting for $(gib "$need"), $(gib "$free") are available"
+    return 1
+  fi
+  both=$((need + a))
+  claim "$both" && return
+  why="$(gib "$free") are available, $(gib "$need") are needed; waiting for"
+  if [ "$a" -eq 0 ] || answers "$a_url"; then
+    claim "$need" && return
+  else
+    if [ "$held" -gt 0 ] && [ "$free" -ge $((held - 1024)) ]; then
+      steady=$((steady + 5))
+    else
+      steady=0 held=$free
+    fi
+    if [ "$waited" -ge "$a_seconds" ] && [ "$steady" -ge 60 ] && claim "$need"; then
+      say "instance A did not answer for $waited s, and $(gib "$free") have been available for a minute: starting without it"
+      return
+    fi
+    [ -n "$starting" ] ||
+      why="$why instance A, which does not answer ${a_url:-(it listens on loopback only)}, or for $(gib "$both")"
+  fi
+  [ -z "$starting" ] || why="$why$starting, which is starting and takes $(gib "$taken")"
+  return 1
+}
+
+# To the process group; to vLLM alone where it has none.
+signal() { kill "-$1" "-$server" 2>/dev/null || kill "-$1" "$server" 2>/dev/null; }
+
+end() {
+  signal "$1"
+  left=${left:-$2}
+}
+
+asked() {
+  [ -n "$server" ] || exit 143
+  reason=asked
+  # A background job ignores INT unless it asks for it, as vLLM does once it has begun.
+  [ "$1" = TERM ] || signal "$1"
+  end TERM "$grace"
+}
+
+server= grace=1 here=- writable= shared= taken=0
+[ -r /etc/hostname ] && read -r here </etc/hostname
+trap 'asked TERM' TERM
+trap 'asked INT' INT
+if command -v setsid >/dev/null 2>&1; then
+  apart=setsid
+else
+  apart=
+  set -m 2>/dev/null
+fi
+if ! [ -w "$SHARED" ]; then
+  say "$SHARED is not writable: failed starts aren't counted, and servers that start at once don't see each other"
+else
+  writable=yes
+  command -v flock >/dev/null 2>&1 && shared=yes ||
+    say "the image has no flock: servers that start at once don't see each other, so start them one after the other"
+fi
+
+while :; do
+  waited=0 steady=0 held=0
+  until may_open; do
+    [ $((waited % 60)) -ne 0 ] || say "$why"
+    pause 5
+    waited=$((waited + 5))
+  done
+  say "open after $waited s${free:+, $(gib "$free") are available}"
+  [ -z "$writable" ] || date +%s >>"$STARTS"
+  reason= left= below=0 age=0 claimed=$granted
+  $apart vllm serve "$@" 9<&- &
+  server=$!
+  while kill -0 "$server" 2>/dev/null || kill -0 "-$server" 2>/dev/null; do
+    pause 1
+    if [ -n "$left" ]; then
+      left=$((left - 1))
+      if [ "$left" -le 0 ]; then
+        [ $((left % 60)) -ne 0 ] || say "vLLM did not end in time: KILL"
+        signal KILL
+      fi
+    elif ! kill -0 "$server" 2>/dev/null; then
+      # It left processes behind.
+      end TERM "$FLOOR_GRACE_SECONDS"
+    else
+      declared
+      memory
+      age=$((age + 1))
+      if [ -n "$claimed" ] && [ $((age % 5)) -eq 0 ] && answers "http://127.0.0.1:$port/health"; then
+        # All of its memory is taken now, so MemAvailable says it.
+        claimed=
+        exec 9<&-
+      fi
+      if [ -n "$free" ] && [ "$free" -lt "$floor" ]; then below=$((below + 1)); else below=0; fi
+      if [ "$below" -ge "$FLOOR_SECONDS" ]; then
+        reason=floor
+        say "stopped at the floor: $(gib "$free") are available, below $(gib "$floor") for $below s; vLLM gives way and waits again"
+        end TERM "$FLOOR_GRACE_SECONDS"
+      fi
+    fi
+  done
+  wait "$server"
+  code=$?
+  server=
+  exec 9<&-
+  [ "$reason" != asked ] || sed -i '$d' "$STARTS" 2>/dev/null
+  [ "$reason" = floor ] || exit "$code"
+done
