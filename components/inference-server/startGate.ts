@@ -15,6 +15,12 @@ import type { Serve } from "./serve";
  */
 export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
 
+/** What the gate says as it starts vLLM: a log holds every start of a container, and what came before is an earlier one's. */
+export const GATE_OPENS = /(?:^|[\s"])start gate: open after \d+ s/;
+
+/** Whatever else it says; the group is its words. */
+export const GATE_SAYS = /(?:^|[\s"])start gate: ((?:stopped|closed|[^:]*waiting)\b.*)/;
+
 /** Where the gate finds what is declared, inside the container: a folder, so that a new file is seen. */
 const DECLARED_INSIDE = "/run/local-serving";
 const FILE = "gate";

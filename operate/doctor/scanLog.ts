@@ -206,6 +206,7 @@ class Scanner {
     if (line.includes("Received request ") && line.includes("prompt")) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
+    if (sign.when === "opens") this.matches.clear();
     const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
     const firstLineNumber = earlier?.firstLineNumber ?? this.lines;

@@ -1,10 +1,15 @@
+import { GATE_OPENS } from "../../components/inference-server/startGate";
+
 /** A text in a log that means something to a diagnosis. */
 export interface Sign {
   /** Every line that matches has at least one of these. Searching for them first keeps a log of 100 MB quick. */
   readonly literals: readonly string[];
   readonly pattern: RegExp;
-  /** `start`: a start failed, which is over once the same log shows a later start that succeeded. `any`: it always counts. */
-  readonly when: "start" | "any";
+  /**
+   * `start`: a start failed, which is over once the same log shows a later start that succeeded. `any`: it always counts.
+   * `opens`: another start begins, and all that was seen before is over.
+   */
+  readonly when: "start" | "any" | "opens";
   /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
   readonly keep: "newest" | "largest";
 }
@@ -35,6 +40,8 @@ export function sign(literals: string | readonly string[], pattern?: RegExp, opt
 export function startSign(literals: string | readonly string[], pattern?: RegExp): Sign {
   return sign(literals, pattern, { when: "start" });
 }
+
+sign("start gate: open after", GATE_OPENS, { when: "opens" });
 
 /** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
 export const READY = sign("Application startup complete");

@@ -3,6 +3,7 @@ import { networkInterfaces } from "node:os";
 import { eachLine, start } from "../../commandLine/run";
 import { docker } from "../../components/docker/docker";
 import { readListeners } from "../../components/host/listeners";
+import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
 
 export interface FileOnDisk {
@@ -16,7 +17,7 @@ export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Output of a docker command. Throws `Failed` with docker's own words. */
   docker(args: readonly string[]): Promise<string>;
-  /** The lines about memory in an inference server's log, of all its starts; "" if there is no such container. */
+  /** What an inference server's log says of memory since its last start, its start gate included; "" if there is no such container. */
   memoryLines(container: string): Promise<string>;
   file(path: string): Promise<FileOnDisk | undefined>;
   meminfo(): Promise<string>;
@@ -74,7 +75,7 @@ export function thisHost(dockerHost: string): Host {
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;
 
-/** Lines about an engine's memory in a container's log; a log of any size, for a bounded time. */
+/** Lines about memory in a container's log since its last start; a log of any size, for a bounded time. */
 export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<string> {
   const { stdout, ended } = start(["docker", "logs", container], {
     seconds,
@@ -83,7 +84,9 @@ export async function memoryLines(container: string, dockerHost: string, seconds
   });
   const kept: string[] = [];
   eachLine(stdout, (text) => {
-    if (!saysMemory(text)) return;
+    // Of a server that started again only the last start counts.
+    if (GATE_OPENS.test(text)) kept.length = 0;
+    if (!saysMemory(text) && !GATE_SAYS.test(text)) return;
     kept.push(text);
     if (kept.length > LINES_KEPT) kept.shift();
   });

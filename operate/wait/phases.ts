@@ -1,5 +1,5 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
-import { defined } from "../../faults/defined";
+import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
 const PHASES = [
@@ -7,6 +7,7 @@ const PHASES = [
   "waiting for the container",
   "container not started",
   "memory gate",
+  "gate closed",
   "starting",
   "loading weights",
   "compiling",
@@ -102,20 +103,26 @@ const RULES: readonly Rule[] = [
       /torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
     read: () => ({ phase: "compiling" }),
   },
-  {
-    pattern: /start gate: (waiting.*|.*waiting for.*)/,
-    read: ([, said]) => ({ phase: "memory gate", ...defined({ note: said }) }),
-  },
 ];
 
-/** The progress behind one more line of the log. A start never goes back: late lines of an earlier phase are ignored. */
+/** What the start gate says of it: a server that memory ran out for goes back there. */
+function atTheGate(line: string): StartProgress | undefined {
+  if (GATE_OPENS.test(line)) return START;
+  const note = GATE_SAYS.exec(line)?.[1];
+  return note === undefined
+    ? undefined
+    : { phase: note.startsWith("closed") ? "gate closed" : "memory gate", note };
+}
+
+/** The progress behind one more line of the log. Within a start late lines of an earlier phase are ignored. */
 export function afterLine(before: StartProgress, line: string): StartProgress {
+  const gate = atTheGate(line);
+  if (gate !== undefined) return gate;
   for (const { pattern, read } of RULES) {
     const match = pattern.exec(line);
     if (match === null) continue;
     const next = read(match);
-    const gateAtStart = next.phase === "memory gate" && before.phase === "starting";
-    if (!gateAtStart && PHASES.indexOf(next.phase) < PHASES.indexOf(before.phase)) return before;
+    if (PHASES.indexOf(next.phase) < PHASES.indexOf(before.phase)) return before;
     // Figures stay until there are newer ones of the same phase.
     return next.phase === before.phase ? { ...before, ...next } : next;
   }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
 import type { ContainerState } from "../../components/docker/containers";
+import { GATE_OPENS } from "../../components/inference-server/startGate";
 import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
@@ -53,6 +54,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {
       progress = afterLine(progress, line);
+      if (GATE_OPENS.test(line)) lines.length = 0;
       if (line.trim() !== "") lines.push(line);
       if (lines.length > LAST_LINES) lines.shift();
     });
@@ -85,6 +87,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
           await sleep(intervalMilliseconds); // The last lines are still on their way.
           return result("died", death);
         }
+        if (progress.phase === "gate closed") return result("died", progress.note ?? "");
         const healthy = await options.healthy();
         if (healthy === true || (healthy === "unknown" && state.health === "healthy")) {
           progress = { phase: "ready" };

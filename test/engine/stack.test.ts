@@ -111,6 +111,8 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   /** What every change writes down: the machine's facts for the policies, and the plan that was applied. */
   const isRecord = (step: string) => / Machine | dgx-applied-plan$/.test(step);
+  /** Or for the start gates: what each server takes. */
+  const isFile = (step: string) => isRecord(step) || step.endsWith(" dgx-start-gate");
   const REPLACES_CONTAINER = [
     "create-replacement Container dgx-b",
     "delete-replaced Container dgx-b",
@@ -128,7 +130,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     ["health check", { healthcheck: { intervalSeconds: 2 } }, ["healthcheck"], /interval\s*: "1s" => "2s"/],
   ])("a change of %s replaces the container and nothing else", async (_, server, diffs, sentence) => {
     const preview = await previewOf(server);
-    expect(steps(preview).filter((step) => !isRecord(step))).toEqual(REPLACES_CONTAINER);
+    expect(steps(preview).filter((step) => !isFile(step))).toEqual(REPLACES_CONTAINER);
     expect(preview.steps.find(({ op, name }) => op === "replace" && name === "dgx-b")?.diffs).toEqual(diffs);
     expect(preview.stdout).toMatch(sentence);
   });
@@ -167,6 +169,23 @@ describeEngineWithGpus("the stack on a real machine", () => {
       steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step)),
     ).toEqual(["update Command dgx-start-gate"]);
     expect(preview.stdout).toContain('"5.10.4" => "5.11.0"');
+  });
+
+  it("another memory floor and budget of starts reach the gate of the container that runs, which stays", async () => {
+    const id = await inspect(".Id");
+    const changed = stackConfig(parts, {}, { memoryFloorGiB: 0.5, startsPerHour: 5 });
+    workspace.configure(changed);
+    const up = await workspace.up();
+    expect(up, up.stdout + up.stderr).toMatchObject({ code: 0 });
+    expect(steps(up)).toContain("update Command dgx-start-gate");
+    expect(steps(up).filter((step) => !step.startsWith("same") && !isFile(step))).toEqual([]);
+    expect(await inspect(".Id")).toBe(id);
+    const declared = await mustRun("docker", ["exec", container, "cat", "/run/local-serving/gate"]);
+    expect(declared.split("\n").slice(1, 3)).toEqual(["floor 512", "starts 5"]);
+    expect((await workspace.preview("--expect-no-changes")).code).toBe(0);
+    workspace.configure(stackConfig(parts));
+    expect((await workspace.up()).code).toBe(0);
+    expect(await inspect(".Id")).toBe(id);
   });
 
   it("really replaces: a changed utilization and image run afterwards, with the compiled kernels' volume kept", async () => {

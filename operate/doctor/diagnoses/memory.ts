@@ -26,6 +26,16 @@ const PINNED_KV = sign(
 /** NVIDIA's kernel module; harmless bursts of it were seen on machines that served well. */
 const NV_NO_MEMORY = sign("NV_ERR_NO_MEMORY");
 
+/** The gate's own word; it is forgotten once the server was started again. */
+const AT_THE_FLOOR = sign(
+  "stopped at the floor:",
+  /start gate: stopped at the floor: ([\d.]+) GiB are available, below ([\d.]+) GiB/,
+);
+const GATE_CLOSED = sign(
+  "start gate: closed:",
+  /start gate: closed: (\d+) starts within an hour failed.*: (docker exec [\w.-]+ rm [\w./-]+)/,
+);
+
 /** How much less a server is given when the machine ran out: about 6 GiB of 121.6. */
 const STEP_DOWN = 0.05;
 
@@ -152,6 +162,29 @@ export const memory: readonly (Diagnosis | Row)[] = [
             advice:
               "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
           },
+  },
+  {
+    id: "stopped-at-the-floor",
+    source: "the start gate, by `memoryFloorGiB`",
+    caughtBy: "the plan's ledger",
+    when: AT_THE_FLOOR,
+    say: ({ facts, hit, server }) => ({
+      cause: `The machine ran out of memory: ${hit.groups[0]} GiB were available, below the floor of ${hit.groups[1]} GiB (\`memoryFloorGiB\`), so the server gave way. It starts again by itself once there is room.`,
+      ...lowerShare(facts, server),
+    }),
+  },
+  {
+    id: "start-gate-closed",
+    source: "the start gate, by `startsPerHour`: restart loops were seen to leak memory until a machine hung",
+    caughtBy: false,
+    aside: true,
+    when: GATE_CLOSED,
+    say: ({ hit }) => ({
+      cause: `${hit.groups[0]} starts of the server failed within an hour, so its start gate stays closed.`,
+      advice:
+        "Mend what made them fail first. A change of the stack file that replaces the container begins anew; without one, this command does.",
+      command: hit.groups[1],
+    }),
   },
   {
     id: "memory-exhausted",

@@ -1,10 +1,11 @@
 import { gte, valid } from "@renovatebot/pep440";
+import { GATE_SAYS } from "../../../components/inference-server/startGate";
 import { thousands } from "../../../components/kv";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { answeredText, refusalText } from "../api";
-import { fail, pass, quote, quotedList } from "../probe";
+import { fail, pass, quote, quotedList, sentence } from "../probe";
 import { CHAT } from "../surfaces/chat";
-import type { ProbesOf } from "../target";
+import type { ProbesOf, ServerTarget } from "../target";
 import { chatOnly, modelName, questionOf, servedModels } from "./asking";
 
 /** First vLLM for the newer model: the specification, "Versioning" 2. */
@@ -28,6 +29,13 @@ function names(text: string, limit: number): boolean {
   return new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
 }
 
+/** What a server's start gate said last, where it hasn't started the server since. */
+async function gateSays({ host, name, alone }: ServerTarget): Promise<string | undefined> {
+  if (alone) return undefined;
+  const lines = (await host.memoryLines(name)).split("\n");
+  return lines.flatMap((line) => GATE_SAYS.exec(line)?.[1] ?? []).at(-1);
+}
+
 /** What a server is: alive, of its version, with its names. */
 export const serverProbes: ProbesOf<"inference-server"> = [
   {
@@ -35,8 +43,15 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     about: "GET /health answers 200",
     fix: ({ name }) =>
       `See whether it is still starting (serving wait) or has died (serving doctor; docker logs ${name}).`,
-    run: async ({ api, name }) => {
-      const answer = await api.get("/health");
+    run: async (target) => {
+      const { api, name } = target;
+      const answer = await api.get("/health").catch(async (error: unknown) => {
+        const gate = await gateSays(target);
+        if (gate === undefined) throw error;
+        const detail = `it does not run; its start gate says: ${sentence(gate)}`;
+        return { ...fail(detail), closes: `${name} does not run` };
+      });
+      if (!("text" in answer)) return answer;
       if (answer.status === 200) return pass("alive");
       return fail(
         answeredText("/health", answer),

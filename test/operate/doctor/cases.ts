@@ -168,6 +168,24 @@ export const cases: readonly MatrixCase[] = [
     files: { dmesg: "killed-for-memory.dmesg" },
     editsAgain: [expect.objectContaining({ value: 0.35 })],
   },
+  own("stopped-at-the-floor", "1.20 GiB are available", {
+    edits: [[`${B}.gpuMemoryUtilization`, 0.4]],
+    needsStack: true,
+    editsAgain: [expect.objectContaining({ value: 0.35 })],
+  }),
+  own("start-gate-closed", "closed: 3 starts within an hour failed", { change: "Mend what made them fail" }),
+  {
+    ...own("admission-refused", "(50.10/121.63 GiB)", { edits: [[`${B}.gpuMemoryUtilization`, 0.41]] }),
+    name: "a start gate that was closed by starts that failed",
+    files: { log: "admission-refused-and-closed.log" },
+    ids: ["admission-refused", "start-gate-closed"],
+  },
+  {
+    name: "stopped at the floor, and started well since",
+    files: { log: "past-floor.log" },
+    ids: [],
+    evidence: "",
+  },
   own("killed", "exited with code 137", { change: "--dmesg" }),
   {
     ...own("killed", "exit code 137, OOMKilled", {}),

@@ -31,6 +31,24 @@ describe("what a container's log says of memory", () => {
     );
   });
 
+  it("is only what was said since the start gate last opened, and what the gate says", async () => {
+    dockerSays(
+      [
+        "echo 'INFO Available KV cache memory: 4.61 GiB'",
+        "echo 'start gate: stopped at the floor: 1.20 GiB are available, below 2.00 GiB for 3 s'",
+        "echo 'start gate: open after 60 s, 60.00 GiB are available'",
+        "echo 'INFO Available KV cache memory: 4.70 GiB'",
+        "echo 'start gate: stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s'",
+      ].join("\n"),
+    );
+    expect(await memoryLines("b", "", 20)).toBe(
+      [
+        "INFO Available KV cache memory: 4.70 GiB",
+        "start gate: stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s",
+      ].join("\n"),
+    );
+  });
+
   it("is nothing where docker fails, and ends in time where it says no end", async () => {
     dockerSays("echo 'Error response from daemon: No such container: b' >&2; exit 1");
     expect(await memoryLines("b", "", 20)).toBe("");

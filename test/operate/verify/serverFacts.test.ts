@@ -46,6 +46,27 @@ describe("a base model", () => {
   });
 });
 
+describe("a server that its start gate holds back", () => {
+  it.each([
+    "stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
+    "closed: 3 starts within an hour failed. Without a change: docker exec b rm /var/lib/local-serving/b.starts",
+    "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer",
+  ])("is said to be, in the gate's words: %s", async (words) => {
+    const log = async () => `INFO Model loading took 20.5 GiB memory\nstart gate: ${words}`;
+    const results = await run(planned(9), { only: ["health", "models"] }, emptyHost({ memoryLines: log }));
+    expect(results.map(({ name, status, detail }) => [name, status, detail])).toEqual([
+      ["health", "fail", `it does not run; its start gate says: ${words}`],
+      ["models", "skip", "not run: vllm-model-9 does not run (see health)"],
+    ]);
+  });
+
+  it("that was opened since is not: then only its own answer counts", async () => {
+    const opened = async () => "INFO Model loading took 20.5 GiB memory";
+    const [health] = await run(planned(9), { only: ["health"] }, emptyHost({ memoryLines: opened }));
+    expect(health?.detail).not.toContain("start gate");
+  });
+});
+
 describe("a model without a thinking mode", () => {
   it("is not asked to think", async () => {
     const plain = { model: { id: "org/model", family: "qwen3", thinking: false } };

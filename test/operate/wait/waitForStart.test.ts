@@ -127,6 +127,31 @@ describe("a start that is followed", () => {
     expect(followed).toEqual([RUNNING.startedAt]);
   });
 
+  it("is over at a gate that stays closed, with the log since it last opened", async () => {
+    const closed =
+      "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
+    const { reader } = scripted(
+      [RUNNING],
+      [
+        "start gate: open after 0 s, 60.00 GiB are available",
+        "ValueError: the start before",
+        "start gate: open after 5 s, 60.00 GiB are available",
+        "ValueError: the last start",
+        `start gate: ${closed}`,
+      ],
+    );
+    expect(await wait(reader)).toMatchObject({
+      outcome: "died",
+      phase: "gate closed",
+      reason: closed,
+      lastLines: [
+        "start gate: open after 5 s, 60.00 GiB are available",
+        "ValueError: the last start",
+        `start gate: ${closed}`,
+      ],
+    });
+  });
+
   it("that Docker can't start is dead at once, in Docker's words", async () => {
     const error = "driver failed programming external connectivity: Bind for 127.0.0.1:8001 failed";
     const { reader } = scripted([{ ...RUNNING, status: "created", startedAt: "", exitCode: 128, error }]);
