@@ -101,7 +101,7 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
     if (!differs(value, found.text, isWhole(path))) return [];
     const cause = causeOfDifference(statement, found.text);
     const place = { line: statement.line, column: statement.valueColumn };
-    const refusal = refusalOf(path, value, found.text);
+    const refusal = refusalOf(profile, path, value, found.text);
     const harmless =
       refusal === undefined && (NOTES.has(path.at(-1) ?? "") || cause.code === "dialect_escape");
     return [fault(dotted(path), place, harmless ? "warning" : "error", cause, refusal)];
@@ -178,9 +178,20 @@ function differs(value: unknown, text: string, whole: boolean): boolean {
 }
 
 /** What the schema has against the value as the harness reads it, when it has nothing against TOML's reading. */
-function refusalOf(path: readonly string[], value: unknown, text: string): string | undefined {
-  const [table, , key] = path;
+function refusalOf(
+  profile: ProfileDocument,
+  path: readonly string[],
+  value: unknown,
+  text: string,
+): string | undefined {
+  const [table, name, key] = path;
   if (typeof value !== "string") return "Read that way, it isn't a value of this key.";
+  if (
+    table === "defaults" &&
+    name === "peer_for" &&
+    valueAt(profile.value, ["providers", text]) === undefined
+  )
+    return "Read that way, it names a provider that is not declared.";
   if (table !== "providers" || key === undefined) return undefined;
   const schema = providerSchema.shape[key as keyof typeof providerSchema.shape];
   if (!schema.safeParse(value).success || schema.safeParse(text).success) return undefined;

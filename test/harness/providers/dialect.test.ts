@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { checkProfile } from "../../../harness/providers/check";
 import { dialectFaults } from "../../../harness/providers/dialect";
 import { parseProfile, readProfile } from "../../../harness/providers/profile";
 
@@ -141,5 +142,23 @@ describe("where the harness's reading parts from TOML's", () => {
       "The harness keeps TOML's escapes literally, backslash and all. Read that way, it lacks {review_request}. " +
         "Write the value without backslashes.",
     );
+  });
+
+  it("takes a peer by the name that the harness reads: with an escape it is undeclared", () => {
+    const escaped = String.raw`peer_for.claude = "cod\u0065x"`;
+    const peer = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
+    expect(
+      peer(`[providers.codex]\ntype = "cli"\ncommand = "x {review_request}"\n[defaults]\n${escaped}`),
+    ).toEqual([
+      {
+        path: "defaults.peer_for.claude",
+        code: "dialect_escape",
+        severity: "error",
+        line: 5,
+        column: 19,
+        message:
+          "The harness keeps TOML's escapes literally, backslash and all. Read that way, it names a provider that is not declared. Write the value without backslashes.",
+      },
+    ]);
   });
 });
