@@ -1,6 +1,7 @@
 import { styleText } from "node:util";
 import { Option } from "commander";
 import { plainJson, plainText } from "../faults/plainText";
+import { withoutKeys } from "../faults/secrets";
 
 /** `text` is for people, `json` is one document on stdout with nothing else there. */
 export type Format = "text" | "json";
@@ -41,9 +42,9 @@ export function styled(style: "bold" | "dim" | "red" | "green" | "yellow" | "cya
   return styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
 }
 
-/** The text as a terminal may get it: styles of ours, and no control code of a server, a log or a file. */
+/** The text as a terminal may get it: styles of ours, no key, and no control code of a server, a log or a file. */
 export function forTerminal(text: string): string {
-  return plainText(text).replace(OUR_STYLE, "\u001b");
+  return withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");
 }
 
 /** Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned, but for the first column. */

@@ -1,3 +1,5 @@
+import { withoutKeys } from "./secrets";
+
 /** One thing that is wrong with what a person wrote, or one thing worth a warning. */
 export interface Fault {
   /** Dotted path of the key (`machines.dgx.instances.b.port`); `""` is the document itself. */
@@ -59,14 +61,23 @@ export function faultLine(fault: Fault, file?: string): string {
 
 /** All faults of one input at once: what a user sees instead of a stack trace. */
 export class FaultyInput extends Error {
+  readonly faults: readonly Fault[];
+
   constructor(
     /** What was read: a file's path, or words such as `stack configuration`. */
     readonly input: string,
-    readonly faults: readonly Fault[],
+    found: readonly Fault[],
   ) {
+    // A key that was pasted in the place of a name is in the path of its fault.
+    const faults = found.map((fault) => ({
+      ...fault,
+      path: withoutKeys(fault.path),
+      message: withoutKeys(fault.message),
+    }));
     const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
     super([`${input}: ${count}`, ...faults.map((fault) => `  ${faultLine(fault)}`)].join("\n"));
     this.name = "FaultyInput";
+    this.faults = faults;
   }
 }
 
@@ -77,7 +88,7 @@ export class UnreadableInput extends Error {
     readonly reason: string,
     readonly place?: Place,
   ) {
-    super(`${input}${place === undefined ? "" : `:${place.line}:${place.column}`}: ${reason}`);
+    super(withoutKeys(`${input}${place === undefined ? "" : `:${place.line}:${place.column}`}: ${reason}`));
     this.name = "UnreadableInput";
   }
 }

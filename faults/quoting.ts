@@ -1,17 +1,5 @@
 import { distance } from "fastest-levenshtein";
-
-/** How the keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
-const TOKEN_START = /^(?:sk|pk|rk|gsk|hf|ghp|gho|ghs|ghu|github_pat|glpat|nvapi|pplx|xai|xox[a-z]|tvly)[-_]/;
-
-/** Shortest text that is taken for a key by its looks; a name in words with digits is rarely so long. */
-const SHORTEST_KEY = 20;
-
-/** `true` for text that has the form of a variable's name but is most likely the key itself. */
-export function looksLikeAKey(text: string): boolean {
-  if (TOKEN_START.test(text)) return true;
-  if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
-  return /[a-z]/.test(text) || !text.includes("_");
-}
+import { looksLikeAKey } from "./secrets";
 
 /** Small words as choices and names are made of; most passwords have digits, capitals or signs in them. */
 const SMALL_WORDS = /^(?=.{1,24}$)[a-z]+(?:[ ._-][a-z]+)*$/;

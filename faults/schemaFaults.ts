@@ -1,7 +1,8 @@
 import { z } from "zod";
-import { dotted, type Fault } from "./fault";
+import { dotted, errorAt, type Fault } from "./fault";
 import { issueText } from "./issueText";
 import { nearestKey } from "./quoting";
+import { secretPaths } from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;
@@ -106,6 +107,23 @@ function codeOf(issue: Issue, value: unknown): string {
     default:
       return "impossible_value";
   }
+}
+
+/**
+ * A fault with this message for each secret in a document, by path and place. None is added where something is wrong with
+ * the key or with its map anyway: that fault is more exact.
+ */
+export function secretFaults(
+  value: unknown,
+  found: readonly Fault[],
+  code: string,
+  message: string,
+  document?: Pick<SourceDocument, "locate">,
+): Fault[] {
+  const wrong = new Set(found.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  return secretPaths(value)
+    .filter((path) => !wrong.has(dotted(path)) && !wrong.has(dotted(path.slice(0, -1))))
+    .map((path) => errorAt(dotted(path), code, message, document?.locate(path)));
 }
 
 /** The value at a path, `undefined` where there is none. */

@@ -13,7 +13,7 @@ export function appliedPlan(machine: MachinePlan, stateDirectory: string): Plann
   return {
     role: "applied-plan",
     path: appliedPlanPath(machine.name, stateDirectory),
-    mode: "0644",
+    mode: "0600",
     text: `${JSON.stringify({ about, machine: sorted(machine) }, null, 2)}\n`,
   };
 }

@@ -4,7 +4,6 @@ import { engineOf } from "../planned/reach";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
 import { referenceFaults } from "./referenceFaults";
-import { isPlaceholder, isSecretName } from "./secretValue";
 import type { StackSettings } from "./stackSettings";
 
 /** Faults that need more than one value to be seen: what can't be understood, not what is merely unwise. */
@@ -32,15 +31,6 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       for (const [index, argument] of server.extraArgs.entries()) {
         const reason = extraArgumentFault(argument);
         if (reason !== undefined) fault([...at, "extraArgs", index], "repeated_flag", reason);
-      }
-      for (const [variable, value] of Object.entries(server.environment)) {
-        if (!isSecretName(variable) || isPlaceholder(value)) continue;
-        // Refused here and not by a policy: a plan or a preview of it would print the value.
-        fault(
-          [...at, "environment", variable],
-          "secret_value",
-          `\`${variable}\` looks like a secret, and its value would stand in plans, in the state and in \`docker inspect\`. For a Hugging Face token use \`huggingFaceTokenVariable\`; for any other give a placeholder.`,
-        );
       }
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0) {

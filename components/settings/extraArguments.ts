@@ -37,6 +37,7 @@ const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "a file of further flags can't be read by the plan or the policies",
   "--num-gpu-blocks-override":
     "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
+  "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
   "--api-key":
     "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would stand in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
 };
@@ -52,7 +53,8 @@ export function extraArgumentFault(argument: string): string | undefined {
   if (!argument.startsWith("-")) return undefined;
   const flag = (argument.split("=", 1)[0] ?? argument).replaceAll("_", "-");
   const positive = flag.replace(/^--no-/, "--").replace(/^--disable-/, "--enable-");
-  const refused = Object.entries(REFUSED_FLAGS).find(([name]) => abbreviates(positive, name));
+  // vLLM refuses capitals, but only once the key has been printed.
+  const refused = Object.entries(REFUSED_FLAGS).find(([name]) => abbreviates(positive.toLowerCase(), name));
   if (refused !== undefined) return `\`${refused[0]}\` can't be passed: ${refused[1]}.`;
   const owner = Object.entries(FLAGS_WITH_SETTING).find(([name]) => abbreviates(positive, name));
   if (owner !== undefined) return `\`${owner[0]}\` has a setting of its own: use \`${owner[1]}\`.`;

@@ -1,5 +1,5 @@
-import { looksLikeAKey, nearestKey } from "../../faults/quoting";
-import { holdsToken } from "../../harness/credentials";
+import { nearestKey } from "../../faults/quoting";
+import { looksLikeAKey } from "../../faults/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";
@@ -27,7 +27,6 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   }
   return [
     ...keyFaults(harness),
-    ...evaluatorFaults(harness),
     ...nameFaults(
       machine,
       found.map(({ name }) => name),
@@ -47,21 +46,6 @@ function keyFaults(harness: HarnessSettings): HarnessFault[] {
         "The name of the key's variable looks like a key itself (not shown). Expected a name such as HX_LOCAL_KEY.",
     },
   ];
-}
-
-/** As the profile's own check has it: a token in a command is a token in a file. */
-function evaluatorFaults({ conformanceCommands }: HarnessSettings): HarnessFault[] {
-  return Object.entries(conformanceCommands).flatMap(([name, command]) =>
-    holdsToken(command)
-      ? [
-          {
-            path: ["harness", "conformanceCommands", name],
-            message:
-              "The command carries a bearer token (not shown). Let it read the token from a variable of its own shell.",
-          },
-        ]
-      : [],
-  );
 }
 
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {

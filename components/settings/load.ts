@@ -1,6 +1,6 @@
 import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
@@ -8,6 +8,10 @@ import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
 
 /** Keys of a Pulumi stack file beside `config`; they are Pulumi's own. */
 const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsalt", "environment"];
+
+/** Refused here and not by a policy: a plan or a preview of it would print the value. */
+const SECRET =
+  "This looks like a secret (not shown), which would stand in plans, in the state and in `docker inspect`. For a Hugging Face token use `huggingFaceTokenVariable`, for the bridge's key `keyVariable`, in a command a variable of its own shell; else give a placeholder.";
 
 /** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
 export function loadStackFile(file: string): StackSettings {
@@ -64,12 +68,13 @@ function parseSettings(
   earlier: readonly Fault[] = [],
 ): StackSettings {
   const result = stackSettings.safeParse(value);
-  const faults = [
+  const found = [
     ...earlier,
     ...(result.success
       ? crossFaults(result.data, document)
       : schemaFaults(stackSettings, value, result.error.issues, document)),
   ];
+  const faults = [...found, ...secretFaults(value, found, "secret_value", SECRET, document)];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);
   return result.data;

@@ -1,8 +1,8 @@
 import { dotted, errorAt, type Fault, inFileOrder, warningAt } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
-import { namesASecret } from "../credentials";
-import { findKey, mentionsCredentials, secretRemedy } from "./keys";
+import { isSecretName, secretPaths } from "../../faults/secrets";
+import { findKey, secretRemedy } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
 
@@ -14,10 +14,11 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
     : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map((fault) =>
         softened(prefix, fault),
       );
-  const ofSecrets = secretFaults(document, prefix);
-  const secretPaths = new Set(ofSecrets.map(({ path }) => path));
+  const wrong = new Set(ofSchema.map(({ path }) => path));
+  const ofSecrets = secretFaults(document, prefix).filter(({ path }) => findKey(path) || !wrong.has(path));
+  const secret = new Set(ofSecrets.map(({ path }) => path));
   return inFileOrder([
-    ...ofSchema.filter(({ path }) => !secretPaths.has(path)),
+    ...ofSchema.filter(({ path }) => !secret.has(path)),
     ...ofSecrets,
     ...duplicateFaults(document),
     ...priceFaults(document),
@@ -27,7 +28,7 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
 function softened(prefix: string, fault: Fault): Fault {
   if (fault.code !== "unknown_key") return fault;
   const key = fault.path.split(".").at(-1) ?? "";
-  if (!namesASecret(key)) return { ...fault, severity: "warning" };
+  if (!isSecretName(key)) return { ...fault, severity: "warning" };
   const message =
     `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from ` +
     `the variable ${prefix}SA_JUDGE_API_KEY.`;
@@ -35,15 +36,15 @@ function softened(prefix: string, fault: Fault): Fault {
 }
 
 function secretFaults(document: JsonDocument, prefix: string): Fault[] {
-  const faults: Fault[] = [];
+  const paths = new Map(secretPaths(document.value).map((path) => [dotted(path), path]));
   for (const [name, value] of flatten(document.value)) {
     const key = findKey(name);
-    if (key === undefined || value === "") continue;
-    if (!key.secret && !mentionsCredentials(value)) continue;
-    const message = `This value (not shown) may not be in a file. ${secretRemedy(key, prefix)}`;
-    faults.push(errorAt(name, "secret_in_file", message, document.locate(key.path)));
+    if (key?.secret === true && value !== "") paths.set(name, key.path);
   }
-  return faults;
+  return [...paths].map(([name, path]) => {
+    const message = `This value (not shown) may not be in a file. ${secretRemedy(findKey(name), prefix)}`;
+    return errorAt(name, "secret_in_file", message, document.locate(path));
+  });
 }
 
 function duplicateFaults(document: JsonDocument): Fault[] {

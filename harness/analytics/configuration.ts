@@ -1,16 +1,9 @@
 import { errorAt, type Fault, UnreadableInput } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearestKey } from "../../faults/quoting";
+import { secretPaths } from "../../faults/secrets";
 import { checkAnalyticsFile } from "./check";
-import {
-  analyticsKeys,
-  type ConcreteKey,
-  findKey,
-  mentionsCredentials,
-  secretRemedy,
-  shown,
-  valueFromText,
-} from "./keys";
+import { analyticsKeys, type ConcreteKey, findKey, secretRemedy, shown, valueFromText } from "./keys";
 import { defaultLayer, type EffectiveValue, effectiveValues, flatten } from "./layers";
 import { readVariables, selectJudgeBlock, type Variables } from "./variables";
 
@@ -132,7 +125,7 @@ export function unknownKey(name: string): Fault {
 
 /** Why a secret is taken neither from an argument nor into the file; `undefined` when it is none. */
 export function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
-  if (!key.secret && !mentionsCredentials(text)) return undefined;
+  if (!key.secret && secretPaths({ [key.name]: text }).length === 0) return undefined;
   if (key.secret && text === "") return undefined;
   const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
   return errorAt(key.name, "secret", message);

@@ -1,6 +1,6 @@
 import { jsonIn } from "../../faults/json";
 import { schemaFaults, schemasAt } from "../../faults/schemaFaults";
-import { holdsCredentials } from "../credentials";
+import { secretPaths } from "../../faults/secrets";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../schema/jsonSchema";
 import { analyticsSchema } from "./schema";
 
@@ -134,18 +134,12 @@ const HIDDEN = "<set>";
 export function shown(name: string, value: unknown): unknown {
   if (value === "" || value === undefined) return value;
   const secret = findKey(name)?.secret === true;
-  return secret || mentionsCredentials(value) ? HIDDEN : value;
-}
-
-/** `true` when text, or a text in a list, carries a user's password. */
-export function mentionsCredentials(value: unknown): boolean {
-  if (typeof value === "string") return holdsCredentials(value);
-  return Array.isArray(value) && value.some(mentionsCredentials);
+  return secret || secretPaths({ [name]: value }).length > 0 ? HIDDEN : value;
 }
 
 /** What to do with a secret instead of writing it down. */
-export function secretRemedy(key: ConcreteKey, prefix: string): string {
-  return key.variable === undefined
+export function secretRemedy(key: ConcreteKey | undefined, prefix: string): string {
+  return key?.variable === undefined
     ? "A password never goes here: keep it out of the value."
     : `A secret is set in the environment only, by the variable ${prefix}${key.variable}.`;
 }

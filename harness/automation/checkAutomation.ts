@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
 import { appFaults } from "./appRules";
 import { artifactFaults } from "./artifactPath";
@@ -25,6 +25,8 @@ export interface AutomationFiles {
   /** The project's directory, in which symlinks on the way to an artifact are resolved. */
   readonly project?: string;
 }
+
+const SECRET = "This looks like a secret (not shown): name a variable that holds it.";
 
 /** What a check of an automation config found; `resolved` is there exactly when it is valid. */
 export interface AutomationCheck {
@@ -70,8 +72,9 @@ export function checkAutomation(
     : schemaFaults(automationSchema, document.value, read.error.issues, document);
   // A rule that speaks of a key by name says more than the schema does of the same key.
   const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  const secret = secretFaults(document.value, [...named, ...formal], "secret_in_file", SECRET, document);
   const issues = [
-    ...inFileOrder([...named, ...formal.filter(({ path }) => !known.has(path))]),
+    ...inFileOrder([...named, ...formal.filter(({ path }) => !known.has(path)), ...secret]),
     ...(mapping?.faults ?? []),
     ...(registry?.faults ?? []),
   ];

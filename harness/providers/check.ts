@@ -2,8 +2,8 @@ import { z } from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
-import { schemaFaults, valueAt } from "../../faults/schemaFaults";
-import { namesASecret } from "../credentials";
+import { schemaFaults, secretFaults, valueAt } from "../../faults/schemaFaults";
+import { isSecretName } from "../../faults/secrets";
 import { isMetered } from "./cost";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
@@ -20,6 +20,9 @@ export interface ProfileCheck {
   readonly profile?: ProvidersProfile;
 }
 
+const SECRET =
+  "This holds a key, token or password (not shown). Name the variable that holds it: in `api_key_env`, or in a command as `--oauth2-bearer $VARIABLE`.";
+
 /** Finds every fault of a profile at once, in TOML's reading and in the harness's. */
 export function checkProfile(document: ProfileDocument): ProfileCheck {
   const read = providersProfileSchema.safeParse(document.value);
@@ -33,6 +36,7 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
     ...providerFaults(partialProviders(document.value), document),
     ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, document),
   ];
+  found.push(...secretFaults(document.value, found, "secret_in_file", SECRET, document));
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
   const faults = inFileOrder([...found, ...ofDialect]);
@@ -76,7 +80,7 @@ function softened(fault: Fault): Fault {
     return { ...fault, message: "Expected the name of an environment variable, as text in double quotes." };
   if (fault.code !== "unknown_key") return fault;
   const key = fault.path.split(".").at(-1) ?? "";
-  if (!namesASecret(key)) return { ...fault, severity: "warning" };
+  if (!isSecretName(key)) return { ...fault, severity: "warning" };
   return {
     ...fault,
     code: "secret_in_file",

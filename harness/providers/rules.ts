@@ -1,6 +1,6 @@
 import { dotted, type Fault } from "../../faults/fault";
-import { isSlip, looksLikeAKey, mayBeQuoted, nearestKey } from "../../faults/quoting";
-import { holdsCredentials, holdsToken } from "../credentials";
+import { isSlip, mayBeQuoted, nearestKey } from "../../faults/quoting";
+import { looksLikeAKey } from "../../faults/secrets";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
@@ -27,7 +27,7 @@ export function providerFaults(
     };
     const naive = (key: string) => document.naive.get(`providers.${name}`, key)?.text;
     return [
-      ...secretFaults(provider, report),
+      ...keyNameFaults(provider, report),
       ...healthcheckFaults(naive("healthcheck") ?? provider.healthcheck ?? "", report),
       ...priceFaults(given, report),
       ...templateFaults(provider, report),
@@ -43,38 +43,17 @@ type Report = (
   severity?: Fault["severity"],
 ) => Fault;
 
-function secretFaults(provider: Partial<Provider>, report: Report): Fault[] {
-  const faults: Fault[] = [];
-  if (provider.api_key_env !== undefined && looksLikeAKey(provider.api_key_env))
-    faults.push(
-      report(
-        "api_key_env",
-        "secret_in_file",
-        "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
-          "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.",
-        "error",
-      ),
-    );
-  if (provider.base_url !== undefined && holdsCredentials(provider.base_url))
-    faults.push(
-      report(
-        "base_url",
-        "secret_in_file",
-        "The URL carries a password or token (not shown). Name a variable in `api_key_env` instead.",
-        "error",
-      ),
-    );
-  for (const key of ["command", "conformance_command", "healthcheck"] as const)
-    if (holdsToken(provider[key] ?? ""))
-      faults.push(
-        report(
-          key,
-          "secret_in_file",
-          "The command carries a token itself (not shown). Name a variable: `--oauth2-bearer $VARIABLE`.",
-          "error",
-        ),
-      );
-  return faults;
+function keyNameFaults({ api_key_env }: Partial<Provider>, report: Report): Fault[] {
+  if (api_key_env === undefined || !looksLikeAKey(api_key_env)) return [];
+  return [
+    report(
+      "api_key_env",
+      "secret_in_file",
+      "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
+        "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.",
+      "error",
+    ),
+  ];
 }
 
 function healthcheckFaults(command: string, report: Report): Fault[] {

@@ -32,6 +32,9 @@ export interface WaitOptions {
 /** Lines of the log that are shown when a start fails: a Python traceback is about this long. */
 const LAST_LINES = 30;
 
+/** Lines that are kept, so that a private key of several lines is known by its first. */
+const KEPT_LINES = 120;
+
 /** Follows one start to its end: ready, dead, or out of time. The container itself is only looked at. */
 export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   const { container, image, reader, intervalMilliseconds, timeoutSeconds } = options;
@@ -49,14 +52,15 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     phase: progress.phase,
     reason: redact(reason),
     // vLLM prints the arguments that it was started with, a key among them.
-    lastLines: outcome === "ready" ? [] : lines.slice(-LAST_LINES).map(redact),
+    lastLines:
+      outcome === "ready" ? [] : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean),
   });
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {
       progress = afterLine(progress, line);
       if (GATE_OPENS.test(line)) lines.length = 0;
       if (line.trim() !== "") lines.push(line);
-      if (lines.length > LAST_LINES) lines.shift();
+      if (lines.length > KEPT_LINES) lines.shift();
     });
   try {
     for (;;) {

@@ -1,3 +1,4 @@
+import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/declaredResource";
 
 /** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
@@ -32,9 +33,9 @@ export interface Rule {
 }
 
 export function violation(resource: DeclaredResource, message: string): Finding {
-  return { resource, kind: "violation", message };
+  return { resource, kind: "violation", message: withoutKeys(message) };
 }
 
 export function advice(resource: DeclaredResource, message: string): Finding {
-  return { resource, kind: "advice", message };
+  return { resource, kind: "advice", message: withoutKeys(message) };
 }

@@ -1,13 +1,12 @@
 import { list, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { isPlaceholder, isSecretName } from "../../components/settings/secretValue";
+import { dotted } from "../../faults/fault";
+import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
 import { displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 
-/** Options of vLLM whose value is a secret. */
-const SECRET_OPTIONS = ["api-key", "hf-token"];
 const REMEDY =
   "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the " +
   "container as a file of mode 0600 (such as HF_TOKEN_PATH), or use a placeholder where the value is ignored.";
@@ -30,25 +29,31 @@ function inEnvironment(resource: DeclaredResource): Finding[] {
   return entries.flatMap((entry, index) => {
     if (entry === UNKNOWN) return isServer() ? [unknown(resource, `\`envs[${index}]\``)] : [];
     const [name = "", ...value] = String(entry).split("=");
-    if (!isSecretName(name) || isPlaceholder(value.join("="))) return [];
+    if (secretPaths({ [name]: value.join("=") }).length === 0) return [];
     return [
       violation(
         resource,
-        `${displayName(resource)} has a value for the secret-like variable ${name} in its environment. ${REMEDY}`,
+        `${displayName(resource)} has a secret (not shown) in the variable ${name} of its environment. ${REMEDY}`,
       ),
     ];
   });
 }
 
+/** What the server's own reading finds, abbreviated flags included; else what any argument, label or check shows. */
 function inArguments(resource: DeclaredResource): Finding[] {
   const reading = readContainer(resource);
-  if (reading.kind !== "yes") return [];
-  return reading.servers.flatMap((server) =>
-    SECRET_OPTIONS.filter((option) =>
-      server.options.get(option)?.some((value) => typeof value !== "string" || !isPlaceholder(value)),
-    ).map((option) =>
-      violation(resource, `${displayName(resource)} has a value behind --${option}. ${REMEDY}`),
+  const servers = reading.kind === "yes" ? reading.servers : [];
+  const flags = servers.flatMap(({ options }) =>
+    [...options].flatMap(([name, values]) =>
+      isSecretName(name) && values.some((value) => typeof value !== "string" || !isPlaceholder(value))
+        ? [`behind --${name}`]
+        : [],
     ),
+  );
+  const { envs: _, ...props } = resource.props;
+  const places = flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
+  return places.map((place) =>
+    violation(resource, `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`),
   );
 }
 

@@ -70,7 +70,7 @@ describeEngine("the policy pack under the engine", () => {
       ["tool-calling", "parserless", /--enable-auto-tool-choice without --tool-call-parser/],
       ["tool-calling", "clientless", /codex would use clientless, which makes no structured tool calls/],
       ["reasoning-parser", "clientless", /m is declared to have no thinking mode/],
-      ["secret-values", "secret", /secret-like variable HF_TOKEN/],
+      ["secret-values", "secret", /secret \(not shown\) in the variable HF_TOKEN/],
     ])("%s refuses %s", (policy, resource, words) => {
       const said = run().of(policy, resource);
       expect(said.map((each) => each.message).join("\n")).toMatch(words);

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { looksLikeAKey, mayBeQuoted } from "../../faults/quoting";
+import { mayBeQuoted } from "../../faults/quoting";
 import { schemaFaults } from "../../faults/schemaFaults";
+import { looksLikeAKey } from "../../faults/secrets";
 
 const schema = z.strictObject({
   choice: z.enum(["advisory", "pr"]).optional(),

@@ -14,7 +14,7 @@ const applied = (machine: ReturnType<typeof machineOf>) =>
 describe("the applied plan", () => {
   it("is one file of the machine's state directory", () => {
     expect(applied(machineOf()).map(({ path, mode }) => [path, mode])).toEqual([
-      ["/home/me/.local/share/local-serving/dgx/applied-plan.json", "0644"],
+      ["/home/me/.local/share/local-serving/dgx/applied-plan.json", "0600"],
     ]);
     expect(applied(machineOf({ stateDirectory: "/srv/state" }))[0]?.path).toBe(
       "/srv/state/dgx/applied-plan.json",

@@ -101,7 +101,9 @@ describe("the harness's settings", () => {
       [`${at}.local-c`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
     const faults = of({ ollama: "curl -H 'Authorization: Bearer abc123' -d @{review_request} http://h" });
-    expect(faults).toEqual([[`${at}.ollama`, expect.stringContaining("carries a bearer token (not shown)")]]);
+    expect(faults).toEqual([
+      [`${at}.ollama`, expect.stringContaining("This looks like a secret (not shown)")],
+    ]);
     expect(JSON.stringify(faults)).not.toContain("abc123");
   });
 

@@ -1,6 +1,6 @@
 import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
-import { isPlaceholder } from "../../../components/settings/secretValue";
+import { isPlaceholder } from "../../../faults/secrets";
 import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
 import { redact } from "../../programs/redact";
 import type { Host } from "../host";

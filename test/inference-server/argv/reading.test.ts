@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { plainProps, UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { shareFrom } from "../../../components/inference-server/argv/utilization";
 import { largestThatFits, shareText, tenThousandths } from "../../../components/planned/utilization";
-import { isPlaceholder, isSecretName } from "../../../components/settings/secretValue";
+import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
 import { atLeast, isVersion, series } from "../../../policies/lib/versions";
 import {

@@ -361,7 +361,7 @@ describe("files", () => {
     const record = JSON.stringify({ machine: { files: [{ path: SETTINGS, text: old }] } });
     const results = await probe({
       [SETTINGS]: { mode: "0644", text: old },
-      [pathOf("applied-plan")]: { mode: "0644", text: record },
+      [pathOf("applied-plan")]: { mode: "0600", text: record },
     });
     expect(resultOf(results, "files").detail).toBe(
       `${SETTINGS} is as it was applied: the stack file was edited since`,

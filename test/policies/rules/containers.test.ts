@@ -143,7 +143,7 @@ describe("secret-values", () => {
     const messages = said(RULE, [server({ envs: [`HF_TOKEN=${SECRET}`, "PATH=/bin"] })]);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
-      /^refused: b has a value for the secret-like variable HF_TOKEN in its environment\./,
+      /^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./,
     );
     expect(messages[0]).toContain("HF_TOKEN_PATH");
     expect(messages.join()).not.toContain(SECRET);
@@ -168,7 +168,7 @@ describe("secret-values", () => {
     ["a hub token", ["m", "--hf-token", SECRET]],
   ])("refuses a secret among the arguments: %s", (_, command) => {
     const messages = said(RULE, [serving(...command)]);
-    expect(messages.join()).toMatch(/^refused: b has a value behind --(api-key|hf-token)\./);
+    expect(messages.join()).toMatch(/^refused: b has a secret \(not shown\) behind --(api-key|hf-token)\./);
     expect(messages.join()).not.toContain(SECRET);
   });
 

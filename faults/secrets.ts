@@ -1,0 +1,191 @@
+import { jsonIn } from "./json";
+
+/**
+ * What a secret looks like: the one table by which files are refused and by which output is redacted, so that neither
+ * knows more than the other.
+ */
+
+/** Shown instead of a secret. */
+const REDACTED = "<redacted>";
+
+/** Keys of well-known services by their own form. Most want a digit, a capital or great length: `hf_transfer` is none. */
+const KEYS = [
+  "hf_(?=[a-z]{0,64}[A-Z\\d]|[a-z]{14})[A-Za-z\\d]{8,}",
+  "(?:sk|pk|rk|gsk|pplx|xai|tvly|nvapi)-(?!local|placeholder)(?=[\\w-]{0,64}[A-Z\\d]|[\\w-]{16})[\\w-]{8,}",
+  "(?:sk|pk|rk)_(?:live|test)_\\w{8,}",
+  "(?:gh[pousr]|github_pat|dckr_pat)_\\w{16,}",
+  "gl(?:pat|ptt|dt|rt|cbt)-[\\w-]{8,}",
+  "(?:AKIA|ASIA)[\\dA-Z]{16}(?![\\dA-Za-z])",
+  "(?:AIza|ya29\\.)[\\w-]{20,}",
+  "xox[a-z]-[A-Za-z\\d-]{8,}",
+  "npm_[A-Za-z\\d]{30,}",
+  "pypi-[\\w-]{30,}",
+  "pul-[\\da-f]{40}",
+  "eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]*",
+  "-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\\s\\S]*)",
+];
+
+/** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
+const BY_VALUE = [
+  new RegExp(`(?<![A-Za-z\\d])(?<value>${KEYS.join("|")})`, "g"),
+  // `scheme://user:password@host`; the password may hold blanks, and a port is none.
+  /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]{0,999})(?=@)/gi,
+  // `user:password@host`; an image's digest stands behind `@` too.
+  /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
+  // Who has no password in a web address is a token: `https://TOKEN@host`.
+  /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi,
+  /(?<before>\bbearer[\s=]+["'\\]*)(?!(?:token|auth\w*|scheme|realm|header|keys?|format|is|or|and|not|in|of)\b)(?<value>\w[\w+/=.~-]{2,})/gi,
+  /(?<before>\b[Bb]asic\s+)(?=[\w+/]*[A-Z])(?=[\w+/]*[\d=])(?<value>[\w+/=]{6,})/g,
+  // Whoever has a signed address needs no other key.
+  /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
+];
+
+/** A name that may be one of a secret: any other is skipped at once, since behind it another may stand (`A=B_TOKEN=x`). */
+const NAME =
+  "[\\w.-]*(?:[sS]ecret|[pP]ass|[tT]oken|[kK]ey|SECRET|PASS|TOKEN|KEY|[cC]redential|CREDENTIAL|[pP]wd|PWD|[pP]at|PAT)[\\w.-]*";
+
+/** A value in quotes, a shell's `${NAME}`, or a word. */
+const VALUE =
+  "(?<value>(?<=\")[^\"\\n]+|(?<=')[^'\\n]+|(?<=`)[^`\\n]+|\\$\\{[^}]*\\}|[^\\s\"'`,;&|<>{}()[\\]\\\\]+)";
+
+/** `It checks no key: close the port.` is a sentence. */
+const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
+
+/** Values whose name tells that they are secret. What a template (`{% set token = ... %}`) assigns is its own. */
+const BY_NAME = [
+  /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi,
+  /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
+  // A server may have several keys: `api_key=['one', 'two']`.
+  new RegExp(
+    `(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`,
+    "g",
+  ),
+  new RegExp(
+    `\\{[{%][\\s\\S]{0,2000}?[%}]\\}|(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
+    "g",
+  ),
+  new RegExp(`(?<before>(?<![\\w-])(?<name>--?${NAME})["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
+];
+
+/** The text without what its own form tells to be a secret: for what we say, which may quote anything. */
+export function withoutKeys(text: string): string {
+  return replaced(text, BY_VALUE);
+}
+
+/** The text without secrets, by their form and by their names: for what others say, such as a log. */
+export function withoutSecrets(text: string): string {
+  return replaced(replaced(text, BY_VALUE), BY_NAME);
+}
+
+/** `true` for text that carries a secret. */
+export function holdsSecret(text: string): boolean {
+  return withoutSecrets(text) !== text;
+}
+
+function replaced(text: string, forms: readonly RegExp[]): string {
+  return forms.reduce(
+    (rest, form) =>
+      rest.replace(form, (whole: string, ...match: unknown[]) => {
+        // The last argument holds the named groups, of which a template's own assignments have none.
+        const { before = "", name, value = "" } = match.at(-1) as Record<string, string | undefined>;
+        const secret = name === undefined ? !isPlaceholder(value) : isSecret(name, value);
+        return secret ? `${before}${REDACTED}` : whole;
+      }),
+    text,
+  );
+}
+
+/** Paths of every text in a document that is a secret or holds one, and of every key that does. */
+export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
+  if (Array.isArray(value))
+    return value.flatMap((item, index): (readonly PropertyKey[])[] => {
+      const inside = secretPaths(item, [...path, index]);
+      // `[--hf-token, hf_...]`: what a value is may stand in the item before it.
+      const [before, word]: unknown[] = [value[index - 1], item];
+      if (inside.length > 0 || typeof before !== "string" || typeof word !== "string") return inside;
+      return !holdsSecret(before) && holdsSecret(`${before} ${word}`) ? [[...path, index]] : [];
+    });
+  if (typeof value === "object" && value !== null)
+    return Object.entries(value).flatMap(([key, inner]) => {
+      const at = [...path, key];
+      const named = ["string", "number"].includes(typeof inner) && isSecret(key, String(inner));
+      return named || holdsSecret(key) ? [at] : secretPaths(inner, at);
+    });
+  // A text may be a document itself, in which escapes hide a name.
+  return typeof value === "string" &&
+    (holdsSecret(value) || secretPaths(/^\s*[[{]/.test(value) ? jsonIn(value) : undefined).length > 0)
+    ? [path]
+    : [];
+}
+
+/** Names of secrets, in lower case with underscores. */
+const SECRET_NAME =
+  /secret|passw|passphrase|credential|token$|(?:^|_)(?:pwd|pat|authorization|(?:api_?)?key)$|(?:api_?key|(?:hf|hub|access|auth|api|bearer|refresh|session)_?token)s?(?:_|$)/;
+
+/** Tokens of a tokenizer. */
+const TEXT_TOKEN =
+  /(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|stop|start|end|think|image|img|video|audio|special|added|next|first|last|per|each|output|prompt|draft)_token$/;
+
+/** A last word that makes a name one of a reference to a secret, or of no secret at all. */
+const REFERENCE =
+  /^(?:file|path|dir|name|env|variable|header|type|id|url|length|limit|count|size|ttl|expiry|mode|required|enabled)s?$/;
+
+/** `true` for `HF_TOKEN`, `clientSecret` and `--api-key`; not for `HF_TOKEN_PATH`, `MAX_TOKENS` or `SSH_PUBLIC_KEY`. */
+export function isSecretName(name: string): boolean {
+  const words = name
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .toLowerCase()
+    .split(/[^a-z\d]+/)
+    .filter((word) => /[a-z]/.test(word));
+  // `PWD` alone is the working directory.
+  if (
+    REFERENCE.test(words.at(-1) ?? "") ||
+    words.includes("public") ||
+    words[0] === "env" ||
+    /^(?:OLD)?PWD$/.test(name)
+  )
+    return false;
+  const plain = words.join("_");
+  return SECRET_NAME.test(plain) && !TEXT_TOKEN.test(plain);
+}
+
+/** A count or a time: `token: 4096`, `per token: 12.5ms`. */
+const FIGURE = /^-?\d{1,5}(?:\.\d+)?[a-z%/]{0,3}$/i;
+
+function isSecret(name: string, value: string): boolean {
+  if (!isSecretName(name) || isPlaceholder(value)) return false;
+  // A map has keys, and programs speak of theirs.
+  if (/^-*key$/i.test(name) && !/\d/.test(value)) return false;
+  return !FIGURE.test(value) || /passw|pwd|secret/i.test(name);
+}
+
+const PLACEHOLDERS = new Set(
+  "placeholder dummy none null undefined empty local unused ignored no-key nokey no-key-required not-needed not-used not-required changeme change-me bearer basic true false 0 1".split(
+    " ",
+  ),
+);
+
+/** `true` for what stands where a program insists on a value: empty, `<API_KEY>`, `${VAR}`, `placeholder`, `EMPTY`, `***`. */
+export function isPlaceholder(value: string): boolean {
+  const text = value.trim();
+  const fallback = /^\$\{\w+:?[-=](.*)\}$/s.exec(text)?.[1];
+  if (fallback !== undefined) return isPlaceholder(fallback);
+  if (/^(?:|<[^<>]*>|\$(?:\w*|[@*]|\{\w+\}|\(.*\))|\{+[\w:]+\}+|%s.*|os\.environ\/\w+|[*x.]+)$/is.test(text))
+    return true;
+  const word = text.toLowerCase().replace(/_/g, "-").replace(/^sk-/, "");
+  return PLACEHOLDERS.has(word) || /(^|-)placeholder(-|$)/.test(word);
+}
+
+/** How keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
+const KEY_START =
+  /^(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|dckr_pat|glpat|nvapi|pplx|xai|xox[a-z]|tvly|npm|pul)[-_]|^A(?:KIA|SIA)\w{16}$/;
+
+/** Shortest text that is taken for a key by its looks; a name in words with digits is rarely so long. */
+const SHORTEST_KEY = 20;
+
+/** `true` for text that has the form of a variable's name but is most likely the key itself. */
+export function looksLikeAKey(text: string): boolean {
+  if (KEY_START.test(text)) return true;
+  if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
+  return /[a-z]/.test(text) || !text.includes("_");
+}

@@ -1,0 +1,81 @@
+import { readdirSync, readFileSync } from "node:fs";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { newestEngineData } from "../../components/inference-server/engineData";
+import { holdsSecret, isSecretName, secretPaths, withoutKeys, withoutSecrets } from "../../faults/secrets";
+import { BAD, BODY, GOOD, KEYS } from "./secretCorpus";
+
+describe("a secret", () => {
+  it.each(BAD)("is refused in a file and taken out of output: %s", (text, secret) => {
+    expect(secretPaths({ a: ["b", text] })).toEqual([["a", 1]]);
+    expect(withoutSecrets(text)).not.toContain(secret);
+    expect(withoutSecrets(text)).toContain("<redacted>");
+    expect(withoutSecrets(withoutSecrets(text))).toBe(withoutSecrets(text));
+  });
+
+  it.each(KEYS)("is known by its own form, as a name too: %s", (key) => {
+    expect(withoutKeys(`machines.${key}: unknown`)).toBe("machines.<redacted>: unknown");
+    expect(secretPaths({ a: { [key]: 1 } })).toEqual([["a", key]]);
+  });
+
+  it("is known by the key of its map, by the word before it, and behind JSON's escapes", () => {
+    const of = (value: unknown) => secretPaths(value).map((path) => path.join("."));
+    expect(of({ HF_TOKEN: "hunter2", max_tokens: "hunter2", a: { clientSecret: "x y", b: [] } })).toEqual([
+      "HF_TOKEN",
+      "a.clientSecret",
+    ]);
+    expect(of({ password: 12345, token: 12345, api_key: 123456789 })).toEqual(["password", "api_key"]);
+    expect(of(["--hf-token", "hunter2", "--port", "1"])).toEqual(["1"]);
+    expect(of(["--hf-token", "--port", "1"])).toEqual([]);
+    expect(of(['{"api\\u005fkey": "hunter2"}'])).toEqual(["0"]);
+  });
+
+  it("is found wherever it is in a text", () => {
+    const around = fc.stringMatching(/^[ a-z.,:;(){}"'=&?\n-]{0,40}$/);
+    fc.assert(
+      fc.property(around, fc.constantFrom(...KEYS), around, (before, key, after) => {
+        const text = `${before} ${key} ${after}`;
+        expect(withoutKeys(text)).not.toContain(key);
+        expect(withoutSecrets(text)).not.toContain(key);
+      }),
+    );
+    fc.assert(
+      fc.property(
+        around,
+        fc.stringMatching(/^[A-Z]{3,8}_(?:TOKEN|API_KEY|SECRET|PASSWORD)$/),
+        (before, name) => {
+          expect(withoutSecrets(`${before}\n${name}=${BODY}`)).not.toContain(BODY);
+        },
+      ),
+    );
+  });
+
+  it("costs no more time in a long text than its length", () => {
+    for (const piece of ["a", "a:", "key=", "http://a", "-", '"', "eyJa.", "A1+/", "{%", "x.y-"])
+      expect(holdsSecret(piece.repeat(60_000))).toBeDefined();
+  }, 20_000);
+});
+
+describe("what is no secret", () => {
+  it.each(GOOD)("passes: %s", (text) => {
+    expect(secretPaths({ a: [text] })).toEqual([]);
+    expect(withoutSecrets(text)).toBe(text);
+    expect(withoutKeys(text)).toBe(text);
+  });
+
+  it("is every flag and variable of vLLM but the two that hold a key", () => {
+    const { lists, switches, values, variables } = newestEngineData();
+    const names = [...lists, ...values, ...Object.keys(switches), ...variables];
+    expect(names.filter(isSecretName)).toEqual(["api-key", "hf-token", "allow-credentials", "VLLM_API_KEY"]);
+  });
+
+  it("is any word of our own pages, files and examples", () => {
+    const pages = readdirSync("docs", { recursive: true, encoding: "utf8" })
+      .filter((file) => file.endsWith(".md"))
+      .map((file) => `docs/${file}`);
+    for (const file of [...pages, "README.md", "CHANGELOG.md", "Pulumi.dgx.yaml"]) {
+      const text = readFileSync(file, "utf8");
+      expect(withoutKeys(text), file).toBe(text);
+    }
+  });
+});
