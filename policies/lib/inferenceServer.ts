@@ -112,8 +112,9 @@ function hiddenVllm({ variables, files }: LaunchInputs, scripts: readonly string
   ];
 }
 
-/** The word `vllm` where a shell may make a program of it; in a URL, a host name or an option it is none. */
-const PROGRAM = /(?<![\w.:@-]|\/\/)vllm(?=$|[\s'"`;&|)}\\,$])/;
+/** The word `vllm` where a shell makes a program of it: first in a command, by its path, as an alias or a variable. */
+const PROGRAM =
+  /(?:(?:^|[;&|({`\n])\s*|\bbin\/|\b(?:which|command(?: -v)?|exec|then|do|else|xargs|nohup|eval)\s+["']?|\balias\s+\w+=["']?)vllm(?=$|[\s"'`;&|)},\\$])|(?<!\S)(\w+)=["']?vllm\b.*\$\{?\1\b/s;
 
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
 function speaksForServer(resource: DeclaredResource): boolean {

@@ -107,7 +107,13 @@ function serverStart(words: readonly Word[]): number | undefined {
     const next = words[index + 1];
     // What is not known yet may be `serve`, and the arguments behind it.
     if (COMMAND.test(word) && (next === "serve" || next === "run-batch")) return index + 2;
-    if (COMMAND.test(word) && typeof next === "symbol") return index + 1;
+    // Elsewhere than in front the word may be a host's name.
+    if (
+      COMMAND.test(word) &&
+      typeof next === "symbol" &&
+      words.slice(0, index).every((each) => each === "exec")
+    )
+      return index + 1;
   }
   return undefined;
 }
