@@ -1,4 +1,4 @@
-import { map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import type { StartNeeds } from "../../components/memory/startNeeds";
 import type { DeclaredResource } from "./declaredResource";
 
@@ -18,7 +18,7 @@ export function largestShares(component: DeclaredResource | undefined): LargestS
   const starts = plainMap(memory.starts);
   return Object.entries(plainMap(memory.largestUtilization)).flatMap(([name, entry]) => {
     const fits = plainMap(entry);
-    const [bySum, byAggregate] = [Number(text(fits.bySum)), Number(text(fits.byAggregate))];
+    const [bySum, byAggregate] = [figure(fits.bySum), figure(fits.byAggregate)];
     const needs = Object.entries(plainMap(starts[name])).filter(([, value]) => typeof value === "number");
     return [{ name, bySum, byAggregate, needs: Object.fromEntries(needs) }];
   });

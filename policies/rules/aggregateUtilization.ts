@@ -1,6 +1,6 @@
 import { demandOf } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { type Share, shareFrom } from "../../components/inference-server/argv/utilization";
 import { type MemoryDemand, takenGiB, takesItsShare } from "../../components/planned/serverMemory";
 import { TYPE } from "../../components/planned/type";
@@ -46,9 +46,8 @@ export const aggregateUtilization: Rule = {
         ...hostClaims(group),
         ...group.containers.flatMap((each) => containerClaims(each, size)),
       ];
-      const ours = claims.filter((claim) => claim.ours);
       const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
-      if (subject === undefined || ours.length === 0) return [];
+      if (subject === undefined) return [];
       // The machine component was judged before anything was touched; the same sum needs no second word.
       if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return [];
       const found = judged(subject, claims, group.component);
@@ -173,24 +172,19 @@ function claimsOf(machine: DeclaredResource): Claim[] {
   const size = sizeOf(machine);
   const claims: Claim[] = [];
   const host = machine.props.hostInstance;
-  if (host === UNKNOWN) claims.push(unknownClaim("Instance A", false, "`hostInstance` is not known"));
+  if (host === UNKNOWN) claims.push(unknownClaim("Instance A", "`hostInstance` is not known"));
   else if (typeof host === "object" && host !== null) claims.push(hostClaim(host as Record<string, unknown>));
   else if (host !== "none") {
     claims.push(
-      unknownClaim(
-        "Instance A",
-        false,
-        "nothing is declared of it; say its share, or `none` if there is no A",
-      ),
+      unknownClaim("Instance A", "nothing is declared of it; say its share, or `none` if there is no A"),
     );
   }
   const servers = list(machine.props.servers);
-  if (servers === UNKNOWN)
-    return [...claims, unknownClaim("A server of ours", true, "`servers` is not known")];
+  if (servers === UNKNOWN) return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
   for (const [index, entry] of servers.entries()) {
     const server = map(entry);
     if (server === undefined || server === UNKNOWN) {
-      claims.push(unknownClaim(`Server ${index + 1}`, true, "its arguments are not known"));
+      claims.push(unknownClaim(`Server ${index + 1}`, "its arguments are not known"));
       continue;
     }
     const name = text(server.name);
@@ -219,7 +213,7 @@ function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
   const who = typeof port === "string" ? `instance A (host, port ${port})` : "instance A (host)";
   const value = instance.gpuMemoryUtilization;
   if (value === UNKNOWN || value === undefined)
-    return unknownClaim(who, false, "its gpuMemoryUtilization is not known");
+    return unknownClaim(who, "its gpuMemoryUtilization is not known");
   return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
 }
 
@@ -234,7 +228,7 @@ interface MachineSize {
 }
 
 function sizeOf(component: DeclaredResource | undefined): MachineSize {
-  const total = Number(text(component?.props.totalGiB));
+  const total = figure(component?.props.totalGiB);
   const memory = map(component?.props.memory);
   const fixed = memory === undefined || memory === UNKNOWN ? undefined : map(memory.fixedKvCache);
   const servers = fixed === undefined || fixed === UNKNOWN ? {} : fixed;
@@ -243,7 +237,7 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
     outsideGiB: new Map(
       Object.entries(servers).flatMap(([name, entry]) => {
         const server = map(entry);
-        const gib = server === undefined || server === UNKNOWN ? Number.NaN : Number(text(server.outsideGiB));
+        const gib = server === undefined || server === UNKNOWN ? Number.NaN : figure(server.outsideGiB);
         return gib > 0 ? [[name, gib] as const] : [];
       }),
     ),
@@ -252,7 +246,7 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
 
 function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB }: MachineSize): Claim {
   const read = demandOf(args);
-  if (!read.known) return unknownClaim(who, true, read.why);
+  if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
   const ours = { who, ours: true };
   if (takesItsShare(memory)) {
@@ -261,7 +255,7 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   if (totalGiB === undefined) {
     const why =
       "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
-    return unknownClaim(who, true, why);
+    return unknownClaim(who, why);
   }
   const known = outsideGiB.get(who);
   const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
@@ -276,14 +270,15 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
   if (reading.kind === "no") return [];
   if (reading.unreadable.length > 0) {
     const may = reading.kind === "possible" ? "it may be an inference server: " : "";
-    return [unknownClaim(who, true, may + reading.unreadable.join("; "))];
+    return [unknownClaim(who, may + reading.unreadable.join("; "))];
   }
   if (reading.kind === "possible") return [];
   return reading.servers.map((server) => serverClaim(who, server, size));
 }
 
-function unknownClaim(who: string, ours: boolean, why: string): Claim {
-  return { who, ours, share: { known: false, why } };
+/** Nothing is added up where one claim is not known, so whose it is decides nothing. */
+function unknownClaim(who: string, why: string): Claim {
+  return { who, ours: true, share: { known: false, why } };
 }
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */

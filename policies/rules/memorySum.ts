@@ -1,4 +1,4 @@
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
 import type { DeclaredResource } from "../lib/declaredResource";
@@ -27,7 +27,7 @@ export const memorySum: Rule = {
     if (machine.type !== TYPE.machine || machine.props.memory === undefined) return [];
     const memory = map(machine.props.memory);
     const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
-    const total = Math.round(Number(text(machine.props.totalGiB)) * HUNDRED);
+    const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
     if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total)) {
       return [
         violation(
@@ -78,7 +78,7 @@ function linesOf(given: unknown): Line[] | undefined {
   const lines = entries.map((entry): Line | undefined => {
     const line = map(entry);
     if (line === undefined || line === UNKNOWN) return undefined;
-    const [name, hundredths] = [text(line.name), Math.round(Number(text(line.gib)) * HUNDRED)];
+    const [name, hundredths] = [text(line.name), Math.round(figure(line.gib) * HUNDRED)];
     if (typeof name !== "string" || !Number.isFinite(hundredths)) return undefined;
     return { name, hundredths, certain: line.basis === "setting" || line.basis === "measured" };
   });

@@ -41,6 +41,12 @@ export function text(value: unknown): Read<string> {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : undefined;
 }
 
+/** A number property; not a number (NaN) where it is absent, something else or not known. */
+export function figure(value: unknown): number {
+  const known = text(value);
+  return typeof known === "string" ? Number(known) : Number.NaN;
+}
+
 /** A list property; absent counts as empty. */
 export function list(value: unknown): readonly unknown[] | typeof UNKNOWN {
   if (value === UNKNOWN) return UNKNOWN;
