@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readLevels } from "../../policies/levels";
+import { rules } from "../../policies/rules";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const folder = temporaryFolder("levels-");
@@ -10,6 +11,21 @@ const levels = (text: string) => {
   writeFileSync(file, text);
   return readLevels(file);
 };
+
+it("every rule is mandatory but one, three are fixed, and some also advise", () => {
+  const named = (is: (rule: (typeof rules)[number]) => boolean) => rules.filter(is).map(({ name }) => name);
+  const fixed = ["aggregate-utilization", "served-model-name", "inference-image"];
+  const advising = [
+    "aggregate-utilization",
+    "inference-image",
+    "memory-sum",
+    "transformers-range",
+    "engine-names",
+  ];
+  expect(named(({ fixed }) => fixed === true)).toEqual(fixed);
+  expect(named(({ level }) => level !== "mandatory")).toEqual(["lan-exposure"]);
+  expect(named(({ advises }) => advises === true)).toEqual(advising);
+});
 
 describe("a policy configuration", () => {
   it("is read in both of the engine's forms", () => {

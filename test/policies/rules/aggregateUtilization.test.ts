@@ -61,6 +61,10 @@ describe("a machine's declaration", () => {
       "Set --gpu-memory-utilization of b to 0.35 or less (0.45 by this limit, but all memory has to fit). " +
         "Instance A is not ours to lower: only its owner can, to 0.40 or less.",
     );
+    for (const bySum of [0.45, UNKNOWN_NUMBER]) {
+      const same = { lines: [], largestUtilization: { b: { bySum, byAggregate: 0.45 } } };
+      expect(said(RULE, [machine(0.45, "0.5", { memory: same })]).join()).toContain("to 0.45 or less. Inst");
+    }
     const none = { lines: [], largestUtilization: { b: { bySum: 0, byAggregate: 0.45 } } };
     expect(said(RULE, [machine(0.45, "0.5", { memory: none })]).join()).toContain("no share is left for b.");
     expect(said(RULE, [machine(0.45, "0.95")]).join()).toMatch(/only its owner can\.$/);
@@ -85,6 +89,7 @@ describe("a machine's declaration", () => {
     expect(message).toMatch(
       /^refused: Instance A has no memory share that can be judged: nothing is declared of it; say its share, or `none`/,
     );
+    expect(said(RULE, [machine(0.45, "0.45", { hostInstance: null })])).toEqual([message]);
   });
 
   it.each([
@@ -95,8 +100,39 @@ describe("a machine's declaration", () => {
       { hostInstance: { port: 8000, gpuMemoryUtilization: UNKNOWN_NUMBER } },
       /instance A \(host, port 8000\) .* its gpuMemoryUtilization is not known/,
     ],
+    [
+      "a share that instance A lacks",
+      { hostInstance: { port: 8000 } },
+      /its gpuMemoryUtilization is not known/,
+    ],
+    ["one of its servers", { servers: [UNKNOWN_TEXT] }, /Server 1 .* its arguments are not known/],
+    ["a server that is none", { servers: ["vllm serve"] }, /Server 1 .* its arguments are not known/],
+    [
+      "a server's image",
+      { servers: [{ name: "b", image: UNKNOWN_TEXT, command: [] }] },
+      /b .* it may be an inference server: its image can't be told/,
+    ],
+    [
+      "its total, where a server takes more than its share",
+      {
+        totalGiB: UNKNOWN_NUMBER,
+        servers: [{ name: "b", image: IMAGE, command: ["m", "--kv-cache-memory-bytes=9G"] }],
+      },
+      /b .* the machine's total is not known/,
+    ],
   ])("refuses what is not known: %s", (_, changes, why) => {
     expect(said(RULE, [machine(0.45, "0.45", changes)]).join()).toMatch(why);
+  });
+
+  it.each([0, -1, "Infinity", UNKNOWN_NUMBER])("names no GiB of a total of %s", (totalGiB) => {
+    expect(said(RULE, [machine(0.45, "0.5", { totalGiB, memory: UNKNOWN_TEXT })]).join()).toMatch(
+      /claim 0\.95 of its memory: /,
+    );
+  });
+
+  it("numbers a server that has no name", () => {
+    const servers = [{ image: IMAGE, command: ["m", "--gpu-memory-utilization=0.95"] }];
+    expect(said(RULE, [machine("none", "0.45", { servers })]).join()).toContain(": server 1 0.95. The limit");
   });
 
   it("reads the variables of a server's own script", () => {
@@ -281,6 +317,36 @@ it("says it of the stack where a container beside the component makes the sum to
   expect(said(RULE, [machine(0.45, "0.45"), b, c]).join()).toMatch(
     /^refused: .*claim 1\.35 .*b 0\.45 \+ c 0\.45/,
   );
+});
+
+describe("a machine's declaration and its containers", () => {
+  const b = (...command: string[]) => server({ command: ["m", ...command] }, "b");
+  const c = (...command: string[]) => server({ command: ["m", ...command] }, "c");
+  const two = ["0.15", "0.3"].map((share, index) => ({
+    name: "bc"[index],
+    image: IMAGE,
+    command: ["m", "--gpu-memory-utilization", share],
+  }));
+  const share = "--gpu-memory-utilization";
+
+  it("judge a container that can't be read, though the others make up the declared sum", () => {
+    const resources = [machine(0.45, undefined, { servers: two }), b(share, "0.45"), c("--config", "x")];
+    expect(said(RULE, resources).join()).toMatch(/^refused: c has no memory share .*`--config`/);
+  });
+
+  it("judge each where they differ in number, though not in sum", () => {
+    const resources = [machine(0.45, "0.5"), b(share, "0.3"), c(share, "0.2")];
+    expect(said(RULE, resources)).toHaveLength(2);
+  });
+
+  it("say nothing of an A that is not declared: the component says there is none", () => {
+    expect(said(RULE, [machine("none", undefined, { servers: two }), b(share, "0.3")])).toEqual([]);
+  });
+
+  it("name the server, not the container before it", () => {
+    const resources = [container("web", { image: "nginx:1.27" }), b(share, "0.95")];
+    expect(verdictsOf(RULE, resources)).toMatchObject([{ resource: "b" }]);
+  });
 });
 
 it("keeps its level", () => {

@@ -5,7 +5,7 @@ import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { stack } from "../../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME } from "../../fixtures/services";
-import { container, DIGEST, declared, said } from "../declared";
+import { container, DIGEST, declared, said, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
 
 const ours = (clients: Record<string, unknown>) =>
   declaredResources(plan(stack({ bridge: BRIDGE, chatUi: CHAT_UI, clients }), { home: HOME }));
@@ -142,6 +142,57 @@ describe("bridge-prefix", () => {
   it("refuses it in what a machine says of its bridge", () => {
     const machine = declared(TYPE.machine, "dgx", { bridge: { models: [{ name: "m", model: "openai/m" }] } });
     expect(said("bridge-prefix", [machine])).toHaveLength(1);
+  });
+
+  it.each([
+    ["the bridge's entrypoint", { entrypoints: ["litellm", "--model", "openai/m"] }, "b", "openai/m"],
+    ["its short option", { command: ["-m", "openai/m"] }, "b", "openai/m"],
+    [
+      "arguments beside one that is not known",
+      { command: [UNKNOWN_TEXT, "--model=openai/m"] },
+      "b",
+      "openai/m",
+    ],
+    ["a container of another name", { name: "own", command: ["-m", "openai/m"] }, "own", "openai/m"],
+    [
+      "a list with other entries",
+      {
+        uploads: [
+          { content: "model_list:\n  - x\n  - {litellm_params: 1}\n  - {litellm_params: {model: openai/m}}" },
+        ],
+      },
+      "b",
+      "",
+    ],
+  ])("names what sends and what is sent: %s", (_, props, who, name) => {
+    expect(said("bridge-prefix", [container("b", { image: litellm, ...props })]).join()).toContain(
+      `refused: ${who} sends \`${name}\` to \`openai/m\`. `,
+    );
+  });
+
+  it("reads a script line by line, without its comments", () => {
+    const script = (create: string) =>
+      said("bridge-prefix", [declared("command:local:Command", "write", { name: "other", create })]);
+    expect(script("printf 'model: openai/m' >> model_list.yaml").join()).toMatch(/^refused: write sends/);
+    expect(script("cat <<X\nmodel_list:\n # model: openai/m\n\t- model: hosted_vllm/m\nX")).toEqual([]);
+    expect(script("# model_list")).toEqual([]);
+  });
+
+  it.each([
+    ["an unknown bridge", { bridge: UNKNOWN_TEXT }],
+    ["unknown models", { bridge: { models: UNKNOWN_LIST } }],
+    ["models that are none", { bridge: { models: [UNKNOWN_TEXT, "openai/m", {}] } }],
+  ])("says nothing of %s", (_, props) => {
+    expect(said("bridge-prefix", [declared(TYPE.machine, "dgx", props)])).toEqual([]);
+  });
+
+  it("says nothing of an unknown image, and of other options", () => {
+    expect(
+      said("bridge-prefix", [container("x", { image: UNKNOWN_TEXT, command: ["-m", "openai/m"] })]),
+    ).toEqual([]);
+    expect(
+      said("bridge-prefix", [container("x", { image: litellm, command: ["x--model=openai/m"] })]),
+    ).toEqual([]);
   });
 
   it("accepts other programs that use the prefix for themselves", () => {

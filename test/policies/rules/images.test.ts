@@ -11,6 +11,9 @@ describe("moving-tag", () => {
     ["ghcr.io/open-webui/open-webui:main", "has the tag `main`"],
     ["ghcr.io/open-webui/open-webui:cuda", "has the tag `cuda`"],
     ["ollama/ollama", "has no tag"],
+    ["vllm/vllm-openai:custom", "has the tag `custom`"],
+    ["ghcr.io/berriai/litellm:main-v1.103.0", "has the tag `main-v1.103.0`"],
+    ["ghcr.io/berriai/litellm:Main-v1.103.0", "has the tag `Main-v1.103.0`"],
   ])("refuses %s", (image, why) => {
     const messages = said(RULE, [container("x", { image })]);
     expect(messages).toHaveLength(1);
@@ -20,6 +23,7 @@ describe("moving-tag", () => {
 
   it.each([
     ["a release", "ghcr.io/berriai/litellm:v1.103.0"],
+    ["a release that is called stable", "ghcr.io/berriai/litellm:v1.103.0-stable"],
     ["a track with a digest", `vllm/vllm-openai:nightly@${DIGEST}`],
     ["an unrelated image", "nginx:latest"],
     ["an unknown image", UNKNOWN_TEXT],
@@ -66,6 +70,7 @@ describe("deny-list", () => {
     expect(said(RULE, [record({ vllm: "0.27.1.dev3+gabc", transformers: "5.17.0" })])).toHaveLength(1);
     expect(said(RULE, [record({ vllm: "0.30.0", transformers: "5.17.0" })])).toEqual([]);
     expect(said(RULE, [record({ vllm: "0.27.1", transformers: "5.14.1" })])).toEqual([]);
+    expect(said(RULE, [record({ transformers: "5.17.0" })])).toEqual([]);
   });
 
   it("leaves unknown and unrelated images alone", () => {
