@@ -1,4 +1,4 @@
-import { holdsUnknown, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, holdsUnknown, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { asksForGpus, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
@@ -14,7 +14,7 @@ export const otherGpuMemory: Rule = {
   level: "mandatory",
   judgeStack(resources) {
     return byMachine(resources).flatMap(({ component, containers, machine }) => {
-      if (component === undefined || Number(text(component.props.otherGpuMemoryGiB)) > 0) return [];
+      if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
       return containers
         .filter(
           ({ props }) =>

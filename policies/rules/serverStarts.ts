@@ -1,5 +1,5 @@
 import { demandOf } from "../../components/inference-server/argv/memoryDemand";
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
@@ -25,7 +25,7 @@ export const serverStarts: Rule = {
   advises: true,
   judgeResource(machine) {
     if (machine.type !== TYPE.machine) return [];
-    const totalGiB = Number(text(machine.props.totalGiB));
+    const totalGiB = figure(machine.props.totalGiB);
     const shares = largestShares(machine);
     const servers = list(machine.props.servers);
     return (servers === UNKNOWN ? [] : servers).flatMap((entry) => {

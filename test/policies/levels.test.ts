@@ -19,6 +19,7 @@ it("every rule is mandatory but one, three are fixed, and some also advise", () 
     "aggregate-utilization",
     "inference-image",
     "memory-sum",
+    "server-starts",
     "transformers-range",
     "engine-names",
   ];

@@ -52,6 +52,10 @@ describe("client-base-url", () => {
     expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toEqual([]);
   });
 
+  it("says nothing of a client without a URL", () => {
+    expect(said("client-base-url", [client({ tiers, baseUrl: undefined })])).toEqual([]);
+  });
+
   it("leaves clients of other styles alone: they need the /v1", () => {
     expect(said("client-base-url", [client({})])).toEqual([]);
   });
@@ -73,6 +77,7 @@ describe("client-tiers", () => {
     expect(said("client-tiers", ours({ codex: { model: "modle" } }))).toEqual([
       "refused: codex on dgx asks for `modle` (model), which is not served. Served: model, org/model.",
     ]);
+    expect(said("client-tiers", [client({ tiers: { model: "modle" } })])).toHaveLength(1);
   });
 
   it("accepts an alias, and through the bridge the names of tiers", () => {
@@ -93,6 +98,11 @@ describe("client-server", () => {
       expect.stringContaining("agent on dgx is a coding client and would use the simple server"),
     ]);
     expect(said("client-server", [inContainer("ANTHROPIC_BASE_URL=http://127.0.0.1:11434")])).toHaveLength(1);
+  });
+
+  it("names Ollama where the client has no URL", () => {
+    const on = client({ serverKind: "simple-server", baseUrl: undefined });
+    expect(said("client-server", [on]).join()).toContain("would use the simple server (Ollama), which");
   });
 
   it("refuses it for each of our coding clients, and lets any program use it", () => {

@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 import { stack } from "../../fixtures/machine";
 import { HOME } from "../../fixtures/services";
 import {
   container,
+  declared,
   hostInstance,
+  IMAGE,
   said,
   server,
   serving,
@@ -42,11 +45,16 @@ describe("inference-container", () => {
     ).toEqual([]);
     const cdi = [{ driver: "cdi", deviceIds: ["nvidia.com/gpu=all"] }];
     expect(said(RULE, [server({ gpus: undefined, deviceRequests: cdi })])).toEqual([]);
-    expect(said(RULE, [server({ gpus: undefined, deviceRequests: [{ count: 1 }] })])).toHaveLength(1);
+    for (const request of [{ count: 1 }, { deviceIds: ["nvidia.com/gpu=0"] }]) {
+      expect(said(RULE, [server({ gpus: undefined, deviceRequests: [request] })]).join()).toContain(
+        "b lacks all GPUs: it has `some GPUs by device request`.",
+      );
+    }
   });
 
   it("passes the clean server and other containers", () => {
-    expect(said(RULE, [server(), container("web", { image: "nginx:1.27" })])).toEqual([]);
+    const record = declared("example:index:Server", "b", { image: IMAGE, command: ["m"] });
+    expect(said(RULE, [server(), container("web", { image: "nginx:1.27" }), record])).toEqual([]);
   });
 
   it("takes another level", () => {
@@ -116,6 +124,14 @@ describe("host-ports", () => {
     expect(said(RULE, [web(on(9000)), hostInstance(0.4, "dgx", 9000)]).join()).toMatch(
       /web takes host port 9000, which/,
     );
+    const machine = (hostInstance: unknown) =>
+      declared(TYPE.machine, "dgx", { machine: "dgx", hostInstance });
+    expect(said(RULE, [web(on(9000)), machine({ port: 9000 })]).join()).toMatch(
+      /web takes host port 9000, which/,
+    );
+    expect(said(RULE, [web(on(9000)), machine(null)])).toEqual([]);
+    expect(said(RULE, [web(on(8000)), machine("none"), hostInstance(0.4, "dgx", 9000)])).toHaveLength(1);
+    expect(said(RULE, [web(on(UNKNOWN_NUMBER)), hostInstance(0.4, "dgx", UNKNOWN_NUMBER)])).toEqual([]);
   });
 
   it("reads the server's own port in the host's network", () => {
@@ -207,6 +223,23 @@ describe("lan-exposure", () => {
         entrypoints: ["/bin/sh", "-c", "LITELLM_MASTER_KEY=$(cat /run/secrets/key) && exec x"],
       },
       undefined,
+    ],
+    [
+      "a bridge with a key in its command",
+      { image: LITELLM, command: ["LITELLM_MASTER_KEY=x", "y"] },
+      undefined,
+    ],
+    [
+      "a bridge with other arguments",
+      { image: LITELLM, command: ["--port", UNKNOWN_TEXT] },
+      "no key is checked. Give",
+    ],
+    ["a chat UI with other words", { image: WEBUI, envs: ["WEBUI_AUTH=falsely"] }, undefined],
+    ["a chat UI with another word", { image: WEBUI, envs: ["WEBUI_AUTH=unfalse"] }, undefined],
+    [
+      "vLLM in an image of another name",
+      { image: "own/x:1", command: ["vllm", "serve", "m"] },
+      "vLLM's own `--api-key`",
     ],
     ["a bridge with a key", { image: LITELLM, envs: ["LITELLM_MASTER_KEY=x"] }, undefined],
     ["a chat UI, which has accounts", { image: WEBUI }, undefined],

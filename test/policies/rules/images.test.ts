@@ -26,6 +26,7 @@ describe("moving-tag", () => {
     ["a release that is called stable", "ghcr.io/berriai/litellm:v1.103.0-stable"],
     ["a track with a digest", `vllm/vllm-openai:nightly@${DIGEST}`],
     ["an unrelated image", "nginx:latest"],
+    ["what is no reference", "ollama/ollama@sha256:abc"],
     ["an unknown image", UNKNOWN_TEXT],
   ])("passes: %s", (_, image) => expect(said(RULE, [container("x", { image })])).toEqual([]));
 
@@ -85,7 +86,9 @@ describe("transformers-range", () => {
   it.each([
     ["0.26.0", "5.5.3"],
     ["0.27.1", "5.17.0"],
+    ["0.29.0", "5.10.4"],
     ["0.30.0", "5.10.4"],
+    ["0.30.0", "5.11.0rc1"],
     ["0.31.0", "5.17.9"],
     ["0.32.0", "5.19.0"],
     ["0.33.0", "5.16.1"],
@@ -95,6 +98,7 @@ describe("transformers-range", () => {
 
   it.each([
     ["0.28.0", "5.5.2", ">=5.5.3"],
+    ["0.29.0", "5.10.3", ">=5.10.4"],
     ["0.30.0", "5.10.3", ">=5.10.4"],
     ["0.30.0", "5.10.4rc1", ">=5.10.4"],
     ["0.31.0", "5.18.0", ">=5.10.4,<5.18"],
@@ -117,6 +121,11 @@ describe("transformers-range", () => {
   it("leaves to others what has no version, and containers", () => {
     const none = [record({ vllm: "0.31.0" }), record({ vllm: "nightly", transformers: "5.1" }), server()];
     expect(said(RULE, none)).toEqual([]);
-    expect(said(RULE, [record({ vllm: UNKNOWN_TEXT, transformers: "5.1" })])).toEqual([]);
+    for (const versions of [
+      { vllm: UNKNOWN_TEXT, transformers: "5.1" },
+      { vllm: "0.31.0", transformers: UNKNOWN_TEXT },
+      { vllm: "0.31.0", transformers: "newest" },
+    ])
+      expect(said(RULE, [record(versions)])).toEqual([]);
   });
 });

@@ -1,5 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { container, DIGEST, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import {
+  container,
+  DIGEST,
+  declared,
+  IMAGE,
+  record,
+  said,
+  server,
+  UNKNOWN_TEXT,
+  verdictsOf,
+} from "../declared";
 
 const RULE = "inference-image";
 
@@ -30,6 +40,13 @@ describe("the image's form", () => {
           "Give the image as plain text, `repository:tag@sha256:...`, not as another resource's output.",
       ]);
     }
+  });
+
+  it("refuses a server without an image, and only containers", () => {
+    expect(said(RULE, [container("x", { command: ["vllm", "serve", "m"] })]).join()).toContain(
+      "its image is nothing before the update",
+    );
+    expect(said(RULE, [declared("example:index:Server", "b", { image: "vllm/vllm-openai" })])).toEqual([]);
   });
 
   it("leaves other images alone", () => {

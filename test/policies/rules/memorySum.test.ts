@@ -5,7 +5,7 @@ import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 
 import { stack } from "../../fixtures/machine";
-import { declared, said, UNKNOWN_LIST, verdictsOf } from "../declared";
+import { container, declared, said, UNKNOWN_LIST, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 const RULE = "memory-sum";
 const TOTAL = 121.63;
@@ -29,6 +29,27 @@ const PAIR: Line[] = [
   ["instance A", 54.73, "setting"],
   ["b", 54.73, "setting"],
 ];
+
+describe("what can't be read", () => {
+  it.each([
+    ["its memory", UNKNOWN_TEXT],
+    ["memory that is none", "121 GiB"],
+    ["a line", { lines: [UNKNOWN_TEXT] }],
+    ["a line that is none", { lines: ["b 54.73"] }],
+    ["a line's name", { lines: [{ name: UNKNOWN_TEXT, gib: 1 }] }],
+  ])("is refused: %s", (_, memory) => {
+    expect(said(RULE, [machine([], { memory })]).join()).toContain("The machine's memory can't be summed");
+  });
+
+  it("is no other resource's memory, such as the limit of a container", () => {
+    expect(said(RULE, [container("x", { memory: 1024 })])).toEqual([]);
+  });
+
+  it("is not whether a KV cache is fixed", () => {
+    const memory = { lines: [{ name: "b", gib: 200, basis: "setting" }], fixedKvCache: UNKNOWN_TEXT };
+    expect(said(RULE, [machine([], { memory })]).join()).toContain("78.37 GiB too much");
+  });
+});
 
 describe("the sum of a machine's memory", () => {
   it.each<[string, Line[]]>([

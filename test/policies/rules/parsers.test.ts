@@ -56,6 +56,15 @@ describe("tool-calling", () => {
     );
   });
 
+  it("is content with one of two servers in a container, and asks for choice and parser of the same one", () => {
+    const tools = "--enable-auto-tool-choice --tool-call-parser hermes";
+    const two = (first: string, second: string) =>
+      said(RULE, [serving("sh", "-c", `vllm serve m ${first} & vllm serve n ${second}`), clients()]);
+    expect(two(tools, "")).toEqual([]);
+    expect(two("--enable-auto-tool-choice", "--tool-call-parser hermes")).toHaveLength(2);
+    expect(said(RULE, [serving("m", "--enable-auto-tool-choice"), clients()])).toHaveLength(2);
+  });
+
   it("takes unknown clients for clients", () => {
     expect(said(RULE, [serving("m"), clients({ codingClients: UNKNOWN_LIST })])).toHaveLength(1);
   });
@@ -80,6 +89,12 @@ describe("reasoning-parser", () => {
     ]);
   });
 
+  it("names no model where the arguments name none", () => {
+    expect(said(RULE, [serving("--reasoning-parser", "qwen3"), thinking(false)]).join()).toContain(
+      "but its model is declared to have no thinking mode",
+    );
+  });
+
   it("passes it for a model that thinks, whatever its name", () => {
     expect(said(RULE, [parsing("Qwen/X"), thinking(true)])).toEqual([]);
     expect(said(RULE, [parsing("Qwen/X-Instruct"), thinking(true)])).toEqual([]);
@@ -96,6 +111,7 @@ describe("reasoning-parser", () => {
   it("passes without a parser, and other names where nothing is declared", () => {
     expect(said(RULE, [server(), thinking(false)])).toEqual([]);
     expect(said(RULE, [parsing("Qwen/Qwen3.6-35B-A3B")])).toEqual([]);
+    expect(said(RULE, [serving("a/b-Instruct", "--reasoning-parser=")])).toEqual([]);
     expect(
       said(RULE, [container("web", { image: "nginx", command: ["x-Instruct", "--reasoning-parser", "q"] })]),
     ).toEqual([]);

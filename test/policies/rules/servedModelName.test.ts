@@ -49,6 +49,14 @@ describe("served-model-name", () => {
     ["--config", ["m", "--config=x.yaml"], /can't be judged: `--config` takes options from a file/],
   ])("refuses %s", (_, command, why) => expect(said(RULE, [serving(...command)]).join()).toMatch(why));
 
+  it("says whether it is a server or may be one, and suggests a name where nothing is left of the model's", () => {
+    expect(said(RULE, [server({ image: UNKNOWN_TEXT, command: undefined })]).join()).toContain(
+      "b may be an inference server",
+    );
+    expect(said(RULE, [serving("m", UNKNOWN_TEXT)]).join()).toContain("b is an inference server");
+    expect(said(RULE, [serving("org/")]).join()).toContain("Add `--served-model-name model org/`.");
+  });
+
   it("leaves other containers alone", () => {
     expect(said(RULE, [container("web", { image: "nginx:1.27", command: ["a/b"] })])).toEqual([]);
   });

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
 import { stack } from "../../fixtures/machine";
 import { HOME } from "../../fixtures/services";
-import { container, DIGEST, said } from "../declared";
+import { container, DIGEST, declared, said, UNKNOWN_TEXT } from "../declared";
 
 const RULE = "simple-server-place";
 const CHAT = `ghcr.io/open-webui/open-webui:v0.11.3@${DIGEST}`;
@@ -37,6 +38,13 @@ describe("simple-server-place", () => {
     expect(said(RULE, [...machine("host", CHAT), ollama])).toHaveLength(1);
     const off = container("chat", { image: WITH_OLLAMA, envs: ["USE_OLLAMA_DOCKER=false"] });
     expect(said(RULE, [...machine("host", CHAT), off])).toEqual([]);
+    const on = container("chat", { image: CHAT, envs: ["USE_OLLAMA_DOCKER=True"] });
+    expect(said(RULE, [...machine("host", CHAT), on])).toHaveLength(1);
+    const other = container("chat", { image: CHAT.replace("@", "-ollama-less@") });
+    const unknown = container("x", { image: UNKNOWN_TEXT });
+    expect(said(RULE, [...machine("host", CHAT), other, unknown])).toEqual([]);
+    const place = declared(TYPE.machine, "dgx", { machine: "dgx", simpleServer: UNKNOWN_TEXT });
+    expect(said(RULE, [place, ollama])).toEqual([]);
     expect(said(RULE, [ollama, container("chat", { image: WITH_OLLAMA })])).toEqual([
       expect.stringContaining("starts a second Ollama on one machine"),
     ]);
