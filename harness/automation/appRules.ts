@@ -67,9 +67,9 @@ function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const readyUrl = config.text(READY_URL);
   const faceUrl = config.text(INTERFACE);
   const visualUrl = config.text(VISUAL_URL);
-  const ready = readyUrl === undefined ? undefined : originOf(readyUrl);
-  const face = faceUrl === undefined ? undefined : originOf(faceUrl);
-  const visual = visualUrl === undefined ? undefined : originOf(visualUrl);
+  const ready = readyUrl === undefined ? undefined : originOfUrl(readyUrl);
+  const face = faceUrl === undefined ? undefined : originOfUrl(faceUrl);
+  const visual = visualUrl === undefined ? undefined : originOfUrl(visualUrl);
   const faults: Fault[] = [];
   if (ready !== undefined && face !== undefined && ready !== face) {
     const message = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
@@ -112,7 +112,7 @@ function httpUrl(text: string): HttpUrl {
 }
 
 /** The origin of a URL, or `undefined` when it isn't an absolute http(s) URL. */
-function originOf(text: string): string | undefined {
+function originOfUrl(text: string): string | undefined {
   const url = httpUrl(text);
   return "origin" in url ? url.origin : undefined;
 }

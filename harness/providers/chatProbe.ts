@@ -78,7 +78,7 @@ interface Failure {
   readonly detail: string;
 }
 
-interface Answer {
+interface ChatReply {
   readonly status: number;
   readonly text: string;
 }
@@ -88,7 +88,7 @@ async function ask(
   switches: readonly ThinkingSwitch[],
   key: string | undefined,
   timeoutSec: number,
-): Promise<Answer | Failure> {
+): Promise<ChatReply | Failure> {
   const body = {
     model: provider.model,
     messages: [{ role: "user", content: "Answer with the word OK." }],
@@ -110,7 +110,7 @@ async function ask(
   }
 }
 
-function judge({ status, text }: Answer): Failure | { readonly usage?: Usage } {
+function judge({ status, text }: ChatReply): Failure | { readonly usage?: Usage } {
   if (status === 401 || status === 403)
     return { cause: "key-refused", detail: `the server refuses the key (HTTP ${status})` };
   if (status === 404) return { cause: "not-found", detail: "HTTP 404" };
