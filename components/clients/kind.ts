@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { serverReference } from "../planned/fields";
+import { servedName, serverReference } from "../planned/fields";
 import type { ClientTarget } from "./target";
 
 /** Output tokens that an agent may ask for in one answer, unless its settings say otherwise. */
@@ -16,11 +16,7 @@ export const reach = (via: "bridge" | "native") => ({
     .describe(
       "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
     ),
-  model: z
-    .string()
-    .regex(/^\S+$/, "Expected a name without blanks")
-    .optional()
-    .describe("Name to ask for. Default: the server's canonical served name."),
+  model: servedName().optional().describe("Name to ask for. Default: the server's canonical served name."),
 });
 
 /** The setting of a client whose answers have a bound. */

@@ -12,9 +12,28 @@ export const variableName = () =>
       "Expected the NAME of an environment variable (capitals, digits, underscore)",
     );
 
+/** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
+const isPlain = (path: string) =>
+  !/[\p{Cc},]/u.test(path) &&
+  !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
+  path.split("/").every((part, index) => !["", ".", ".."].includes(part) || (index === 0 && part === ""));
+
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
-export const hostPath = () =>
-  z.string().regex(/^(\/|~\/)/, "Expected an absolute path, or one that starts with `~/`");
+export const hostPath = (
+  form = /^(\/|~\/)/,
+  expected = "Expected an absolute path, or one that starts with `~/`",
+) =>
+  z
+    .string()
+    .regex(form, { error: expected, abort: true })
+    .refine(
+      isPlain,
+      "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
+    );
+
+/** Name of a model for those who ask for it: it stands in URLs, files and messages. */
+export const servedName = () =>
+  z.string().regex(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs");
 
 /** IPv4 address that something listens on; the machine alone reaches the default. */
 export const listenAddress = (byDefault = "127.0.0.1") =>
@@ -37,8 +56,9 @@ export const shortName = () =>
     .string()
     .regex(
       /^[a-z][a-z0-9-]{0,30}$/,
-      "Expected a short name: lower-case letters, digits and dashes, first a letter",
-    );
+      "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
+    )
+    .refine((name) => !(name in {}), "JavaScript keeps this word for itself: expected another name");
 
 /** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
 const MOST_GIB = 4096;

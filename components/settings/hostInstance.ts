@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listenAddress, port, utilization } from "../planned/fields";
+import { listenAddress, port, servedName, utilization } from "../planned/fields";
 
 /** Instance A: a server on the host that is not ours. It is data for the memory ledger and the policies, nothing else. */
 export const hostInstance = z
@@ -8,9 +8,7 @@ export const hostInstance = z
     listen: listenAddress("0.0.0.0").describe(
       "Address that instance A listens on (its `--host`; vLLM's default is every address). On 127.0.0.1 no container can reach it.",
     ),
-    servedModelName: z
-      .string()
-      .regex(/^\S+$/, "Expected a name without blanks")
+    servedModelName: servedName()
       .optional()
       .describe(
         "Name that instance A serves its model by. Needed only where a client, the bridge or the chat UI uses it.",

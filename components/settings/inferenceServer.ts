@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { listenAddress, port, utilization, variableName } from "../planned/fields";
+import { listenAddress, port, servedName, utilization, variableName } from "../planned/fields";
 import { imageReference, imageVersions } from "./image";
 import { measured } from "./measured";
 import { model } from "./model";
@@ -60,15 +60,13 @@ const healthcheck = z
 export const inferenceServer = z
   .strictObject({
     model,
-    servedModelName: z
-      .string()
-      .regex(/^\S+$/, "Expected a name without blanks")
+    servedModelName: servedName()
       .describe(
         "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
       )
       .meta({ examples: ["qwen3.6-35b-a3b"] }),
     aliases: z
-      .array(z.string().regex(/^\S+$/, "Expected a name without blanks"))
+      .array(servedName())
       .optional()
       .describe("Further names for the same model. Default: the hub id alone."),
     image: imageReference(),

@@ -1,4 +1,4 @@
-import { type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { dotted, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
@@ -41,10 +41,8 @@ function settingsOf(document: SourceDocument): StackSettings {
     .filter((key) => !PULUMI_KEYS.includes(key))
     .map((key) => unknownTopLevel(key, document));
   const prefix = `${NAMESPACE}:`;
-  const settings: Record<string, unknown> = {};
-  for (const [key, value] of Object.entries(root.config)) {
-    if (key.startsWith(prefix)) settings[key.slice(prefix.length)] = value;
-  }
+  const ours = Object.entries(root.config).filter(([key]) => key.startsWith(prefix));
+  const settings = Object.fromEntries(ours.map(([key, value]) => [key.slice(prefix.length), value]));
   return parseSettings(file, settings, placesBelowConfig(document), faults);
 }
 
@@ -54,10 +52,10 @@ function settingsOf(document: SourceDocument): StackSettings {
  */
 export function parseEngineConfig(config: Readonly<Record<string, string>>): StackSettings {
   const prefix = `${NAMESPACE}:`;
-  const settings: Record<string, unknown> = {};
-  for (const [key, text] of Object.entries(config)) {
-    if (key.startsWith(prefix)) settings[key.slice(prefix.length)] = jsonOrText(text);
-  }
+  const ours = Object.entries(config).filter(([key]) => key.startsWith(prefix));
+  const settings = Object.fromEntries(
+    ours.map(([key, text]) => [key.slice(prefix.length), jsonOrText(text)]),
+  );
   return parseSettings("stack configuration", settings);
 }
 
@@ -68,8 +66,20 @@ function parseSettings(
   earlier: readonly Fault[] = [],
 ): StackSettings {
   const result = stackSettings.safeParse(value);
+  const proto = protoPath(value);
   const found = [
     ...earlier,
+    ...(proto === undefined
+      ? []
+      : [
+          {
+            path: dotted(proto),
+            code: "unknown_key",
+            message: "JavaScript keeps the name `__proto__` for itself: write another one.",
+            severity: "error" as const,
+            ...document?.locate(proto, "key"),
+          },
+        ]),
     ...(result.success
       ? crossFaults(result.data, document)
       : schemaFaults(stackSettings, value, result.error.issues, document)),
@@ -78,6 +88,16 @@ function parseSettings(
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);
   return result.data;
+}
+
+/** Where a key is `__proto__`, which no schema sees. */
+function protoPath(value: unknown, path: readonly string[] = []): readonly string[] | undefined {
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, each] of Object.entries(value)) {
+    const found = key === "__proto__" ? [...path, key] : protoPath(each, [...path, key]);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Paths of settings (`machines.dgx`) looked up where they stand in the file (`config."local-serving:machines".dgx`). */

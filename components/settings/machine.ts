@@ -11,6 +11,13 @@ import { simpleServer } from "./simpleServer";
 /** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
 export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 
+/** Whether an address can lead to a Docker engine. */
+function isEngine(address: string): boolean {
+  if (!/^[!-~]+$/.test(address) || !URL.canParse(address)) return false;
+  const { protocol, hostname, port } = new URL(address);
+  return protocol === "unix:" ? address.startsWith("unix:///") : hostname !== "" && port !== "0";
+}
+
 /** One machine with everything that runs on it. */
 export const machine = z
   .strictObject({
@@ -20,6 +27,10 @@ export const machine = z
     dockerHost: z
       .string()
       .regex(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
+      .refine(
+        isEngine,
+        "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535",
+      )
       .default("unix:///var/run/docker.sock")
       .describe(
         "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",

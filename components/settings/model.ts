@@ -23,7 +23,7 @@ export const model = z
   .strictObject({
     id: z
       .string()
-      .regex(/^\S+$/, "Expected a hub id or a path without blanks")
+      .regex(/^[!-~]+$/, "Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
       .describe(
         "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
       )

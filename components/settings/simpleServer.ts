@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, listenAddress, port } from "../planned/fields";
+import { gibibytes, hostPath, listenAddress, port } from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
@@ -41,12 +41,10 @@ const onTheHost = z
       "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
     ),
     port: port().default(11434).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
-    modelsDirectory: z
-      .string()
-      .regex(
-        /^\/[^\n]*[^\n/]$/,
-        "Expected an absolute path: Ollama runs as a user of its own, without your home",
-      )
+    modelsDirectory: hostPath(
+      /^\//,
+      "Expected an absolute path: Ollama runs as a user of its own, without your home",
+    )
       .default("/usr/share/ollama/.ollama/models")
       .describe(
         "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
@@ -61,9 +59,7 @@ const onTheHost = z
       .regex(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service")
       .default("ollama.service")
       .describe("systemd unit of the service."),
-    systemdDirectory: z
-      .string()
-      .regex(/^\/[^\n]*[^\n/]$/, "Expected an absolute path")
+    systemdDirectory: hostPath(/^\//, "Expected an absolute path")
       .default("/etc/systemd/system")
       .describe("Directory of systemd's local configuration."),
     maxLoadedModels: z

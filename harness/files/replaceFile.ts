@@ -13,6 +13,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { UnreadableInput } from "../../faults/fault";
 
 /** Mode of a configuration file that did not exist: only its owner needs to read what a harness runs. */
 const NEW_FILE_MODE = 0o600;
@@ -68,6 +69,8 @@ function realTarget(file: string): string {
 }
 
 function modeOf(file: string): number | undefined {
-  const mode = statSync(file, { throwIfNoEntry: false })?.mode;
-  return mode === undefined ? undefined : mode & 0o7777;
+  const found = statSync(file, { throwIfNoEntry: false });
+  if (found?.isFile() === false)
+    throw new UnreadableInput(file, "is not a regular file, so it is not replaced");
+  return found === undefined ? undefined : found.mode & 0o7777;
 }

@@ -98,5 +98,6 @@ async function readFileOnDisk(path: string): Promise<FileOnDisk | undefined> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) return undefined;
   const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
-  return { mode, text: await readFile(path, "utf8").catch(() => undefined) };
+  // A pipe or a device would keep us waiting, or have no end.
+  return { mode, text: found.isFile() ? await readFile(path, "utf8").catch(() => undefined) : undefined };
 }

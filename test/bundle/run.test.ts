@@ -59,6 +59,22 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
   expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
 });
 
+it("ends a program that exports no function with one sentence", { timeout: LIMIT_MS }, async () => {
+  const before = readFileSync(join(copy, "index.ts"), "utf8");
+  edit("index.ts", () => "export const answer = 42;\n");
+  const { stdout } = await run(
+    "node",
+    ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'],
+    {
+      cwd: copy,
+    },
+  );
+  edit("index.ts", () => before);
+  expect(stdout).toBe(
+    "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.\n",
+  );
+});
+
 it.each(["package-lock.json", "components/host/hostFile.sh"])(
   "takes a change of %s for one of the sources",
   { timeout: LIMIT_MS },

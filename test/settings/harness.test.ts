@@ -131,7 +131,7 @@ describe("the harness's settings", () => {
     expect(faultsOf(undefined, { maxModelLen })).toEqual([]);
   });
 
-  it.each(['a"b', "a'b", "a\\b", "a\u0007b"])("refuse the served name %j, for the harness alone", (name) => {
+  it.each(['a"b', "a'b", "a\\b"])("refuse the served name %j, for the harness alone", (name) => {
     expect(faultsOf({}, { servedModelName: name })).toEqual([
       ["machines.dgx.inferenceServers.b.servedModelName", expect.stringContaining("it knows no escapes")],
     ]);

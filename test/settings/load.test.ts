@@ -153,6 +153,71 @@ describe("faults of a stack file", () => {
     });
   });
 
+  const PLAIN_PATH =
+    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys.";
+  const ENGINE = "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535.";
+  const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
+  it.each([
+    ...[
+      "/a/../b",
+      "~/../root",
+      "/a/./b",
+      "/a//b",
+      "/a/",
+      "/a,b",
+      "/a\\nb",
+      "/a\\0b",
+      "/a\\eb",
+      "/dev/full",
+    ].map((path) => [`modelCache: "${path}"`, "modelCache", PLAIN_PATH]),
+    ['venvs: ["/a,b"]', "venvs.0", PLAIN_PATH],
+    ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
+    ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],
+    ...[
+      "tcp://host:99999",
+      "tcp://host:0",
+      "tcp://:2375",
+      "ssh://me@d\u00fcx",
+      "unix://run/x",
+      "tcp://a\\nb",
+    ].map((address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE]),
+    ['instanceA: {gpuMemoryUtilization: 0.1, servedModelName: "modèle"}', "instanceA.servedModelName", ASCII],
+    ['clients: {codex: {model: "a\\eb"}}', "clients.codex.model", ASCII],
+  ])("refuse %s", (line = "", path = "", message = "") => {
+    const instanceA = line.startsWith("instanceA") ? "" : "instanceA: none\n";
+    const [fault, ...others] = faultsOf(machine(`totalGiB: 8\n${instanceA}${SERVER}${line}`));
+    expect(others).toEqual([]);
+    expect(fault).toMatchObject({ path: `machines.dgx.${path}`, line: instanceA === "" ? 12 : 13 });
+    expect(fault?.message).toMatch(new RegExp(`^${message.replace(/[.*+?^$(){}|[\]\\]/g, "\\$&")}`));
+  });
+
+  it.each([
+    ["constructor", "This name can't be used. JavaScript keeps this word for itself: expected another name."],
+    ["__proto__", "JavaScript keeps the name `__proto__` for itself: write another one."],
+    [
+      "toString",
+      "This name can't be used. Expected a short name: lower-case ASCII letters, digits and dashes, first a letter.",
+    ],
+    [
+      "dgx-\u00e9",
+      "This name can't be used. Expected a short name: lower-case ASCII letters, digits and dashes, first a letter.",
+    ],
+  ])("refuse a machine and a server of the name %s", (name, message) => {
+    const one = faultsOf(machine("totalGiB: 8\ninstanceA: none").replace("dgx", `"${name}"`));
+    expect(one).toContainEqual(expect.objectContaining({ path: `machines.${name}`, line: 3 }));
+    expect(one.map((fault) => fault.message).join()).toContain(message);
+    const server = faultsOf(
+      machine(`totalGiB: 8\ninstanceA: none\n${SERVER.replace("  b:", `  "${name}":`)}`),
+    );
+    expect(server).toMatchObject([{ path: `machines.dgx.inferenceServers.${name}`, line: 7 }]);
+    expect(server[0]?.message).toContain(message);
+    const engine = {
+      "local-serving:machines": JSON.stringify({ dgx: { totalGiB: 8 } }).replace("dgx", name),
+    };
+    expect(() => parseEngineConfig(engine)).toThrow(message);
+    expect(() => parseEngineConfig({ "local-serving:__proto__": "{}" })).toThrow("`__proto__`");
+  });
+
   it("leave other extra arguments alone", () => {
     expect(
       faultsOf(

@@ -1,4 +1,4 @@
-import { readFile } from "node:fs/promises";
+import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { start } from "../../../commandLine/run";
 import { readSockets } from "../../../components/host/listeners";
@@ -51,6 +51,7 @@ export const thisMachine = {
     ),
   fileState: async ({ role, path, text }: PlannedFile): Promise<FileState> => {
     try {
+      if (!(await stat(path)).isFile()) return { role, path, state: "different" };
       return { role, path, state: (await readFile(path, "utf8")) === text ? "same" : "different" };
     } catch (error) {
       const missing = error instanceof Error && "code" in error && error.code === "ENOENT";

@@ -70,6 +70,18 @@ describe("replacing a file", () => {
   });
 });
 
+describe("what is no regular file", () => {
+  it.each(["pipe", "/dev/full"])("is not replaced: %s", (name) => {
+    const file = join(folder(), name);
+    const target = name.startsWith("/") ? name : file;
+    if (target === file) spawnSync("mkfifo", [file]);
+    expect(() => replaceFile(target, "text")).toThrow(
+      `${target}: is not a regular file, so it is not replaced`,
+    );
+    expect(lstatSync(target).isFile()).toBe(false);
+  });
+});
+
 describe("making a file", () => {
   it("writes all of it where there is none", () => {
     const file = join(folder(), "home", "a.json");

@@ -80,6 +80,11 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     "A provider stands twice; it is tried once": inMachine({
       harness: { fallbackChain: { codex: ["ollama", "ollama"] } },
     }),
+    "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535": inMachine({
+      dockerHost: "tcp://host:99999",
+    }),
+    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
+      inMachine({ modelCache: "/a/../b" }),
     "At least one machine is needed": { config: { "local-serving:machines": {} } },
   },
   "automation-config": { [SAFE]: { review: { max_rounds: 2 ** 53 } } },
