@@ -20,10 +20,11 @@ export function machineFacts(machine: MachinePlan) {
       starts: machine.starts,
       ...(machine.ledger.fixedKvCache === undefined ? {} : { fixedKvCache: machine.ledger.fixedKvCache }),
     },
-    servers: machine.inferenceServers.map(({ container }) => {
+    servers: machine.inferenceServers.map(({ key, container }) => {
       const args = containerArgs(container);
       return {
         name: args.name,
+        key,
         image: args.image,
         entrypoints: args.entrypoints ?? [],
         command: args.command,

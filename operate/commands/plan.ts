@@ -11,6 +11,7 @@ import { plan } from "../../components/plan/plan";
 import type { Plan } from "../../components/plan/types";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
+import { placeOf } from "../../components/settings/places";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
@@ -58,6 +59,7 @@ export function planCommand(): Command {
         ...judge(
           declaredResources(planned),
           readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
+          (path) => placeOf(settings, path),
         ),
         ...wrongTotals(settings, known),
       ];

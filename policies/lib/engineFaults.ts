@@ -10,6 +10,8 @@ export interface EngineFault {
   readonly message: string;
   /** A plug-in may add the name, or another version knows the variable, which then does nothing. */
   readonly harmless: boolean;
+  /** The setting and its right value, where the name has one. */
+  readonly change?: { readonly setting: string; readonly value: string };
 }
 
 /** Options that load code which may add to another option's choices. */
@@ -100,7 +102,10 @@ function choiceFault(
   const plugIn = PLUG_INS[choices];
   const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
   const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
-  return [fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded)];
+  const found = fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded);
+  return [
+    setting === undefined || near === undefined ? found : { ...found, change: { setting, value: near } },
+  ];
 }
 
 function variableFault(name: string, value: Word, engine: EngineData): EngineFault[] {

@@ -17,7 +17,7 @@ import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
-import { advice, type Finding, type Rule, violation } from "./rule";
+import { advice, type Change, type Finding, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */
 interface Claim {
@@ -94,23 +94,35 @@ function judged(
     violation(
       subject,
       `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ` +
-        `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.join(" ")}${host}`,
+        `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`,
+      remedies.find(({ change }) => change)?.change,
     ),
   ];
 }
 
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
-function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare): string {
-  if (claim.beyond !== undefined) return beyondRemedy(claim.who, claim.beyond, (sum - limit) / TEN_THOUSAND);
+function remedy(
+  claim: Claim,
+  limit: number,
+  sum: number,
+  share?: LargestShare,
+): { readonly text: string; readonly change?: Change } {
+  const { who: server, beyond } = claim;
+  if (beyond !== undefined) return { text: beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND) };
   const byLimit = largestThatFits(limit, sum - own(claim));
   const bySum = share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
-  if (fits <= 0) return `Beside the others no share is left for ${claim.who}.`;
+  if (fits <= 0) return { text: `Beside the others no share is left for ${server}.` };
   const least = tenThousandths(share?.needs.leastUtilization ?? 0);
   if (least > fits)
-    return `Beside the others ${shareText(fits)} is left for ${claim.who}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`;
+    return {
+      text: `Beside the others ${shareText(fits)} is left for ${server}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`,
+    };
   const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
-  return `Set --gpu-memory-utilization of ${claim.who} to ${shareText(fits)} or less${both}.`;
+  return {
+    text: `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`,
+    change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND },
+  };
 }
 
 /** No lower share helps a server that takes more than its share: what it takes beside it must shrink. */

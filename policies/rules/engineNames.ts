@@ -1,7 +1,7 @@
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { containerLaunch, displayName } from "../lib/container";
+import { containerLaunch, containerName, displayName } from "../lib/container";
 import { type DeclaredResource, ofType } from "../lib/declaredResource";
 import { engineOf } from "../lib/engine";
 import { engineFaults } from "../lib/engineFaults";
@@ -31,9 +31,13 @@ function judge(container: DeclaredResource, records: ReadonlyMap<string, readonl
   const { variables } = containerLaunch(container.props);
   const who = displayName(container);
   return reading.servers.flatMap(({ words }) =>
-    engineFaults(readServerArguments(words, data), variables, data).map(({ message, harmless }) =>
+    engineFaults(readServerArguments(words, data), variables, data).map(({ message, harmless, change }) =>
       exact && !harmless
-        ? violation(container, `${who}: ${message}`)
+        ? violation(
+            container,
+            `${who}: ${message}`,
+            change && { server: containerName(container), ...change },
+          )
         : advice(
             container,
             exact

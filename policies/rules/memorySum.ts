@@ -3,7 +3,7 @@ import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { type LargestShare, largestShares } from "../lib/largestShares";
-import { advice, type Finding, type Rule, violation } from "./rule";
+import { advice, type Change, type Finding, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */
 const HUNDRED = 100;
@@ -58,6 +58,7 @@ function judged(
       violation(
         machine,
         `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
+        changeOf(largest),
       ),
     ];
   }
@@ -94,6 +95,15 @@ function remedy({ name, bySum, byAggregate, needs }: LargestShare, pinned: reado
   return least > 0
     ? `The largest --gpu-memory-utilization that fits for ${name} is ${utilizationText(least)} (${both}).`
     : `No --gpu-memory-utilization fits for ${name} (${both})${pinned.includes(name) ? ": lower its `kvCacheMemoryBytes`, or leave it out" : ""}.`;
+}
+
+/** The first share that can be lowered to what fits. */
+function changeOf(largest: readonly LargestShare[]): Change | undefined {
+  return largest.flatMap(({ name: server, bySum, byAggregate, needs }) => {
+    const value = Math.min(bySum, byAggregate);
+    const works = value > 0 && value >= (needs.leastUtilization ?? 0);
+    return works ? [{ server, setting: "gpuMemoryUtilization", value }] : [];
+  })[0];
 }
 
 /** What an operator may shrink beside our servers, the largest first. */

@@ -11,6 +11,15 @@ export interface Finding {
   readonly kind: "violation" | "advice";
   /** Names the resource, the value, the limit and the remedy; never a secret. */
   readonly message: string;
+  /** What to write in the stack file, where one setting of a server of ours mends it. */
+  readonly change?: Change;
+}
+
+/** A setting of the server whose container has this name, such as `tools.parser`, and its new value. */
+export interface Change {
+  readonly server: string;
+  readonly setting: string;
+  readonly value: string | number;
 }
 
 /**
@@ -32,10 +41,10 @@ export interface Rule {
   judgeStack?(resources: readonly DeclaredResource[]): Finding[];
 }
 
-export function violation(resource: DeclaredResource, message: string): Finding {
-  return { resource, kind: "violation", message: withoutKeys(message) };
+export function violation(resource: DeclaredResource, message: string, change?: Change): Finding {
+  return { resource, kind: "violation", message: withoutKeys(message), ...(change && { change }) };
 }
 
-export function advice(resource: DeclaredResource, message: string): Finding {
-  return { resource, kind: "advice", message: withoutKeys(message) };
+export function advice(resource: DeclaredResource, message: string, change?: Change): Finding {
+  return { resource, kind: "advice", message: withoutKeys(message), ...(change && { change }) };
 }

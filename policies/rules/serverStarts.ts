@@ -16,6 +16,13 @@ interface Asked {
   readonly window: number;
 }
 
+/** Why it can't start, and the setting whose value mends that; no value where none does. */
+interface Fault {
+  readonly message: string;
+  readonly setting: string;
+  readonly value: number | undefined;
+}
+
 /** A server that can't start even in the best case costs half an hour and a loop of restarts to find out. */
 export const serverStarts: Rule = {
   name: "server-starts",
@@ -37,8 +44,12 @@ export const serverStarts: Rule = {
         const what = `Whether ${share.name} can start isn't judged: nobody knows what its weights take.`;
         return [advice(machine, `${what} Set \`model.weightsGB\`, or \`model.residentGiB\`.`)];
       }
-      return faults(asked, share, totalGiB).map((message) =>
-        violation(machine, `${share.name} can't start: ${message}`),
+      return faults(asked, share, totalGiB).map(({ message, setting, value }) =>
+        violation(
+          machine,
+          `${share.name} can't start: ${message}`,
+          value === undefined ? undefined : { server: share.name, setting, value },
+        ),
       );
     });
   },
@@ -57,7 +68,7 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   };
 }
 
-function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare, totalGiB: number): string[] {
+function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare, totalGiB: number): Fault[] {
   const {
     weightsGiB = 0,
     outsideGiB = 0,
@@ -68,33 +79,46 @@ function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare,
   } = share.needs;
   const budget = utilization * totalGiB;
   const given = `--gpu-memory-utilization ${utilizationText(utilization)} gives it ${budget.toFixed(2)} of ${totalGiB} GiB`;
-  const found: string[] = [];
+  const found: Fault[] = [];
+  const { text: more, value: least } = moreShare(share);
   if (kvCacheGiB === undefined && weightsGiB > budget)
-    found.push(
-      `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, and ${given}. ${moreShare(share)}`,
-    );
+    found.push({
+      message: `its weights take ${weightsGiB.toFixed(2)} GiB once loaded, and ${given}. ${more}`,
+      setting: "gpuMemoryUtilization",
+      value: least,
+    });
   else if (windowGiB > (kvCacheGiB ?? budget - outsideGiB)) {
     const room =
       kvCacheGiB === undefined
-        ? `${given}, of which ${Math.max(0, budget - outsideGiB).toFixed(2)} are left for it at best. ${moreShare(share)}`
+        ? `${given}, of which ${Math.max(0, budget - outsideGiB).toFixed(2)} are left for it at best. ${more}`
         : `--kv-cache-memory-bytes gives it ${kvCacheGiB.toFixed(2)}. Set \`kvCacheMemoryBytes: ${leastCacheBytes}\` or more.`;
     const shorter = longestWindow > 0 ? ` A \`maxModelLen\` of at most ${longestWindow} fits as it is.` : "";
-    found.push(
-      `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, and ${room}${shorter}`,
-    );
+    found.push({
+      message: `one request of ${thousands(window)} tokens needs ${windowGiB.toFixed(2)} GiB of KV cache, and ${room}${shorter}`,
+      ...(kvCacheGiB === undefined
+        ? { setting: "gpuMemoryUtilization", value: least }
+        : { setting: "kvCacheMemoryBytes", value: leastCacheBytes }),
+    });
   }
   if (modelWindow !== undefined && window > modelWindow)
-    found.push(
-      `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the answers beyond that window are nobody's promise.`,
-    );
+    found.push({
+      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the answers beyond that window are nobody's promise.`,
+      setting: "maxModelLen",
+      value: modelWindow,
+    });
   return found;
 }
 
 /** A larger share, where one that suffices is left. */
-function moreShare({ bySum, byAggregate, needs: { leastUtilization } }: LargestShare): string {
+function moreShare({ bySum, byAggregate, needs }: LargestShare): {
+  readonly text: string;
+  readonly value?: number;
+} {
   const largest = Math.min(bySum, byAggregate);
-  const least = leastUtilization ?? 1;
-  return least <= largest
-    ? `Set \`gpuMemoryUtilization: ${least}\` or more (at most ${largest} fits).`
-    : `It needs ${least} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model.`;
+  const value = needs.leastUtilization ?? 1;
+  return value <= largest
+    ? { text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${largest} fits).`, value }
+    : {
+        text: `It needs ${value} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model.`,
+      };
 }

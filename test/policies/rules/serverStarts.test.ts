@@ -28,7 +28,7 @@ function verdicts({ id = "nvidia/Qwen3.6-35B-A3B-NVFP4", config, machine, settin
 const said = (server: Server) =>
   verdicts(server)
     .filter(({ name }) => name === "server-starts")
-    .map(({ verdict, message }) => `${verdict}: ${message}`);
+    .map(({ verdict, message }) => `${verdict}: ${message.replace(/ In the stack file: .*/, "")}`);
 
 const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization } });
 
