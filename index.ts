@@ -17,7 +17,7 @@ import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "./polic
 export = async () => {
   const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
-  // The machine's meminfo is no part of it: it differs from one minute to the next, and so would every preview.
+  // The machine's meminfo is not part of it: it differs from one minute to the next, and so would every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, getRootDirectory())));
   for (const warning of planned.warnings) log.warn(plainText(`${warning.machine}: ${warning.message}`));
 
@@ -32,7 +32,7 @@ export = async () => {
   return stackOutputs(planned);
 };
 
-/** A fault in what somebody wrote is theirs to mend: all of them at once, without a stack trace. */
+/** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */
 function userInput<T>(read: () => T): T {
   try {
     return read();

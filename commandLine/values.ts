@@ -6,7 +6,7 @@ export function wholeNumber(least: number): (text: string) => number {
     const value = Number(text);
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
       throw new InvalidArgumentError(
-        `It is a whole number of at least ${least}, such as ${Math.max(least, 4)}.`,
+        `Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`,
       );
     }
     return value;
@@ -36,7 +36,7 @@ export function byteSize(text: string): number {
   const bytes = Math.floor(Number(number) * (factor ?? Number.NaN));
   if (number === "" || !Number.isSafeInteger(bytes) || (unit === "" && number.includes("."))) {
     throw new InvalidArgumentError(
-      "It is a number of bytes or a size with its unit, such as 20GiB, 512MiB or 21474836480.",
+      "Expected a number of bytes, or a size with its unit such as 20GiB, 512MiB or 21474836480.",
     );
   }
   if (unit === "" && bytes > 0 && bytes < 2 ** 20) {

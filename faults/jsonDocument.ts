@@ -40,7 +40,7 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
   try {
     value = JSON.parse(json);
   } catch {
-    throw new UnreadableInput(file, "no valid JSON from here on", jsonSyntaxFault(json));
+    throw new UnreadableInput(file, "not valid JSON from here on", jsonSyntaxFault(json));
   }
   let index: JsonIndex | undefined;
   const indexed = () => {

@@ -56,7 +56,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new UnreadableInput(file, `no valid YAML: ${error.message}`, place(error.pos[0]));
+    throw new UnreadableInput(file, `not valid YAML: ${error.message}`, place(error.pos[0]));
   if (second !== undefined) {
     const start = place(second.range[0]);
     throw new UnreadableInput(file, "holds several YAML documents; one is expected", start);
@@ -64,19 +64,19 @@ export function parseYaml(file: string, text: string): SourceDocument {
   const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED");
   if (tag !== undefined) {
     const [start, end] = tag.pos;
-    const reason = `no usable YAML: the tag \`${text.slice(start, end)}\` means nothing here; take it away`;
+    const reason = `unusable YAML: the tag \`${text.slice(start, end)}\` means nothing here; remove it`;
     throw new UnreadableInput(file, reason, place(start));
   }
   const circle = text.includes("*") ? aliasOfItsOwnParent(document) : undefined;
   if (circle !== undefined) {
-    const reason = `no usable YAML: the alias \`${circle.source}\` is inside the node it refers to`;
+    const reason = `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`;
     throw new UnreadableInput(file, reason, place(circle.range?.[0] ?? 0));
   }
   const duplicate = firstDuplicate(document.contents);
   if (duplicate !== undefined) {
     throw new UnreadableInput(
       file,
-      `no valid YAML: the key \`${duplicate.key}\` is given twice in one map`,
+      `not valid YAML: the key \`${duplicate.key}\` is given twice in one map`,
       place(duplicate.offset),
     );
   }
@@ -92,7 +92,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
   } catch (failure) {
     throw new UnreadableInput(
       file,
-      `no usable YAML: ${failure instanceof Error ? failure.message : String(failure)}`,
+      `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`,
       place(firstAliasOffset(document.contents)),
     );
   }

@@ -25,7 +25,7 @@ export interface Verdict {
 /** Where a setting is in the stack file. */
 export type Locate = (path: readonly string[]) => { readonly line?: number };
 
-/** Levels set by the operator, by rule name; `all` stands for every rule that has no level of its own. */
+/** Levels set by the operator, by rule name; `all` is for every rule without a level of its own. */
 export type Levels = Readonly<Record<string, Level>>;
 
 /** The level in force for a rule. A fixed rule keeps its own, whatever is asked. */

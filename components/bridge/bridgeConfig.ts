@@ -49,7 +49,7 @@ export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
   );
 }
 
-/** Everything that LiteLLM is told, as YAML. No key stands in it but the placeholder. */
+/** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
 export function bridgeConfig(
   machineName: string,
   settings: BridgeSettings,

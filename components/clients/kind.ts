@@ -29,7 +29,7 @@ export const maxOutputTokens = (tokens: number) =>
       "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
     );
 
-/** Settings of a coding agent that has none of its own. */
+/** Settings of a coding agent without any of its own. */
 export const agentSettings = (description: string) =>
   z
     .strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) })

@@ -15,7 +15,7 @@ export const clients = z
       .regex(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port")
       .optional()
       .describe(
-        "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without a word.",
+        "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
       )
       .meta({ examples: ["dgx.local"] }),
     folder: hostPath()

@@ -68,7 +68,7 @@ async function readOnce(dockerHost: string, filters: readonly string[]): Promise
   return containersOf(JSON.parse(await docker(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost)));
 }
 
-/** The containers in an answer of `docker inspect`; whatever else stands there is left out. */
+/** The containers in an answer of `docker inspect`; whatever else is there is left out. */
 export function containersOf(inspected: unknown): ContainerState[] {
   return Array.isArray(inspected) ? inspected.filter(isRecord).flatMap(containerOf) : [];
 }

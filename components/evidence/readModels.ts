@@ -34,7 +34,7 @@ const publishedStarts = z.strictObject({
 
 /**
  * Reads what is known of the models that a stack serves: from `models/` of the project, else from the snapshot in the
- * model cache of a machine that is here. Nothing is fetched; a model that is found nowhere is left out, and a broken file is told.
+ * model cache of a machine that is here. Nothing is fetched; a model that is found nowhere is left out, and a broken file is reported.
  *
  * @param project folder that holds `models/`
  */

@@ -58,7 +58,7 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
   if (key !== undefined && kinds.includes("inference-server"))
     warnings.push([
       "harness-key",
-      `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where shells that are not interactive see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
+      `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
     ]);
   if (simpleServer.mode !== "host")
     warnings.push([

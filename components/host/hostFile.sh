@@ -20,7 +20,7 @@
 # Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with its holder.
 #
 # Each step leaves a state from which both words go on: the record is complete before the file is touched, and the file
-# is replaced by one rename. A run that was killed is mended by the next.
+# is replaced by one rename. The next run repairs what a killed one left.
 
 set -eu
 umask 077
@@ -39,7 +39,7 @@ refuse() {
 read_request() {
   path='' mode='' owner='' holder=''
   IFS= read -r line || line=''
-  [ "$line" = 'host-file 1' ] || refuse 'This is no request for a host file: the first line must be `host-file 1`.'
+  [ "$line" = 'host-file 1' ] || refuse 'This is not a request for a host file: the first line must be `host-file 1`.'
   while IFS= read -r line && [ -n "$line" ]; do
     case $line in
       'path: '*) path=${line#path: } ;;

@@ -28,7 +28,7 @@ export function dropInPath(systemdDirectory: string, unit: string): string {
 
 /**
  * One `Environment=` line, quoted as systemd.exec(5) and systemd.syntax(7) want it: `%` starts a specifier, and inside
- * quotes a backslash or a quote is escaped. Throws where a value can't stand in one line.
+ * quotes a backslash or a quote is escaped. Throws if a value does not fit on one line.
  */
 export function environmentLine(name: string, value: string): string {
   if (/[\n\r\0]/.test(value))

@@ -127,7 +127,7 @@ function containerName(server: InferenceServerSettings): string {
   return `vllm-${model}-${server.port}`;
 }
 
-/** A token never stands in an environment, where `docker inspect` shows it: huggingface_hub reads it from this file. */
+/** A token is never in an environment, where `docker inspect` would show it: huggingface_hub reads it from this file. */
 function tokenFile(
   machineName: string,
   key: string,

@@ -26,7 +26,7 @@ export interface Admission extends Agent {
  * How many agents work at once. It is the worst case: each fills its whole request and shares no prefix with another;
  * beyond it requests wait in the queue or are put back (preempted), they don't fail.
  *
- * @throws RangeError when a count of tokens is no whole number, or negative, or the request is empty
+ * @throws RangeError when a count of tokens is not a whole number, or is negative, or the request is empty
  */
 export function admission(plan: KvPlan, agent: Agent): Admission {
   const requestTokens = agent.promptTokens + agent.maxTokens;

@@ -31,7 +31,7 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
   if (config.hidden_size == null) {
     faults.push(missingField("head_dim", "Without it hidden_size is needed to derive it."));
   } else if (config.hidden_size % config.num_attention_heads !== 0) {
-    const text = `hidden_size ${config.hidden_size} is no multiple of ${config.num_attention_heads} heads, so it can't be derived.`;
+    const text = `hidden_size ${config.hidden_size} is not a multiple of ${config.num_attention_heads} heads, so it can't be derived.`;
     faults.push(missingField("head_dim", text));
   }
   const derived = Math.floor((config.hidden_size ?? 0) / config.num_attention_heads);

@@ -37,7 +37,7 @@ function namedLayers(
       faults.push(
         unknownArchitecture(
           `layer_types.${types.indexOf(type)}`,
-          `it is none of the layer types ${Object.keys(KINDS).join(", ")}.`,
+          `it is not one of the layer types ${Object.keys(KINDS).join(", ")}.`,
         ),
       );
   }

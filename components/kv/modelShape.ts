@@ -17,7 +17,7 @@ export interface ModelShape {
   readonly layers: LayerCounts;
   /** Window of the sliding layers in tokens, `null` where there are none. */
   readonly slidingWindow: number | null;
-  /** The state of a linear layer, which sizes the blocks; `null` where the model is no hybrid. */
+  /** The state of a linear layer, which sizes the blocks; `null` if the model is not a hybrid. */
   readonly linear: RecurrentState | null;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
   readonly draftLayers: number | null;
@@ -117,10 +117,10 @@ function recurrentState(
   return counts.linear > 0 || tellsLinearAttention(config) ? linearAttention(config) : none;
 }
 
-/** A config that tells nothing of attention is no broken one, but one of another kind. */
+/** A config without attention settings isn't broken; it is of another kind. */
 function noAttention(text: JsonObject): Fault[] {
   if (text.num_hidden_layers !== undefined || text.num_attention_heads !== undefined) return [];
-  return [unknownArchitecture("", "no field tells of attention layers.")];
+  return [unknownArchitecture("", "no field says which layers have attention.")];
 }
 
 function placedFault(fault: Fault, prefix: readonly string[], document?: SourceDocument): Fault {

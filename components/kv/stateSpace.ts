@@ -41,7 +41,7 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
   const faults: Fault[] = [];
   const stranger = kinds.indexOf(undefined);
   if (stranger >= 0) {
-    const why = `layer ${stranger + 1} is none of the kinds ${Object.keys(KINDS).join(" ")}.`;
+    const why = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
     faults.push(unknownArchitecture(field, why));
   }
   if (pattern.length !== config.num_hidden_layers) {

@@ -52,7 +52,7 @@ export function unplannedCaches(fields: Readonly<Record<string, unknown>>): Faul
   return Object.entries(fields).flatMap(([field, value]) => {
     const mark = MARKS.find((each) => each.field.test(field));
     if (mark === undefined || planned.includes(field) || saysNothing(value)) return [];
-    return [unknownArchitecture(field, `This field tells of ${mark.says}, for which there is no KV plan.`)];
+    return [unknownArchitecture(field, `This field means ${mark.says}, for which there is no KV plan.`)];
   });
 }
 

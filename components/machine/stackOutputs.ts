@@ -23,7 +23,7 @@ export function stackOutputs(plan: Plan) {
   };
 }
 
-/** The engine shows keys in the order of their letters, capitals first: so what counts stands on top. */
+/** The engine shows keys in the order of their letters, capitals first: so what matters comes first. */
 function memoryTable({ ledger }: MachinePlan): Record<string, string> {
   const { totalGiB, sumGiB } = ledger;
   const left = hundredths(hundredths(totalGiB) - sumGiB);

@@ -17,7 +17,7 @@ export interface Ledger {
   readonly lines: readonly LedgerLine[];
   /** For each of our servers, the largest utilization that fits beside everything else, rounded down to 0.01. */
   readonly largestUtilizationThatFits: Readonly<Record<string, number>>;
-  /** What stands behind it: the smaller of the two is the answer. */
+  /** Both limits: the smaller one is the answer. */
   readonly largestUtilization: Readonly<Record<string, LargestUtilization>>;
   /** Servers with a KV cache of fixed size, where there are any. */
   readonly fixedKvCache?: Readonly<Record<string, Pick<MemoryDemand, "kvCacheGiB" | "outsideGiB">>>;

@@ -3,7 +3,7 @@ import { type MemoryDemand, takenGiB } from "../planned/serverMemory";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../settings/machine";
 import { hundredths, takenBy } from "./ledger";
 
-/** What a copy of /proc/meminfo says of a machine, once it is told which servers were running when it was taken. */
+/** What a copy of /proc/meminfo says of a machine, given which servers were running when it was taken. */
 export interface MeminfoUse {
   /** Servers that the memory in use can only be explained with. */
   readonly running: "no server" | "instance A" | "instance A and ours" | "ours";

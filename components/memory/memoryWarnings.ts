@@ -72,7 +72,7 @@ function serverWarnings(
   if (measured !== undefined && !isMeasured(server)) {
     warnings.push([
       "measurement-stale",
-      `What was measured on ${measured.at} is of another image and counts no longer: measure again and record it.`,
+      `What was measured on ${measured.at} is of another image and no longer counts: measure again and record it.`,
     ]);
   }
   const raised = windowRaised(server, appliedWindow);

@@ -54,7 +54,7 @@ export function serviceWarnings(
     if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
       warn(
         "client-host",
-        `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or take \`clients.host\` away.`,
+        `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`,
       );
   }
   return warnings;

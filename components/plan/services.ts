@@ -13,7 +13,7 @@ import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { serviceWarnings } from "./serviceWarnings";
 import { upstreams } from "./upstreams";
 
-/** What stands around the servers of one machine: the bridge, the chat UI and the clients. */
+/** What is around the servers of one machine: the bridge, the chat UI and the clients. */
 export interface Services {
   readonly bridge: BridgePlan | null;
   readonly chatUi: ChatUiPlan | null;

@@ -39,7 +39,7 @@ export interface MachinePlan {
   /** Files whose content is a secret: known by the name of the variable that holds it. */
   readonly secretFiles: readonly SecretFile[];
   readonly simpleServer: SimpleServerPlan;
-  /** Words before a command that needs root; with `none` such steps are skipped and stand in `commands`. */
+  /** Words before a command that needs root; with `none` such steps are skipped and listed in `commands`. */
   readonly elevate: "none" | readonly string[];
   readonly ledger: Ledger;
   /** What containers with GPUs take that are no inference servers, in GiB, where it is declared. */

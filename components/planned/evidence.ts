@@ -1,6 +1,6 @@
 /** What was read before planning. The plan itself reads nothing, so it is the same wherever it is made. */
 export interface Evidence {
-  /** Home directory of the operator on the machine; `~/` in a path stands for it. */
+  /** Home directory of the operator on the machine; `~/` in a path means it. */
   readonly home: string;
   /** Memory as a machine reports it, by the machine's name, where it was read. */
   readonly meminfo?: Readonly<Record<string, Meminfo>>;

@@ -70,7 +70,7 @@ export const gibibytes = () =>
     .positive("An amount of memory is above 0 GiB")
     .max(MOST_GIB, `Expected GiB: no machine of this kind has more than ${MOST_GIB}`);
 
-/** Names that stand for a server which is no entry of `inferenceServers`. */
+/** Names of servers that are not entries of `inferenceServers`. */
 export const INSTANCE_A = "instance-a";
 export const SIMPLE_SERVER = "simple-server";
 

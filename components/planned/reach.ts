@@ -111,5 +111,5 @@ export interface Upstream extends Listening {
   readonly container: string | undefined;
 }
 
-/** What stands where a server insists on a key and ignores its value. */
+/** Given to a server that insists on a key and ignores its value. */
 export const PLACEHOLDER_KEY = "local-serving-placeholder";

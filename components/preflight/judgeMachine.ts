@@ -133,7 +133,7 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
   if (memory === undefined)
     return servers === 0
       ? []
-      : [warned("MemAvailable can't be read: whether the servers find room is not known.")];
+      : [warned("MemAvailable can't be read, so it is not known whether the servers find room.")];
   const findings: PreflightFinding[] = [];
   const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
   if (total !== undefined) findings.push(total);

@@ -12,7 +12,7 @@ const OWNER_MAY_SEARCH = 0o100;
 
 /**
  * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal; where the operator does
- * that by hand, it is a warning, since nothing of ours depends on it. Each says how to mend it.
+ * that by hand, it is a warning, since nothing of ours depends on it. Each says how to fix it.
  */
 export function judgeSimpleServer(
   machine: MachinePlan,
@@ -71,7 +71,7 @@ function directoryFaults(server: HostSimpleServerPlan, { account, directory }: S
   const closed = directory.find((each) => each.path !== path && !maySearch(account, each));
   if (closed !== undefined) {
     return [
-      `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Mend it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
+      `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
     ];
   }
   if (last?.problem === "missing") {
@@ -82,7 +82,7 @@ function directoryFaults(server: HostSimpleServerPlan, { account, directory }: S
   // A parent that is closed to us, such as the service user's home: nothing is known, and it may well be right.
   if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return [];
   return [
-    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Mend it with \`sudo chown -R ${user}:${user} ${path}\`.`,
+    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
   ];
 }
 

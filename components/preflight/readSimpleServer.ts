@@ -19,7 +19,7 @@ const UNIT_DIRECTORIES = [
 const ANSWER_WITHIN_SECONDS = 2;
 const SUDO_WITHIN_MS = 5_000;
 
-/** Where Ollama listens unless it is told otherwise. */
+/** Where Ollama listens by default. */
 const DEFAULT_URL = "http://127.0.0.1:11434";
 
 /** Reads what the preflight judges of the simple server. Changes nothing; `sudo -n true` only asks whether sudo would. */

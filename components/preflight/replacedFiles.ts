@@ -19,9 +19,9 @@ export async function replacedFiles({ files }: MachinePlan): Promise<PreflightFi
   const findings = await Promise.all(
     files.map(async ({ role, path }): Promise<PreflightFinding[]> => {
       const found = await lstat(path).catch(() => undefined);
-      // What is no regular file is refused when it is written.
+      // What isn't a regular file is refused when it is written.
       if (!found?.isFile() || (await lstat(recordOf(path)).catch(() => undefined)) !== undefined) return [];
-      const message = `${path} is there and not ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
+      const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),
   );

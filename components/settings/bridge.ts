@@ -2,7 +2,7 @@ import { z } from "zod";
 import { gibibytes, listenAddress, port, serverReference, variableName } from "../planned/fields";
 import { imageReference } from "./image";
 
-/** The LiteLLM proxy between a messages-style client and a server's chat completions, as it stands in the stack file. */
+/** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
 export const bridge = z
   .strictObject({
     image: imageReference(),
@@ -21,7 +21,7 @@ export const bridge = z
       .enum(["translate", "passThrough"])
       .default("translate")
       .describe(
-        "What becomes of /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
+        "What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
       ),
     keyVariable: variableName()
       .optional()

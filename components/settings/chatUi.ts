@@ -2,7 +2,7 @@ import { z } from "zod";
 import { gibibytes, listenAddress, port, serverReference } from "../planned/fields";
 import { imageReference } from "./image";
 
-/** Open WebUI in a container, as it stands in the stack file. */
+/** Open WebUI in a container, as in the stack file. */
 export const chatUi = z
   .strictObject({
     image: imageReference(),

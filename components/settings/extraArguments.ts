@@ -34,12 +34,12 @@ export const FLAGS_WITH_SETTING: Readonly<
 
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
-  "--config": "a file of further flags can't be read by the plan or the policies",
+  "--config": "the plan and the policies can't read a file of further flags",
   "--num-gpu-blocks-override":
     "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
   "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
   "--api-key":
-    "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would stand in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
+    "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
 };
 
 /** Shortest abbreviation taken seriously: `--g` and the like are refused whatever they mean. */

@@ -31,7 +31,7 @@ export const harness = z
       .union([z.literal("none"), variableName()])
       .optional()
       .describe(
-        "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where shells that are not interactive see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
+        "NAME of the variable with the key that the harness sends to an inference server (`api_key_env`). vLLM ignores the value, but the harness sends no request while a variable that is named is empty: export any text where non-interactive shells see it. `none` sends no key. Default: `prefix` and `LOCAL_KEY`, so `HX_LOCAL_KEY`.",
       )
       .meta({ examples: ["HX_LOCAL_KEY"] }),
     maxTokens: z
@@ -65,7 +65,7 @@ export const harness = z
       .record(shortName(), providerName().describe("Provider that reviews this subject."))
       .default({})
       .describe(
-        "`peer_for`, where it shall not be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
+        "`peer_for`, if it is not to be the first provider. Providers are `local-<key>` for each inference server with a chat model, by key, then `ollama` when Ollama on the host has a model.",
       )
       .meta({ placeholder: "subject", examples: [{ codex: "ollama" }] }),
     fallbackChain: z
@@ -75,12 +75,12 @@ export const harness = z
           .array(providerName())
           .refine(
             (names) => new Set(names).size === names.length,
-            "A provider stands twice; it is tried once",
+            "A provider is listed twice; it is tried once",
           )
           .describe("Providers in the order in which they are tried."),
       )
       .default({})
-      .describe("`fallback_chain`, where it shall not be every other provider in their order.")
+      .describe("`fallback_chain`, if it is not to be every other provider in order.")
       .meta({ placeholder: "subject", examples: [{ codex: ["local-b"] }] }),
     judge: providerName()
       .optional()
@@ -109,7 +109,7 @@ export const harness = z
           )
           .regex(
             HOLDS_REQUEST,
-            `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request, without which nothing is known of what to try`,
+            `Expected ${REQUEST_PLACEHOLDER} in the command: it becomes the path of the request; without it the command can't know what to try`,
           )
           .describe(`Command with \`${REQUEST_PLACEHOLDER}\` in it.`)
           .meta({ examples: ["app-evaluator --request {review_request} 2>/dev/null"] }),

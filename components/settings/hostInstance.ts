@@ -11,7 +11,7 @@ export const hostInstance = z
     servedModelName: servedName()
       .optional()
       .describe(
-        "Name that instance A serves its model by. Needed only where a client, the bridge or the chat UI uses it.",
+        "Name that instance A serves its model by. Needed only if a client, the bridge or the chat UI uses it.",
       ),
     readyWithinMinutes: z
       .int()
@@ -19,10 +19,10 @@ export const hostInstance = z
       .max(240)
       .default(30)
       .describe(
-        "Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). So long our servers leave its share free; then they start where their own fits.",
+        "Minutes that instance A may take to come up after a boot: loading (4 to 7 were seen) and, the first time, compiling (10 to 15). Until then our servers leave its share free; after that they start if their own share fits.",
       ),
     gpuMemoryUtilization: utilization().describe(
-      "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: lowering it is done by the operator, on instance A itself.",
+      "Share of the machine's TOTAL memory that instance A was started with (its `--gpu-memory-utilization`). Declared, never set: only the operator can lower it, on instance A itself.",
     ),
     maxModelLen: z
       .int()

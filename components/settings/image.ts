@@ -21,7 +21,7 @@ export const imageVersions = z
     source: z
       .string()
       .min(1)
-      .describe("Where the versions are from: a release page, or the date of the reading."),
+      .describe("Where the versions come from: a release page, or the date of the reading."),
   })
   .describe(
     "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",

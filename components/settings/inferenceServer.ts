@@ -56,7 +56,7 @@ const healthcheck = z
   .prefault({})
   .describe("Container health check on /health.");
 
-/** One vLLM server in a container ("instance B"), as it stands in the stack file. */
+/** One vLLM server in a container ("instance B"), as in the stack file. */
 export const inferenceServer = z
   .strictObject({
     model,
@@ -163,7 +163,7 @@ export const inferenceServer = z
       .array(z.string().min(1))
       .default([])
       .describe(
-        "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs that are no browser are not affected.",
+        "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",
       )
       .meta({ examples: [["http://localhost:3000"]] }),
     flashinferMoeFp4: z
@@ -183,11 +183,13 @@ export const inferenceServer = z
     environment: z
       .record(variableName(), z.string().describe("Value of this variable, as text."))
       .default({})
-      .describe("Further environment variables. No secrets: a value stands in the plan and in the state."),
+      .describe(
+        "Further environment variables. No secrets: values are shown in the plan and kept in the state.",
+      ),
     huggingFaceTokenVariable: variableName()
       .optional()
       .describe(
-        "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and stands in no plan, preview, log or environment.",
+        "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",
       ),
     extraArgs: z
       .array(z.string().min(1))

@@ -116,7 +116,7 @@ function unknownTopLevel(key: string, document: SourceDocument): Fault {
   return {
     path: key,
     code: "unknown_key",
-    message: `Unknown key \`${key}\` beside \`config\`. Our settings stand below \`config\`, as \`${NAMESPACE}:machines\`.`,
+    message: `Unknown key \`${key}\` beside \`config\`. Our settings go below \`config\`, as \`${NAMESPACE}:machines\`.`,
     severity: "error",
     ...document.locate([key], "key"),
   };

@@ -28,7 +28,7 @@ export const measured = z
     image: z
       .string()
       .regex(/^(.+@)?sha256:[0-9a-f]{64}$/, "Expected the measured image's digest: sha256:<64 hex digits>")
-      .describe("Image that was measured, by its digest. With another image the record counts no longer."),
+      .describe("Image that was measured, by its digest. With another image the record no longer counts."),
   })
   .describe(
     "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",

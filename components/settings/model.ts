@@ -32,7 +32,7 @@ export const model = z
       .enum(families)
       .optional()
       .describe(
-        `Family, which chooses the default tool parser and reasoning parser. Default: by the model's config.json where its \`model_type\` tells, else \`other\`; never guessed from the name, and refused where the config tells of another. ${modelsOfFamilies}.`,
+        `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
       ),
     kind: z
       .enum(["chat", "base"])

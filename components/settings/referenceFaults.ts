@@ -62,13 +62,13 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     fault(
       ["simpleServer", "loadedGiB", model],
       "unknown_reference",
-      `\`${model}\` is none of the simple server's \`models\`.`,
+      `\`${model}\` is not one of the simple server's \`models\`.`,
     );
   if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)
     fault(
       ["chatUi"],
       "missing_key",
-      "The simple server is to run inside the chat UI's container (`mode: integrated`): declare the chat UI, with an image that holds Ollama (`...-ollama`).",
+      "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).",
     );
 
   for (const { key } of CLIENTS) {
@@ -127,6 +127,6 @@ function bridgeFaults(
     fault(
       ["bridge", "keyVariable"],
       "missing_key",
-      `The bridge is published on ${address}, where a placeholder is no key. Name the variable of your shell that holds one, or publish it on 127.0.0.1.`,
+      `The bridge is published on ${address}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`,
     );
 }

@@ -27,7 +27,7 @@ const loadedGiB = z
 const residentModelsGiB = gibibytes()
   .optional()
   .describe(
-    "Memory in GiB of all models that are loaded at once, for the memory ledger; in place of what `loadedGiB` comes to.",
+    "Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to.",
   );
 
 const onTheHost = z
@@ -98,7 +98,7 @@ const onTheHost = z
   })
   .describe("Ollama on the host, set by a drop-in of its systemd unit.");
 
-/** What an Ollama inside the chat UI's container is told; there are no settings for it. */
+/** Settings of an Ollama inside the chat UI's container, which can't be changed. */
 export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const;
 
 const inTheChatUi = z

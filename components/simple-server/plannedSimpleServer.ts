@@ -93,7 +93,7 @@ function onTheHost(
   };
 }
 
-/** Each can be copied as it stands; none has a here-document, which an indented copy would break. */
+/** Each can be copied as it is; none has a here-document, which an indented copy would break. */
 function commandsByHand(dropIn: PlannedFile<FileRole>, unit: string): string[] {
   const folder = dropIn.path.slice(0, dropIn.path.lastIndexOf("/"));
   const lines = dropIn.text.trimEnd().split("\n");

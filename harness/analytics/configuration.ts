@@ -30,7 +30,7 @@ export interface AnalyticsConfiguration {
 export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfiguration {
   const { prefix, document } = sources;
   if (document !== undefined && (typeof document.value !== "object" || document.value === null))
-    throw new UnreadableInput(document.file, "holds no JSON object");
+    throw new UnreadableInput(document.file, "is not a JSON object");
   const ofFile = document === undefined ? [] : checkAnalyticsFile(document, prefix);
   const wrong = spoiled(ofFile);
   const defaults = defaultLayer();

@@ -27,7 +27,7 @@ export function setKey(
     const inner = at[step];
     if (isRecord(inner)) at = inner as Record<string, unknown>;
     else {
-      const message = `\`${step}\` holds no map in this file, so nothing can be set in it.`;
+      const message = `\`${step}\` is not a map in this file, so nothing can be set in it.`;
       return { fault: errorAt(name, "wrong_type", message) };
     }
   }

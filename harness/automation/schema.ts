@@ -19,7 +19,7 @@ const reviewSchema = z
         "round, and not a provider's `timeout_sec`, which bounds one invocation.",
     ).default(900),
   })
-  .describe("Bounds of the loop in which reviewers look at the work and the builder mends it.")
+  .describe("Bounds of the loop in which reviewers look at the work and the builder fixes it.")
   .meta(OUR_WORDS);
 
 const capsSchema = z
@@ -134,7 +134,7 @@ export const automationSchema = z
       source: "tasks.md",
       max_phases: 8,
     }).optional(),
-    build: freeBlock("How one phase is built: turns, permissions, attempts to mend.", {
+    build: freeBlock("How one phase is built: turns, permissions, attempts to repair it.", {
       max_turns: 80,
     }).optional(),
     verification: verificationSchema.optional(),

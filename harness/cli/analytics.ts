@@ -81,7 +81,7 @@ export function showAnalyticsCommand(): Command {
       ]);
       return {
         result: { values, issues },
-        // A wrong argument must be mended first: without it the table answers another question.
+        // A wrong argument must be corrected first: without it the table answers another question.
         text: configuration.wrongArguments ? "" : columns(rows).join("\n"),
         failed: hasErrors(issues),
       };
@@ -146,7 +146,7 @@ function readObject(file: string): Record<string, unknown> {
   if (!existsSync(file)) return {};
   const { value, duplicates } = readJsonFile(file);
   if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UnreadableInput(file, "holds no JSON object");
+    throw new UnreadableInput(file, "is not a JSON object");
   const [twice] = duplicates;
   // Writing the file would silently drop one of the two.
   if (twice !== undefined)

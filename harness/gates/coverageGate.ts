@@ -73,7 +73,7 @@ function metricFailures(
   }
   if (before === undefined || allowed === undefined) return failures;
   if (before === null) {
-    failures.push(`the baseline has no ${name} coverage, so a regression can't be told`);
+    failures.push(`the baseline has no ${name} coverage, so it can't be compared`);
   } else if (before - value > allowed + ROUNDING) {
     failures.push(
       `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`,

@@ -71,7 +71,7 @@ function headerFault(header: PlacedStatement): Fault | undefined {
       ? {
           code: "dialect_indented_header",
           says: "The harness sees a header only at the very start of a line",
-          remedy: "Take the spaces before it away.",
+          remedy: "Remove the spaces before it.",
         }
       : {
           code: "dialect_header",

@@ -66,7 +66,7 @@ export function causeOfDifference(statement: PlacedStatement, naive: string): Ca
     return {
       code: "dialect_trailing_space",
       says: "The harness keeps the spaces behind the value, and the closing quote with them",
-      remedy: "Take the spaces away.",
+      remedy: "Remove the spaces.",
     };
   if (value.includes("'") && (value.startsWith("'") || value.startsWith("[")))
     return {

@@ -47,7 +47,7 @@ export async function probeProviders(
   const probed: ProbedProvider[] = [];
   for (const { name, provider, command } of askedProviders(document, check)) {
     if (provider === undefined) {
-      const [detail, fix] = ["its table has faults", "Mend them first."];
+      const [detail, fix] = ["its table has faults", "Fix them first."];
       probed.push({ name, healthcheck: { name: `${name}: healthcheck`, status: "skip", detail, fix } });
       continue;
     }

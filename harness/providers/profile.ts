@@ -70,11 +70,11 @@ export function parseToml(file: string, text: string): unknown {
     return parse(text, { maxDepth: DEEPEST_NESTING });
   } catch (error) {
     if (!(error instanceof TomlError))
-      throw new UnreadableInput(file, "no valid TOML: it is nested too deeply to be read");
+      throw new UnreadableInput(file, "not valid TOML: it is nested too deeply to be read");
     // Behind its first line the message quotes the file, which may hold a key that was pasted by mistake.
     const [summary = ""] = error.message.split("\n");
     const reason = summary.replace(/^Invalid TOML document: /, "");
-    throw new UnreadableInput(file, `no valid TOML: ${reason}`, { line: error.line, column: error.column });
+    throw new UnreadableInput(file, `not valid TOML: ${reason}`, { line: error.line, column: error.column });
   }
 }
 

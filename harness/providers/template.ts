@@ -62,7 +62,7 @@ export function providersTemplate(): string {
     `timeout_sec = ${toml(provider.properties?.timeout_sec?.default)}`,
     'healthcheck = "ollama list"',
     "",
-    "# Below, every type with its keys. To use one, give it a name and take the leading `# ` away.",
+    "# Below, every type with its keys. To use one, give it a name and remove the leading `# `.",
     ...PROVIDER_TYPES.flatMap((type) => ["", ...example(type, provider)]),
     "",
   ].join("\n");

@@ -5,13 +5,13 @@ import { stackNames } from "../stack/stackFile";
 export function completionCommand(table: CommandTable): Command {
   return command({
     name: "completion",
-    description: "Print a script by which your shell completes commands, options and names of stacks.",
+    description: "Print a script that lets your shell complete commands, options and stack names.",
     arguments: [new Argument("<shell>", "your shell").choices(Object.keys(SCRIPTS))],
     notes: `bash, in ~/.bashrc:              source <(serving completion bash)
 zsh, in ~/.zshrc after compinit:  source <(serving completion zsh)
 fish, once:                       serving completion fish > ~/.config/fish/completions/serving.fish
 
-The names of stacks are those of the project at that time.`,
+The script knows the stacks that the project has when it is printed.`,
     example: "completion bash",
     run: async (_, shell: keyof typeof SCRIPTS) => {
       const commands = await Promise.all(Object.values(table).map((load) => load([])));

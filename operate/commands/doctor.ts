@@ -29,7 +29,8 @@ const FILES = ["log", "meminfo", "dmesg", "inspect", "listeners", "verify"] as c
 export function doctorCommand(): Command {
   return command({
     name: "doctor",
-    description: "Say what is wrong with a machine and which line of the stack file mends it. Reads only.",
+    description:
+      "Say what is wrong with a machine and which line of the stack file fixes it. Changes nothing.",
     options: [
       ...stackFileOptions(),
       new Option("--log <file...>", "log to read instead of the machine; - is stdin"),

@@ -15,7 +15,7 @@ export function inventoryCommand(): Command {
       "List containers and venvs with their versions, and the record that the stack file should keep.",
     options: [...stackFileOptions(), machineOption()],
     notes: `A venv's packages are read by its own interpreter, those of an inference server in a short-lived container of its
-image without network. Nothing is imported, pulled or changed; a package that isn't there is MISSING.
+image without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
 
 Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an unreadable file.`,
     example: "inventory --format json | jq '.containers[] | {name, digest, versions}'",

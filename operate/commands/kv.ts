@@ -53,12 +53,12 @@ export function kvCommand(): Command {
         defaults.mambaSsmCacheDtype,
       ),
       whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
-      new Option("--vllm-version <version>", "vLLM whose rules hold")
+      new Option("--vllm-version <version>", "version of vLLM to plan for")
         .argParser(vllmVersion)
         .default(defaults.vllmVersion),
       whole(
         "--max-tokens <tokens>",
-        "answer of an agent, for the agents that work at once",
+        "tokens of an agent's answer, to count how many agents can work at once",
         CODING_CLIENT_MAX_TOKENS,
         0,
       ),
@@ -95,6 +95,6 @@ function whole(flags: string, text: string, usual?: number, least = 1): Option {
 
 function vllmVersion(text: string): string {
   const version = valid(text);
-  if (version === null) throw new InvalidArgumentError("It is a version such as 0.30.0.");
+  if (version === null) throw new InvalidArgumentError("Expected a version such as 0.30.0.");
   return version;
 }

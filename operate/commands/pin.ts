@@ -30,7 +30,7 @@ export function pinCommand(): Command {
       ),
     ],
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
-lines concerned and nothing else, in one step; the file as it was is kept beside it as FILE.bak.
+lines concerned and nothing else, in one step; the old file is kept beside it as FILE.bak.
 
 Exit code: 0 read, and written where that was asked for, 1 the image is refused or can't be read, 2 wrong use.`,
     example: "pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
@@ -125,7 +125,7 @@ function writtenText(written: Written | undefined): string[] {
   return [
     diff.trimEnd(),
     "",
-    `${file} is written (${entry}); as it was it is in ${backup}.`,
+    `${file} is written (${entry}); the old file is ${backup}.`,
     "Next: npm run preview",
   ];
 }

@@ -33,12 +33,12 @@ export function planCommand(): Command {
   return command({
     name: "plan",
     description:
-      "Show everything that `up` would do: containers, memory, endpoints, verdict of every policy.",
+      "Show everything that `up` would do: containers, memory, endpoints, and what each policy says.",
     options: [
       ...stackFileOptions(),
       new Option(
         "--meminfo <file>",
-        "copy of the machine's /proc/meminfo, to judge memory by what was measured; MACHINE=FILE, once for each, where the stack file has several",
+        "copy of the machine's /proc/meminfo, to judge memory by what was measured; with several machines in the stack file, MACHINE=FILE for each",
       )
         .argParser((text: string, before: readonly string[]) => [...before, text])
         .default([]),

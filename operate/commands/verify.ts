@@ -32,7 +32,7 @@ export function verifyCommand(): Command {
         .default(ANSWER_SECONDS),
       new Option("--base-url <url>", "probe only the inference server at this address").argParser(baseUrl),
     ],
-    notes: `Probes only ask, and change nothing. The harness's healthchecks are run from its profile on the machine. Results are
+    notes: `Probes only ask and change nothing. The harness's healthchecks run from its profile on the machine. Results are
 kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1 when a probe fails, and
 before the first \`npm run up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
@@ -78,7 +78,7 @@ function probeList(text: string, earlier: readonly string[] = []): string[] {
     .map((name) => name.trim())
     .filter(Boolean);
   if (names.length === 0)
-    throw new InvalidArgumentError("It is at least one name, such as models,chat-tools.");
+    throw new InvalidArgumentError("Expected at least one name, such as models,chat-tools.");
   return [...earlier, ...names];
 }
 
@@ -94,13 +94,14 @@ function checkNames(only: readonly string[], known: readonly string[]): void {
 
 /** Scheme, host and port; a path such as /v1 is left off, since probes name their own. */
 function baseUrl(text: string): string {
-  if (!URL.canParse(text)) throw new InvalidArgumentError("It is an address such as http://127.0.0.1:8001.");
+  if (!URL.canParse(text))
+    throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
-    throw new InvalidArgumentError("It begins with http:// or https://.");
+    throw new InvalidArgumentError("Expected an address that begins with http:// or https://.");
   }
   if (!/^(\/v1)?\/?$/.test(url.pathname) || url.search !== "") {
-    throw new InvalidArgumentError("It is scheme, host and port alone, such as http://127.0.0.1:8001.");
+    throw new InvalidArgumentError("Expected scheme, host and port alone, such as http://127.0.0.1:8001.");
   }
   return url.origin;
 }

@@ -95,7 +95,7 @@ async function diagnosesOf(
   servers: readonly Waited[],
   results: readonly WaitResult[],
 ): Promise<DiagnosisReport[]> {
-  // The name of a container is no key: two machines may run the same model.
+  // A container's name is not unique: two machines may run the same model.
   const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/report/diagnose");

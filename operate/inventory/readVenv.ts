@@ -42,6 +42,6 @@ function problemText(python: string, { code, notStarted, stopped }: Ran, seconds
   if (stopped === "timeout") return `${python} gave no answer within ${seconds} s`;
   if (stopped === "output") return `${python} failed: it prints without an end`;
   return code === 0
-    ? `${python} printed something else than versions`
+    ? `${python} printed something other than versions`
     : `${python} failed (exit code ${String(code)})`;
 }

@@ -74,7 +74,7 @@ async function main([first, ...rest]: readonly string[]): Promise<void> {
     if (!check) writeFileSync(file, `${JSON.stringify(data, null, 1)}\n`);
     else if (!existsSync(file) || !isSame(data, JSON.parse(readFileSync(file, "utf8")))) {
       process.exitCode = 1;
-      process.stdout.write(`${file} is not what ${data.madeBy.wheel} says.\n`);
+      process.stdout.write(`${file} differs from what ${data.madeBy.wheel} says.\n`);
     }
   }
 }

@@ -93,7 +93,7 @@ function letterOf(index: number): string {
 
 /**
  * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free. Cells are given out by
- * running totals, so the bar adds up to the sum and not to rounded parts. What exceeds the machine stands behind `|`.
+ * running totals, so the bar adds up to the sum and not to rounded parts. What exceeds the machine comes after `|`.
  */
 export function memoryBar(ledger: Ledger, width: Width = UNBOUNDED): string {
   const length = Math.max(SHORTEST, Math.min(LONGEST, width - BEYOND - 4));

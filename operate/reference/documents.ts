@@ -24,7 +24,7 @@ function policiesReference(): ReferenceDocument {
     madeFrom: "policies/rules",
     intro: [
       "Rules about what may run, judged by the images and arguments of every container. `mandatory` stops an update, " +
-        "`advisory` only says so. A policy configuration sets a rule's level by its name " +
+        "`advisory` only warns. A policy configuration sets a rule's level by its name " +
         '(`{ "moving-tag": "advisory" }`); a fixed level can\'t be lowered.',
     ],
     sections: [
@@ -53,9 +53,9 @@ function stackFileReference(): ReferenceDocument {
     schema: stackSettings,
     wholeFile,
     intro: [
-      `YAML, \`Pulumi.<stack>.yaml\`. Everything here stands under \`config\`, with \`${NAMESPACE}:\` before the first ` +
+      `YAML, \`Pulumi.<stack>.yaml\`. Everything here goes under \`config\`, with \`${NAMESPACE}:\` before the first ` +
         `part of a path: \`machines\` is written \`${NAMESPACE}:machines\`. The file is closed: a key that is not listed ` +
-        "is an error. All faults are said at once, each with its line.",
+        "is an error. All faults are listed at once, each with its line.",
       "What can't be understood is refused when the file is read; what is understood but unwise is for the " +
         "[policies](policies.md).",
     ],

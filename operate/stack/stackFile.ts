@@ -9,7 +9,7 @@ export interface StackFileOptions {
   readonly file?: string;
 }
 
-/** Variable that names the stack for every command that is given none. */
+/** Variable that names the stack for commands without `--stack`. */
 const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 
 export const stackOption = (flags = "--stack <name>") =>
@@ -41,7 +41,7 @@ export function stackFile(options: StackFileOptions): string {
   const file = stackPath(options);
   if (existsSync(file)) return file;
   throw new WrongUse(
-    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. Copy Pulumi.dgx.yaml to start one of your own.`,
+    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. Copy Pulumi.dgx.yaml to start your own.`,
   );
 }
 

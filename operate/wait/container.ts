@@ -66,7 +66,7 @@ const CONTAINERD_ROOT = "/var/lib/containerd";
 const LAYER = /^GetImageBlob\d+$/;
 
 /**
- * Bytes of layers that an engine has downloaded and not yet unpacked, of whatever image. Docker tells nobody how far
+ * Bytes of layers that an engine has downloaded and not yet unpacked, of any image. Docker doesn't say how far
  * somebody else's pull is; these files do, and only root may see them: 0 where there are none or they can't be seen.
  */
 export async function downloadedBytes(dockerRoot: string, containerdRoot = CONTAINERD_ROOT): Promise<number> {

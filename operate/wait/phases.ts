@@ -131,8 +131,8 @@ export function afterLine(before: StartProgress, line: string): StartProgress {
 
 /** What a person should know of a phase. */
 const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
-  "waiting for the image": "Docker shows a pull only to who started it: see the terminal of `npm run up`",
-  "loading weights": "some minutes from a warm disk; a first start downloads the model before",
+  "waiting for the image": "Docker shows a pull only to whoever started it: see the terminal of `npm run up`",
+  "loading weights": "some minutes from a warm disk; a first start downloads the model first",
   compiling: "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
 };
 
@@ -140,7 +140,7 @@ const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
 export function afterTimeout(phase: Phase): string {
   switch (phase) {
     case "waiting for the image":
-      return "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes its time (--timeout).";
+      return "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes a while (--timeout).";
     case "waiting for the container":
     case "container not started":
       return "Next: see what `npm run up` says; it creates the container and starts it.";

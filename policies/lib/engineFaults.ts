@@ -27,7 +27,7 @@ const JSON_KEYS = [
   { option: "kernel-config", key: "moe_backend", choices: "moe-backend" },
 ] as const;
 
-/** Settings that are no flag of their own. */
+/** Settings without a flag of their own. */
 const SETTINGS: Readonly<Record<string, string>> = { "--speculative-config.method": "speculative.method" };
 
 const PREFIX = "VLLM_";

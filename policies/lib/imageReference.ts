@@ -10,7 +10,7 @@ const DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** An image's id, also as `docker images` prints it. */
 const ID = /^(sha256:)?[0-9a-f]{12,64}$/;
 
-/** Reads an image reference; `undefined` for what is none, such as a bare image id. */
+/** Reads an image reference; `undefined` if it isn't one, such as a bare image id. */
 export function imageReference(image: string): ImageReference | undefined {
   const [name = "", digest, ...more] = image.split("@");
   if (more.length > 0 || (digest !== undefined && !DIGEST.test(digest)) || ID.test(name)) return undefined;

@@ -14,7 +14,7 @@ const REMEDY =
   "Recent bridges send that prefix through /v1/responses, and a conversation of several turns ends in HTTP 400. " +
   "Write `hosted_vllm/<served name>` instead.";
 
-/** Ours can't be written with it; a hand-written configuration can, wherever its text stands. */
+/** Ours can't be written with it; a hand-written configuration can, wherever its text is. */
 export const bridgePrefix: Rule = {
   name: "bridge-prefix",
   description: "No bridge sends a model on by the generic `openai/` prefix.",
@@ -60,7 +60,7 @@ function inArguments(resource: DeclaredResource): Sent[] {
   });
 }
 
-/** A configuration may be uploaded into a container, written by a command, or stand in a resource of its own. */
+/** A configuration may be uploaded into a container, written by a command, or be in a resource of its own. */
 function textsIn(value: unknown): string[] {
   if (typeof value === "string") return value.includes("model_list") ? [value] : [];
   if (typeof value !== "object" || value === null) return [];

@@ -13,8 +13,8 @@ export const clientBaseUrl: Rule = {
       if (path === "" || path === "/") return [];
       const why =
         path === undefined
-          ? "which is no URL. Give scheme, host and port, such as `http://127.0.0.1:8787`."
-          : `which has the path \`${path}\`. It adds /v1/messages itself, so it would call \`${path.replace(/\/$/, "")}/v1/messages\`, and the 404 looks like a fault of the model. Take the path away.`;
+          ? "which is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`."
+          : `which has the path \`${path}\`. It adds /v1/messages itself, so it would call \`${path.replace(/\/$/, "")}/v1/messages\`, and the 404 looks like a fault of the model. Remove the path.`;
       return [violation(resource, `${who} has the base URL \`${baseUrl}\`, ${why}`)];
     });
   },

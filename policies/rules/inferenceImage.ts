@@ -97,6 +97,6 @@ function floorFault(record: ImageRecord, package_: string, floor: string): strin
   const version = record.versions.get(package_);
   if (version === undefined) return `its record has no version of ${package_}`;
   if (version === UNKNOWN) return `the version of ${package_} in its record is not known before the update`;
-  if (!isVersion(version)) return `\`${version}\` is no version of ${package_} that can be compared`;
+  if (!isVersion(version)) return `\`${version}\` is not a version of ${package_} that can be compared`;
   return atLeast(version, floor) ? undefined : `it holds ${package_} ${version}, below ${floor}`;
 }

@@ -35,7 +35,7 @@ function judgeMachine({ component, containers }: MachineGroup): Finding[] {
     return [
       violation(
         component,
-        `${component.name} is to have its simple server inside the chat UI's container, whose image holds none. Take ` +
+        `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take ` +
           "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
       ),
     ];

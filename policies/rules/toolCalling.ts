@@ -70,7 +70,7 @@ function judgeClients(record: ServerRecord, container: DeclaredResource | undefi
     violation(
       container,
       `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
-        "`--enable-auto-tool-choice --tool-call-parser <parser>`, or take the coding clients away from it.",
+        "`--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
     ),
   ];
 }

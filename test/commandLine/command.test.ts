@@ -18,7 +18,7 @@ describe("the commands of a table", () => {
     return [commands.map((command) => command.name()), [...loaded]];
   };
 
-  it("are loaded by the name that is asked for, with what stands behind it", async () => {
+  it("are loaded by the name that is asked for, with what follows it", async () => {
     expect(await load("two", "a", "-b")).toEqual([["two"], ["two a -b"]]);
   });
 

@@ -26,7 +26,7 @@ describe("a program that is run to its end", () => {
     });
   });
 
-  test("that isn't there is said not to have started", async () => {
+  test("that isn't there is reported as not started", async () => {
     expect(await run(["/none/program"], BOUNDS)).toMatchObject({ code: null, notStarted: "ENOENT" });
   });
 

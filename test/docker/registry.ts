@@ -12,7 +12,7 @@ export function registryMissing(): string | undefined {
 }
 
 export interface Registry {
-  /** `localhost:PORT`, as it stands at the front of an image's name. */
+  /** `localhost:PORT`, as it begins an image's name. */
   readonly address: string;
   stop(): void;
 }

@@ -19,7 +19,7 @@ export function engineEnvironment(root: string, engine: Found): Record<string, s
   return {
     ...Object.fromEntries(cleared.map((name) => [name, undefined])),
     HOME: join(root, "home"),
-    // The language host stands beside the CLI, which need not be on PATH itself.
+    // The language host is beside the CLI, which need not be on PATH itself.
     PATH: `${join(engine.pulumi, "..")}:${process.env.PATH ?? ""}`,
     PULUMI_HOME: join(root, "pulumi"),
     PULUMI_BACKEND_URL: pathToFileURL(join(root, "state")).href,

@@ -11,7 +11,7 @@ import { readUpdate, type Update } from "./update";
 export interface WorkspaceOptions {
   /** Folder of the program with its Pulumi.yaml; by default this project itself. */
   readonly program?: string;
-  /** What stands under `config:` in Pulumi.<stack>.yaml, keys as there (`local-serving:machines`). */
+  /** What is under `config:` in Pulumi.<stack>.yaml, keys as there (`local-serving:machines`). */
   readonly config?: StackConfig;
   /** Name of the stack, `test` by default. */
   readonly stack?: string;
@@ -109,7 +109,7 @@ export class Workspace {
     return JSON.parse(stdout) as Record<string, unknown>;
   }
 
-  /** The state as `pulumi stack export` gives it, for what must or must not stand there. */
+  /** The state as `pulumi stack export` gives it, for what must or must not be there. */
   async state(): Promise<string> {
     const { code, stdout, stderr } = await this.pulumi("stack", "export");
     if (code !== 0) throw new Error(stderr);

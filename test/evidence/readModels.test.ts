@@ -86,7 +86,7 @@ describe("what is known of a model", () => {
   });
 
   it.each([
-    ["config.json", "{", "no valid JSON"],
+    ["config.json", "{", "not valid JSON"],
     ["starts.json", { starts: [{ vllm: "0.28.0" }] }, "starts.0.utilization"],
     ["starts.json", { start: [] }, "start"],
   ])("says what is wrong with %s, and goes on", (name, content, words) => {

@@ -15,18 +15,18 @@ describe("a JSON document", () => {
     [["de"], "value", 3, 14],
     [["a", "missing"], "value", 2, 8],
     [["nowhere"], "key", 1, 1],
-  ] as const)("knows where %j stands (%s)", (path, part, line, column) => {
+  ] as const)("knows where %j is (%s)", (path, part, line, column) => {
     expect(document.locate(path, part)).toEqual({ line, column });
   });
 
-  it("reads what Python writes for numbers that JSON has not, where it is let", () => {
+  it("reads what Python writes for numbers that JSON lacks, where allowed", () => {
     const text = '{"a": [NaN, -Infinity, Infinity], "b": "c: NaN, Infinity"}';
     const read = parseJson("a.json", text, { pythonNumbers: true });
     expect(read.value).toEqual({
       a: [Infinity, -Infinity, Infinity],
       b: expect.stringMatching(/^c: /),
     });
-    expect(() => parseJson("a.json", text)).toThrow("no valid JSON from here on");
+    expect(() => parseJson("a.json", text)).toThrow("not valid JSON from here on");
   });
 
   it("finds every value of any document", () => {

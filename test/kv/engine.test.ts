@@ -95,13 +95,13 @@ describe("bytes of a token by KV cache format", () => {
     ["fp8_inc", ["kv_cache_dtype_not_served"]],
     ["fp8_e5m2", []],
     ["int8_per_token_head", []],
-  ] as const)("%s: what a GB10 can't serve is said, beside the figures", (kvCacheDtype, codes) => {
+  ] as const)("%s: names what a GB10 can't serve, beside the figures", (kvCacheDtype, codes) => {
     const { problems, fits, starts } = kvPlan(dense, { kvCacheDtype, maxModelLen: 4096 }, GIB);
     expect(problems.map((each) => each.code)).toEqual(codes);
     expect([fits, starts]).toEqual([true, true]);
   });
 
-  it("nvfp4 that the checkpoint asks for is said to be unserved too, with what helps", () => {
+  it("nvfp4 that the checkpoint asks for is reported as unserved too, with what helps", () => {
     const plan = kvPlan({ ...dense, kvCacheDtype: "nvfp4" }, { maxModelLen: 4096 }, GIB);
     expect(plan.problems.map((each) => each.message)).toEqual([
       'vLLM has no attention backend for a KV cache in nvfp4 on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0\'s own code). Use fp8; these figures hold for an image that was changed for it.',
@@ -154,7 +154,7 @@ describe("a hybrid's block", () => {
     expect(planned(hybridConfig("full_attention", "full_attention")).blockSize).toBe(16);
   });
 
-  it("follows a state-space model's state where it has layers beside attention, of whatever kind", () => {
+  it("follows a state-space model's state where it has layers beside attention, of any kind", () => {
     const sizes = { mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups: 1, conv_kernel: 4 };
     const block = (hybrid_override_pattern: string) =>
       planned({

@@ -175,7 +175,7 @@ describe("the KV cache format that a checkpoint asks for", () => {
   });
 });
 
-describe("an unknown architecture is said to be unknown", () => {
+describe("an unknown architecture is reported as unknown", () => {
   it.each([
     ["state-space layers", { ...dense, mamba_num_heads: 64 }, "mamba_num_heads"],
     ["a layer pattern of its own", { ...dense, hybrid_override_pattern: "M-M*" }, "hybrid_override_pattern"],
@@ -243,7 +243,7 @@ describe("an unknown architecture is said to be unknown", () => {
     ]);
   });
 
-  it("a config that tells of no attention at all", () => {
+  it("a config without any attention settings", () => {
     expect(faultsOf({ model_type: "anything" })).toEqual([
       ["", "unknown_architecture"],
       ["num_hidden_layers", "missing_key"],
@@ -265,7 +265,7 @@ describe("an unknown architecture is said to be unknown", () => {
 
   it("says it in words", () => {
     expect(() => modelShape({ ...dense, mamba_d_state: 128 })).toThrow(
-      "mamba_d_state: Unknown architecture: This field tells of state-space layers, for which there is no KV plan. Its KV cache is unknown until the engine has measured it.",
+      "mamba_d_state: Unknown architecture: This field means state-space layers, for which there is no KV plan. Its KV cache is unknown until the engine has measured it.",
     );
   });
 });

@@ -185,6 +185,6 @@ describe("a container of one's own with --kv-cache-memory-bytes", () => {
     const odd = [...command.slice(0, -1), "1.5G"];
     expect(
       said("aggregate-utilization", [machine, container("own", { image: IMAGE, command: odd })]).join(),
-    ).toContain("`--kv-cache-memory-bytes` is `1.5G`, which is no size");
+    ).toContain("`--kv-cache-memory-bytes` is `1.5G`, which is not a size");
   });
 });

@@ -115,7 +115,7 @@ describe("serving plan", () => {
     const { code, err } = await runServing(["plan", "--stack", "spark"]);
     expect(code).toBe(2);
     expect(err).toBe(
-      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. Copy Pulumi.dgx.yaml to start one of your own.\n`,
+      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. Copy Pulumi.dgx.yaml to start your own.\n`,
     );
   });
 

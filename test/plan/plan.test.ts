@@ -133,7 +133,7 @@ describe("a plan", () => {
     expect(ports({})).toEqual([{ ip: "127.0.0.1", host: 8001, container: 8001 }]);
   });
 
-  it("names a container in Docker's letters whatever the served name holds", () => {
+  it("names a container in letters that Docker takes, whatever the served name", () => {
     const name = plan(stack({}, { servedModelName: "Org/My Model".replace(" ", "_") }), evidence).machines[0]
       ?.containers[0]?.name;
     expect(name).toBe("vllm-org-my_model-8001");

@@ -161,7 +161,7 @@ describe("warnings of services", () => {
     expect(warning).toMatchObject({
       code: "client-host",
       message:
-        "codex can't reach its server at dgx.local: it is published on 127.0.0.1 only. Let the client go through the bridge (`via: bridge`) and publish that, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`), or take `clients.host` away.",
+        "codex can't reach its server at dgx.local: it is published on 127.0.0.1 only. Let the client go through the bridge (`via: bridge`) and publish that, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`), or remove `clients.host`.",
     });
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
     const advised = { bridge, clients: { ...clients, codex: { via: "bridge" } } };

@@ -62,7 +62,7 @@ describe("the preflight of an Ollama on the host", () => {
           { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 },
         ],
       },
-      "The model directory /srv/models does not belong to ollama (but to user 1000): Ollama could not write there. Mend it with `sudo chown -R ollama:ollama /srv/models`.",
+      "The model directory /srv/models does not belong to ollama (but to user 1000): Ollama could not write there. Fix it with `sudo chown -R ollama:ollama /srv/models`.",
     ],
     [
       "a directory that is missing",
@@ -84,7 +84,7 @@ describe("the preflight of an Ollama on the host", () => {
           ...(ready.directory?.slice(2) ?? []),
         ],
       },
-      "ollama can't get to the model directory /srv/models: /srv is closed to it. Mend it with `sudo chmod o+x /srv`, or choose another `modelsDirectory`.",
+      "ollama can't get to the model directory /srv/models: /srv is closed to it. Fix it with `sudo chmod o+x /srv`, or choose another `modelsDirectory`.",
     ],
     [
       "a version below the floor",

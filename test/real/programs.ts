@@ -74,7 +74,7 @@ function reason(error: unknown): string {
   return said.trim().split("\n").at(-1) ?? "unknown";
 }
 
-/** What a group of tests is called: why it is skipped stands in its name. */
+/** What a group of tests is called: its name says why it is skipped. */
 export function title(name: string, program: Program): string {
   return "missing" in program ? `${name} (skipped: ${program.missing})` : name;
 }

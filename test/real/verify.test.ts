@@ -190,7 +190,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
   describe("the engine behind it", () => {
     afterAll(() => machine?.startB());
 
-    it("whose tool-call parser is wrong: LiteLLM can't mend it", async () => {
+    it("whose tool-call parser is wrong: LiteLLM can't repair it", async () => {
       await isSeen({
         make: () => machine.startB("xml-in-content"),
         fails: ["chat-tools", "chat-several-tools", "chat-tools-thinking", "bridge-tools"],

@@ -19,7 +19,7 @@ export const SECRETS = {
 /** The only model of Ollama. */
 export const TINY = "tiny";
 
-/** Settings of the machine as YAML has them; what stands in them is the stack file's own affair. */
+/** Settings of the machine as YAML has them; what is in them is up to the stack file. */
 type Part = Record<string, unknown>;
 interface StackFile {
   readonly config: { readonly "local-serving:machines": { readonly dgx: Record<string, Part> } };

@@ -68,7 +68,7 @@ describe("the harness's settings", () => {
     expect(faultsOf({ subjects: ["a.b"] })[0]?.[0]).toBe(`${AT}.subjects.0`);
     expect(faultsOf({ peerFor: { "a b": "ollama" } })[0]?.[0]).toContain(`${AT}.peerFor`);
     expect(faultsOf({ fallbackChain: { codex: ["ollama", "ollama"] } })).toEqual([
-      [`${AT}.fallbackChain.codex`, expect.stringContaining("A provider stands twice")],
+      [`${AT}.fallbackChain.codex`, expect.stringContaining("A provider is listed twice")],
     ]);
   });
 

@@ -103,7 +103,7 @@ describe("faults of a stack file", () => {
     );
   });
 
-  it("name a key that stands beside `config`", () => {
+  it("name a key beside `config`", () => {
     const [fault] = faultsOf(`${machine("totalGiB: 8\ninstanceA: none")}machines: {}\n`);
     expect(fault).toMatchObject({ path: "machines", code: "unknown_key", line: 6 });
   });
@@ -120,7 +120,7 @@ describe("faults of a stack file", () => {
     expect(faultsOf("a: 1\n")[0]?.path).toBe("config");
     expect(() => load("a: [1")).toThrow(UnreadableInput);
     expect(() => load("a: 1\na: 2\n")).toThrow(
-      /Pulumi.test.yaml:2:1: no valid YAML: the key `a` is given twice in one map/,
+      /Pulumi.test.yaml:2:1: not valid YAML: the key `a` is given twice in one map/,
     );
     expect(() => loadStackFile(join(folder, "absent.yaml"))).toThrow("absent.yaml: no such file");
   });
@@ -134,13 +134,10 @@ describe("faults of a stack file", () => {
       "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`.",
     ],
     ["-tp", "`-tp` has a setting of its own: use `tensorParallelSize`."],
-    [
-      "--config",
-      "`--config` can't be passed: a file of further flags can't be read by the plan or the policies.",
-    ],
+    ["--config", "`--config` can't be passed: the plan and the policies can't read a file of further flags."],
     [
       "--api-key",
-      "`--api-key` can't be passed: it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would stand in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1.",
+      "`--api-key` can't be passed: it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1.",
     ],
   ])("refuse the extra argument %s", (argument, message) => {
     const [fault] = faultsOf(

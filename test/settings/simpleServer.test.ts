@@ -53,7 +53,7 @@ describe("the simple server's settings", () => {
     for (const mode of ["host", "integrated"]) {
       expect(faultsOf({ mode, models: ["a"], loadedGiB: { b: 9.6 } }, { chatUi: undefined })).toContainEqual([
         `${AT}.loadedGiB.b`,
-        "`b` is none of the simple server's `models`.",
+        "`b` is not one of the simple server's `models`.",
       ]);
     }
     expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6e9 } })).toEqual([
@@ -64,7 +64,7 @@ describe("the simple server's settings", () => {
     );
   });
 
-  it("have one mode: what belongs to another is refused with its name", () => {
+  it("have one mode: keys of another are refused by name", () => {
     expect(faultsOf({ mode: "integrated", listen: "0.0.0.0" })).toEqual([
       [`${AT}.listen`, expect.stringContaining("`listen` goes with `mode: host` only: remove it here")],
     ]);

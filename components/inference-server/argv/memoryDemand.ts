@@ -13,7 +13,7 @@ export type Demand =
 const BYTES_PER_GIB = 1024 ** 3;
 const KV_CACHE = "kv-cache-memory-bytes";
 
-/** Reads what a server takes by its arguments. What its weights take stands in none of them. */
+/** Reads what a server takes by its arguments. None of them says what its weights take. */
 export function demandOf(args: ServerArguments): Demand {
   const share = shareOf(args);
   if (!share.known) return share;
@@ -45,7 +45,7 @@ function hostGiB({ options }: ServerArguments): number | string {
     if (option === undefined) continue;
     const gib =
       isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
-    if (gib === undefined) return `the value of \`--${option}\` is no amount of GiB that can be read`;
+    if (gib === undefined) return `the value of \`--${option}\` is not an amount of GiB that can be read`;
     sum += gib;
   }
   return sum;
@@ -55,7 +55,7 @@ function hostGiB({ options }: ServerArguments): number | string {
 const KEEPS_NOTHING =
   /^(Nixl(Pull|Push)?|Mooncake|MoRIIO|Example|ExampleHiddenStates|DecodeBench|P2pNccl|SharedStorage|Multi)Connector$/;
 
-/** Why a server takes memory whose size stands nowhere in its arguments; `undefined` where it doesn't. */
+/** Why a server takes memory whose size its arguments don't give; `undefined` if it doesn't. */
 function uncountable({ options }: ServerArguments): string | undefined {
   if (options.has("num-gpu-blocks-override"))
     return "`--num-gpu-blocks-override` sets the KV cache in blocks, whatever memory they take: take `--kv-cache-memory-bytes`";
@@ -104,7 +104,7 @@ function fixedCacheGiB({ options }: ServerArguments): number | string {
   if (!isText(value)) return `the value of \`--${KV_CACHE}\` is not known before the update`;
   const bytes = humanReadableInteger(value);
   return bytes === undefined
-    ? `\`--${KV_CACHE}\` is \`${value}\`, which is no size (write bytes, or 8G for 8 GiB)`
+    ? `\`--${KV_CACHE}\` is \`${value}\`, which is not a size (write bytes, or 8G for 8 GiB)`
     : bytes / BYTES_PER_GIB;
 }
 

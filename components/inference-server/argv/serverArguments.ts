@@ -80,7 +80,7 @@ export function readServerArguments(
     }
     if (here.candidates.length === 0) unknownFlags.push(flagOf(word));
     if (options.get(name)?.includes(SOME_WORDS)) {
-      unreadable.push(`what stands behind \`${flagOf(word)}\` is not known and may hold further options`);
+      unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
     }
   }
   if (options.has("config")) unreadable.push("`--config` takes options from a file that can't be read here");
@@ -89,7 +89,7 @@ export function readServerArguments(
 }
 
 function isOption(word: Word | undefined): boolean {
-  // A negative number is a value, as argparse has it.
+  // A negative number is a value, as in argparse.
   return isText(word) && /^-./.test(word) && !/^-(\d+|\d*\.\d+)$/.test(word);
 }
 

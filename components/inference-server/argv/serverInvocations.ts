@@ -61,7 +61,7 @@ export function serverInvocations(
   }
   const start = serverStart(words);
   if (start !== undefined) return { ...none, servers: [words.slice(start)], commands: [words] };
-  // What a shell prints is no command.
+  // What a shell prints is not a command.
   const prints = isText(words[0]) && ["echo", "printf"].includes(baseName(words[0]));
   const mention = words.some(
     (word) => isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),

@@ -127,7 +127,7 @@ class ScriptReader {
     else this.endWord();
     const start = this.at - 1;
     while ("<>&-|".includes(this.script.charAt(this.at)) && this.at < this.script.length) this.at++;
-    // A here-string is no file: it may be the script of the shell before it.
+    // A here-string is not a file: it may be the script of the shell before it.
     this.skipWord = !this.script.startsWith("<<<", start);
   }
 
@@ -186,7 +186,7 @@ class ScriptReader {
     }
   }
 
-  /** `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no arguments any more. */
+  /** `"$@"` puts the parameters in as they are; joined into one word (`"$*"`) they are no longer arguments. */
   private parameters(joined: boolean): void {
     const all = this.scope.parameters.slice(1);
     if (joined && all.every(isText)) {

@@ -22,11 +22,11 @@ export function shareOf(args: ServerArguments): Share {
   return shareFrom(value, "`--gpu-memory-utilization`");
 }
 
-/** Reads a share as Python reads a float; outside (0, 1] it is no share, and a negative one would hide another. */
+/** Reads a share as Python reads a float; outside (0, 1] it isn't a share, and a negative one would hide another. */
 export function shareFrom(value: unknown, what: string): Share {
   const written = String(value).trim();
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : Number.NaN;
-  if (Number.isNaN(number)) return { known: false, why: `${what} is \`${written}\`, which is no number` };
+  if (Number.isNaN(number)) return { known: false, why: `${what} is \`${written}\`, which is not a number` };
   if (number <= 0 || number > 1) {
     return { known: false, why: `${what} is ${written}, but a share lies above 0 and at most at 1` };
   }

@@ -3,7 +3,7 @@ import { UNKNOWN } from "./unknown";
 /** Words of unknown number: a shell variable without quotes, or a list that is not known yet. */
 export const SOME_WORDS: unique symbol = Symbol("any number of words that are not known before the update");
 
-/** One word of a command line, or what stands where it can't be read. */
+/** One word of a command line, or a mark that it can't be read. */
 export type Word = string | typeof UNKNOWN | typeof SOME_WORDS;
 
 export function isText(word: Word | undefined): word is string {

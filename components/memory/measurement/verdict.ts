@@ -5,7 +5,7 @@ import { compareWithLog } from "./comparison";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";
 
-/** With a recorded measurement the plan is to be this close to the next start. */
+/** With a recorded measurement the plan must be this close to the next start. */
 const CLOSE = 0.02;
 
 /** What a start's log says of a server's memory, judged. */

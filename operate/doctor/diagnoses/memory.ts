@@ -88,7 +88,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     when: [RACE, RACE_ANY],
     say: ({ server }) => ({
       cause:
-        "Another process gave memory back while vLLM measured how much there is, so its measurement made no sense.",
+        "Another process gave memory back while vLLM measured how much there is, so its measurement is meaningless.",
       advice:
         "Nothing in the stack file: start one server at a time, while the memory is steady. Unload Ollama's models first (`ollama stop MODEL`).",
       command: `docker restart ${server.container}`,

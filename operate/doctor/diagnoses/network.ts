@@ -66,7 +66,7 @@ export const network: readonly Diagnosis[] = [
       const concerned = gone.length > 0 ? gone : declared.filter((each) => each.address === address);
       const paths = concerned.map(({ path }) => path);
       return {
-        cause: `${address} is no longer this machine's address: a DHCP lease changed, and everything that uses the old address stops connecting without a word.`,
+        cause: `${address} is no longer this machine's address: a DHCP lease changed, and everything that uses the old address stops connecting without any message.`,
         evidence:
           hit?.line ??
           `the machine has ${addresses?.join(", ")}; ${gone.map((each) => `${each.path.join(".")}: ${each.address}`).join(", ")}`,

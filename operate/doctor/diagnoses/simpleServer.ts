@@ -55,7 +55,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
   {
     id: "ollama-on-loopback",
     source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
-    caughtBy: "the plan's warning `loopback-only`, where a container is to reach it",
+    caughtBy: "the plan's warning `loopback-only`, if a container uses it",
     explain(facts) {
       const port = portOf(facts);
       const sockets = facts.sockets?.filter((each) => each.port === port) ?? [];
@@ -77,7 +77,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
             "Nothing in the stack file: write the drop-in that the plan prints and restart the service.",
           command: "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama",
         };
-      // Loopback by choice is no trouble.
+      // Loopback by choice is fine.
       if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts)) return undefined;
       return {
         cause: "Ollama listens on loopback only, so no other machine and no container can reach it.",

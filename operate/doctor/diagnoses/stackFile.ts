@@ -18,7 +18,7 @@ export const stackFile: readonly Diagnosis[] = [
         cause: `The stack file can't be read (${faults.length === 1 ? "1 fault" : `${faults.length} faults`}), so only the given files were judged.`,
         evidence: faults.join("\n"),
         advice:
-          "Mend these faults first. Until then changes are printed in words and not as a diff, and doctor misses what only the plan shows.",
+          "Fix these faults first. Until then changes are printed in words and not as a diff, and doctor misses what only the plan shows.",
         command: shellWords(["serving", "plan", "--file", file]),
       };
     },

@@ -15,7 +15,7 @@ export const unexplained: readonly Diagnosis[] = [
     id: "probe-failed",
     source: "serving verify",
     caughtBy: "`serving verify`",
-    // The probes themselves say what mends them.
+    // The probes themselves say how to fix it.
     explain({ probes = [] }) {
       const failed = probes.filter(({ status }) => status === "fail");
       const names = failed.map(({ name }) => name);
@@ -33,7 +33,7 @@ export const unexplained: readonly Diagnosis[] = [
   },
   {
     id: "unknown",
-    source: "none: no row of the specification and no known issue reads like this",
+    source: "none: neither the specification nor a known issue describes this",
     caughtBy: false,
     // A server that died or never came up, or a log that ends in an error.
     explain(facts) {

@@ -59,7 +59,7 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
       command: forStack(redact(command), chosen),
       source,
       caughtByPlan: caughtBy !== false,
-      caughtBy: caughtBy === false ? "nothing before it happens" : caughtBy,
+      caughtBy: caughtBy === false ? "nothing catches it earlier" : caughtBy,
     };
   });
 }
@@ -94,7 +94,7 @@ function inWords(edits: readonly Edit[]): string {
   return edits
     .map(
       ({ path, value }) =>
-        `${path.join(".")}${value === undefined ? ": take it away" : `: ${JSON.stringify(value)}`}`,
+        `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`,
     )
     .join("\n");
 }

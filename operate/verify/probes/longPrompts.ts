@@ -44,7 +44,7 @@ const fitting = (words: number, room: number) => (target: ServerTarget) => {
 };
 
 const tokenizerFix = ({ server }: ServerTarget) =>
-  `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag mends it.`;
+  `See \`truncation.max_length\` in tokenizer.json of ${server.model.id} (and tokenizer_config.json): 2048 there cuts every prompt. Correct it in the model's folder below ${server.modelCache}, then restart the server. No server flag fixes it.`;
 
 export const longPromptProbes: ProbesOf<"inference-server"> = [
   {

@@ -165,7 +165,7 @@ function drift(
   if (disk.text === undefined) return "can't be read by this user";
   if (disk.text === planned.text) return undefined;
   return disk.text === applied
-    ? "is as it was applied: the stack file was edited since"
+    ? "is as last applied: the stack file was edited since"
     : "was changed on the machine";
 }
 

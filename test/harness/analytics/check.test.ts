@@ -126,7 +126,7 @@ describe("check of a session-analytics file", () => {
   it.each([
     ["nothing", " \n", "the file is empty"],
     ["no JSON", '{"a": }', "1:7"],
-    ["JSON that ends early", '{"a": 1', "no valid JSON"],
+    ["JSON that ends early", '{"a": 1', "not valid JSON"],
     ["10,000 levels", "[".repeat(10_000) + "]".repeat(10_000), "100 levels"],
     ["10,000 levels of a known key", `${'{"judge":'.repeat(10_000)}1${"}".repeat(10_000)}`, "100 levels"],
   ])("can't read %s", (_, text, expected) => {

@@ -58,9 +58,9 @@ describe("setting one key", () => {
     expect(JSON.stringify(result)).not.toContain("SECRET");
   });
 
-  it("refuses to set a key in what is no block", () => {
+  it("refuses to set a key in what is not a block", () => {
     const result = set({ judge: "x" }, "judge.workers", "1");
-    expect("fault" in result && result.fault.message).toContain("`judge` holds no map");
+    expect("fault" in result && result.fault.message).toContain("`judge` is not a map");
   });
 
   it("writes what the check then takes and what the layers then give, for every key", () => {

@@ -152,7 +152,7 @@ describe("variables over the file", () => {
     expect(configure({}).values.HX_SA_DB).toBeUndefined();
   });
 
-  it("that nobody knows are a warning with the nearest one", () => {
+  it("that are unknown are a warning with the nearest one", () => {
     const { faults } = configure({
       env: { HX_SA_EMBED_WORKRS: "1", HX_OTHER: "x", HX_SA_EMBED_INPUT_CAP: "1" },
     });

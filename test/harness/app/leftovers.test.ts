@@ -82,7 +82,7 @@ describe("what a record of a run that was killed leads to", () => {
   });
 
   test.each(["", "{", "null", '{"mark":"../../etc/passwd"}', '{"mark":"x","place":{}}'])(
-    "a file that is no record is passed over: %j",
+    "a file that is not a record is skipped: %j",
     async (text) => {
       const directory = temporaryFolder("leftovers-");
       writeFileSync(join(directory, `${randomUUID()}.json`), text);
@@ -113,8 +113,8 @@ describe("a record that was never finished", () => {
   test.each([
     ["goes when its run is over", record(), 0, false],
     ["stays while its run lives", record({ driver: identityOf(process.pid) }), 60, true],
-    ["goes when it is cut off and nobody can be writing it any more", '{"mark":', 60, false],
-    ["goes when it is empty and nobody can be writing it any more", "", 60, false],
+    ["is removed when it is cut off and nobody can still be writing it", '{"mark":', 60, false],
+    ["is removed when it is empty and nobody can still be writing it", "", 60, false],
     ["stays when it is cut off but may still be written", '{"mark":', 0, true],
   ])("%s", async (_, text, secondsOld, expected) => {
     const { jobs, kept } = half(text, secondsOld);

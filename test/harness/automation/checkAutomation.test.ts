@@ -302,7 +302,7 @@ const PATHS: readonly Case[] = ["verification.coverage.artifact", "verification.
     [`${path}: relative`, path, "/abs.json", [`${path} not_contained`]],
     [`${path}: inside`, path, "../out.json", [`${path} not_contained`]],
     [`${path}: inside`, path, "a/../../out.json", [`${path} not_contained`]],
-    [`${path}: .. may not lead out, but may stand inside`, path, "a/../out.json", []],
+    [`${path}: .. may not lead out, but may be used inside`, path, "a/../out.json", []],
     [`${path}: .. inside a file's name`, path, "v1..v2/..out.json", []],
     [`${path}: a file, not the project itself`, path, ".", [`${path} not_contained`]],
     [`${path}: a file, not a directory`, path, "coverage/", [`${path} not_contained`]],

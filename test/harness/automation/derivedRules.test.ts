@@ -62,7 +62,7 @@ describe("required blocks are derived from the verification mapping", () => {
   });
   test.each([
     ["a requirement without kind", { "FR-1": { text: "x" } }, "FR-1 missing_key"],
-    ["a kind that is no text", [{ kind: 3 }], "0 missing_key"],
+    ["a kind that is not text", [{ kind: 3 }], "0 missing_key"],
     ["a requirement that is text", { "FR-1": "visual" }, "FR-1 missing_key"],
     [
       "a misspelled kind, which would make the block optional",
@@ -149,7 +149,7 @@ describe("presets are resolved, failing closed", () => {
       ["verification.coverage.preset unknown_preset"],
     ],
     [
-      "a preset that is no JSON",
+      "a preset that is not JSON",
       {},
       { "service.json": "{" },
       ["verification.coverage.preset unknown_preset"],
@@ -187,8 +187,8 @@ describe("presets are resolved, failing closed", () => {
       /^The preset can't be read: \S+service\.json isn't a preset: min_line_pct: Expected at most 100, got 180; min_branch: Unknown key `min_branch`\. Did you mean `min_branch_pct`\?\. Without it this block must supply min_line_pct and min_branch_pct\.$/,
     ],
     [[], /service\.json isn't a preset: Expected a map, got a list\. Without it/],
-    ["{", /service\.json:1:2: no valid YAML: [^.]+\. Without it/],
-  ])("a faulty preset %j is said in one sentence", (preset, message) => {
+    ["{", /service\.json:1:2: not valid YAML: [^.]+\. Without it/],
+  ])("a faulty preset %j is reported in one sentence", (preset, message) => {
     const [fault] = checkConfig(block({}), { presets: { "service.json": preset } }).issues;
     expect(fault?.message).toMatch(message);
   });
@@ -218,7 +218,7 @@ describe("routing only narrows the registry", () => {
     const config = change(wholeConfig(), "routing.default_task_route", "third");
     expect(codes(checkConfig(config, { registry }))).toEqual(["routing.default_task_route unknown_route"]);
   });
-  test("a registry that is no map, or has no lists, is said so", () => {
+  test("a registry that is not a map, or has no lists, is reported", () => {
     expect(codes(checkConfig({}, { registry: [] }))).toEqual([" wrong_type"]);
     expect(codes(checkConfig({}, { registry: { profiles: 3 } }))).toEqual(["profiles wrong_type"]);
   });

@@ -155,7 +155,7 @@ describe("serving config freeze automation", () => {
     expect((await freeze(other, [], env).finished).code).toBe(0);
   });
 
-  test("a place that can't be written is said so, without a stack trace", async () => {
+  test("a place that can't be written is reported without a stack trace", async () => {
     const directory = directoryWith({ "a.json": {} });
     const args = [serving, "config", "freeze", "automation", "a.json", "--out", "a.json/contract.json"];
     const { code, stderr } = await start("node", args, directory).finished;

@@ -52,14 +52,14 @@ describe("refused with the place", () => {
       2,
       1,
     ],
-    ["text that is no YAML", "a.yaml", "caps: [1\nreview: x", "no valid YAML", 2, 1],
-    ["an alias without its anchor", "a.yaml", "caps: *nothing\n", "no usable YAML", 1, 7],
-    ["an alias bomb", "a.yaml", bomb(), "no usable YAML", 3, 12],
+    ["text that is not YAML", "a.yaml", "caps: [1\nreview: x", "not valid YAML", 2, 1],
+    ["an alias without its anchor", "a.yaml", "caps: *nothing\n", "unusable YAML", 1, 7],
+    ["an alias bomb", "a.yaml", bomb(), "unusable YAML", 3, 12],
     [
-      "an alias of the block that it stands in",
+      "an alias of the block that it is in",
       "a.yaml",
       "caps: {}\nbuild: &b\n  again: [1, *b]\n",
-      "no usable YAML: the alias `b` is inside the node it refers to",
+      "unusable YAML: the alias `b` is inside the node it refers to",
       3,
       14,
     ],
@@ -67,7 +67,7 @@ describe("refused with the place", () => {
       "a tag of another program",
       "a.yaml",
       "caps: {}\nprofile: !Sub pr\n",
-      "no usable YAML: the tag `!Sub` means nothing here",
+      "unusable YAML: the tag `!Sub` means nothing here",
       2,
       10,
     ],
@@ -115,7 +115,7 @@ describe("refused with the place", () => {
   test("a file without end", () => {
     expect(() => checkAutomation({ config: "/dev/zero" }, {})).toThrow("is larger than 1048576 bytes");
   });
-  test("20,000 unknown keys are all told, in bounded time", () => {
+  test("20,000 unknown keys are all reported, in bounded time", () => {
     const text = Array.from({ length: 20_000 }, (_, index) => `key${index}: 1`).join("\n");
     expect(checkYaml(text).issues).toHaveLength(20_000);
   });

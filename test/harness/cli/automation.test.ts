@@ -72,7 +72,7 @@ describe("serving config check automation", () => {
     );
   });
   test.each([
-    ["no YAML", "a: [", "no valid YAML"],
+    ["no YAML", "a: [", "not valid YAML"],
     ["duplicate keys", "caps: {}\ncaps: {}\n", "is given twice in one map"],
     ["empty", "", "the file is empty"],
   ])("%s: exit 2, and json still is a document that says where", async (_, text, message) => {
@@ -124,7 +124,7 @@ describe("serving config init automation", () => {
   });
 });
 
-test("a place that can't be written is said so, without a stack trace", async () => {
+test("a place that can't be written is reported without a stack trace", async () => {
   const { code, stderr } = await run(directoryWith("a.yaml", ""), "init", "automation", "a.yaml/b.yaml");
   expect(code).toBe(2);
   expect(stderr).toContain("a.yaml/b.yaml can't be written");

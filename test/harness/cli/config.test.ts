@@ -74,10 +74,10 @@ describe("serving config check", () => {
 
   it.each([
     ["providers", "none.toml", undefined, "no such file"],
-    ["providers", "bad.toml", "[x", "no valid TOML"],
+    ["providers", "bad.toml", "[x", "not valid TOML"],
     ["analytics", "none.json", undefined, "no such file"],
-    ["analytics", "bad.json", '{"a": }', "no valid JSON"],
-    ["analytics", "list.json", "3", "holds no JSON object"],
+    ["analytics", "bad.json", '{"a": }', "not valid JSON"],
+    ["analytics", "list.json", "3", "is not a JSON object"],
   ])("can't read %s in %s, and says so in one document", async (subject, name, text, message) => {
     const file = join(folder(), name);
     if (text !== undefined) writeFileSync(file, text);

@@ -97,7 +97,11 @@ describe("lcov", () => {
     ],
     ["a record inside another", "SF:a\nSF:b\n", "line 2 begins a record inside another one"],
     ["an end without a beginning", "end_of_record\n", "line 1 ends a record that never began"],
-    ["a counter that is no number", record("SF:a", "LF:9junk", "LH:1"), "line 2 has no whole number in LF"],
+    [
+      "a counter that is not a number",
+      record("SF:a", "LF:9junk", "LH:1"),
+      "line 2 has no whole number in LF",
+    ],
     ["a counter twice", record("SF:a", "LF:9", "LF:9", "LH:1"), "line 3 has a second LF in one record"],
     ["found without hit", record("SF:a", "LF:9"), "only one of LF and LH"],
     ["more hit than found", record("SF:a", "LF:1", "LH:2"), "LH above LF"],

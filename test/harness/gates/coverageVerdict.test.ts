@@ -82,7 +82,7 @@ test.each([
     { min_branch_pct: 10, max_regression_pct: 1 },
     [70, 50],
     base(90, null),
-    ["the baseline has no branch coverage, so a regression can't be told"],
+    ["the baseline has no branch coverage, so it can't be compared"],
   ],
 ])("%s", (_, floors, [line_pct, branch_pct], baseline, expected) => {
   expect(

@@ -20,7 +20,7 @@ test.each([
   ],
   ["without a mode though it reports passed", { passed: true }, SKIPPED("it says no mode"), []],
   ["an empty mode", { passed: true, mode: "" }, SKIPPED("it says no mode"), []],
-  ["a mode that nobody knows", { passed: true, mode: "quick" }, SKIPPED("its mode is not `full`"), []],
+  ["an unknown mode", { passed: true, mode: "quick" }, SKIPPED("its mode is not `full`"), []],
   [
     "skipped though it reports passed",
     { passed: true, mode: "full", skipped: true },
@@ -65,6 +65,6 @@ test.each([
   expect(visualFailures(JSON.stringify(result), false)).toEqual(lenient);
 });
 
-test("text that is no JSON fails under any policy", () => {
+test("text that is not JSON fails under any policy", () => {
   expect(visualFailures("passed", false)).toEqual(["the result is not JSON"]);
 });

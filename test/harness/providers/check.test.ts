@@ -131,7 +131,7 @@ describe("check of a providers profile", () => {
       ["providers.p.api_key_env", "wrong_form", "error"],
     ],
     [
-      "a key that has the form of one is told by its looks",
+      "a key is recognised by its form",
       `${CLI}api_key_env = "hf_abcdefghij"`,
       ["providers.p.api_key_env", "secret_in_file", "error"],
     ],
@@ -252,14 +252,14 @@ describe("check of a providers profile", () => {
     expect(message("sk-abc123")).toBe("This names a provider that is not declared. Declared: p.");
   });
 
-  it("never repeats what stands in the place of a variable's name", () => {
+  it("never repeats what is given instead of a variable's name", () => {
     for (const key of ["sk-proj-abcSECRET", "hf_SECRETabc123", "SECRET with spaces"])
       expect(JSON.stringify(check(`${CLI}api_key_env = "${key}"`))).not.toContain("SECRET");
     expect(JSON.stringify(check(`${CLI}api_key_env = 123456789`))).not.toContain("123456789");
   });
 
   it.each([
-    ["text that is no TOML", "[providers.p\nx", "p.toml:1:"],
+    ["text that is not TOML", "[providers.p\nx", "p.toml:1:"],
     ["a key given twice", '[providers.p]\ntype = "cli"\ntype = "cli"', "p.toml:3:1"],
     ["an escape that TOML lacks", '[providers.p]\ncommand = "\\d"', "p.toml:2:"],
     ["a key or header without end", `[${"a.".repeat(2000)}a]`, "longer than 1000 characters"],

@@ -11,7 +11,7 @@ describe("how the harness reads a profile", () => {
     ["the last header holds", "[x]\n[s]\nk = 1", "1"],
     ["a key counts at the very start of a line", "[s]\n k = 1", undefined],
     ["a tab before it hides it as well", "[s]\n\tk = 1", undefined],
-    ["spaces may stand before the sign", "[s]\nk   =1", "1"],
+    ["spaces may come before the sign", "[s]\nk   =1", "1"],
     ["a tab may not", "[s]\nk\t= 1", undefined],
     ["a quoted key is another key", '[s]\n"k" = 1', undefined],
     ["the value is everything behind the first sign", "[s]\nk = a = b # c", "a = b # c"],

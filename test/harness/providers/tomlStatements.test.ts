@@ -8,7 +8,7 @@ import { tomlStatements } from "../../../harness/providers/tomlStatements";
 const statements = (text: string) => [...tomlStatements(text)];
 
 describe("statements of a TOML file", () => {
-  it("says where each one stands and how it is written", () => {
+  it("says where each one is and how it is written", () => {
     expect(statements('# c\n[a."b c"] # d\n  x.y = "v" # e\n')).toEqual([
       {
         kind: "table",

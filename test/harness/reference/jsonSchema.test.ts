@@ -64,7 +64,7 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
 };
 
-/** zod's own: beyond it JavaScript's whole numbers have gaps. It would stand at every key of the reference and say nothing. */
+/** zod's own: beyond it JavaScript's whole numbers have gaps. It would be at every key of the reference and say nothing. */
 const SAFE = `Too big: expected int to be <=${Number.MAX_SAFE_INTEGER}`;
 
 /**
@@ -77,7 +77,7 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     "A key has no place in a settings file: it comes from the launcher": inMachine({
       clients: { claudeCode: { environment: { ANTHROPIC_API_KEY: "x" } } },
     }),
-    "A provider stands twice; it is tried once": inMachine({
+    "A provider is listed twice; it is tried once": inMachine({
       harness: { fallbackChain: { codex: ["ollama", "ollama"] } },
     }),
     "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535": inMachine({
@@ -166,7 +166,7 @@ describe("the published JSON Schemas", () => {
   });
 
   it.each(subjects)(
-    "every key of $name stands in a good document, so that it is tried below",
+    "every key of $name is in a good document, so that it is tried below",
     ({ name, schema }) => {
       const here = Object.values(GOOD[name] ?? {}).flatMap((document) =>
         [...pathsIn(document)].map(inSchema),
@@ -277,7 +277,7 @@ function withAt(document: unknown, path: readonly string[], value: unknown): unk
     : { ...(document as Record<string, unknown>), [key]: inner };
 }
 
-/** A path of a document as the schema has it: items of a list stand under the list's own name. */
+/** A path of a document as in the schema: items of a list are under the list's own name. */
 function inSchema(path: readonly string[]): string[] {
   const made: string[] = [];
   for (const part of path) {
@@ -287,7 +287,7 @@ function inSchema(path: readonly string[]): string[] {
   return made;
 }
 
-/** A free key of a map stands as `<name>` in the schema's path. */
+/** A free key of a map is `<name>` in the schema's path. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
   return (
     pattern.length === path.length &&
@@ -330,7 +330,7 @@ describe("what is good and what is wrong for both", () => {
     }
   });
 
-  it("an open file may have keys that nobody knows, a closed one may not", () => {
+  it("an open file may have unknown keys, a closed one may not", () => {
     const open = { "session-analytics": true, "providers-profile": true, "automation-config": false };
     for (const [name, taken] of Object.entries(open))
       expect(named(name).takes({ colour: 1 }), name).toBe(taken);

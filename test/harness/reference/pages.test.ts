@@ -47,7 +47,7 @@ describe("the page of the automation config", () => {
     expect(page).toContain(`\n${OURS_MARK} marks a key that the specification lists without a meaning`);
   });
 
-  it("says of every key what it is for", () => {
+  it("says what every key is for", () => {
     for (const { path, schema } of schemaKeys(jsonSchemaOf(automationSchema)))
       expect(schema.description?.length ?? 0, path.join(".")).toBeGreaterThan(20);
   });

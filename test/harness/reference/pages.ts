@@ -4,7 +4,7 @@ export interface ShownKey {
   readonly path: string;
   /** Cells by the head of their column; a block has none. */
   readonly cells: Readonly<Record<string, string>>;
-  /** What stands under a block's heading, before its table. */
+  /** The text under a block's heading, before its table. */
   readonly text: string;
 }
 
@@ -38,7 +38,7 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** What stands between backticks. */
+/** The texts between backticks. */
 export function plain(cell: string): string {
   return /^(`+) ?(.*?) ?\1$/.exec(cell)?.[2] ?? cell;
 }

@@ -196,7 +196,7 @@ describe("serving doctor, from afar", () => {
     }
   });
 
-  it("does no harm to binary files", async () => {
+  it("does not harm binary files", async () => {
     const binary = join(folder, "binary");
     writeFileSync(binary, Buffer.from(Array.from({ length: 200_000 }, (_, index) => (index * 7919) % 256)));
     const { code } = await runServing(["doctor", "--file", STACK, "--log", binary, "--dmesg", binary]);
@@ -242,7 +242,7 @@ describe("serving doctor, from afar", () => {
     ["a device for a meminfo", ["--meminfo", "/dev/zero"], "is larger than 1048576 bytes"],
     ["a meminfo that is none", ["--meminfo", fixture("healthy.log")], "expected a copy of /proc/meminfo"],
     ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
-    ["an inspect that is no JSON", ["--inspect", fixture("healthy.log")], "no valid JSON"],
+    ["an inspect that is not JSON", ["--inspect", fixture("healthy.log")], "not valid JSON"],
     ["a verify without probes", ["--verify", file("noprobes.json", "{}")], "has no list `probes`"],
     [
       "an unknown server",
@@ -312,7 +312,7 @@ describe("serving doctor, from afar", () => {
       expect(looked).toEqual([expect.stringContaining("window-too-long.log")]);
     });
 
-    it("is told to a person as well, and the server that was named is kept", async () => {
+    it("is printed for a person as well, and the server that was named is kept", async () => {
       const { code, out } = await from(FAULTY, "--server", "b");
       expect(code).toBe(1);
       expect(out).toContain("stack-file-faulty: The stack file can't be read (3 faults)");
@@ -332,7 +332,7 @@ describe("serving doctor, from afar", () => {
       expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty"]);
     });
 
-    it("that is no YAML at all: judged too, and 2 as for every file that can't be read", async () => {
+    it("that is not YAML at all: judged too, and 2 as for every file that can't be read", async () => {
       const { code, out } = await from(file("no.yaml", "config: [\n"), ...json);
       expect(code).toBe(2);
       const { diagnoses } = JSON.parse(out);
@@ -340,7 +340,7 @@ describe("serving doctor, from afar", () => {
       expect(diagnoses[0].evidence).toMatch(/no\.yaml:\d+:\d+: /);
     });
 
-    it("prints no secret that stands in it", async () => {
+    it("prints no secret that is in it", async () => {
       const secret = "hf_Zk3mQ8vT1xWcRb7NdLpY5sHgJf2aEuKo";
       const text = STACK_TEXT.replace("maxNumSeqs: 16", `maxNumSeqs: ${secret}\n          ${secret}: 1`);
       const { out, err } = await from(file("leaky.yaml", text));

@@ -24,7 +24,7 @@ async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase) {
   return { evidence, reports: diagnose(evidence) };
 }
 
-/** Notes stand alone or not at all. */
+/** Notes come alone or not at all. */
 function idsOf(reports: readonly DiagnosisReport[], severity: DiagnosisReport["severity"]): string[] {
   expect(new Set(reports.map((each) => each.severity)).size).toBeLessThanOrEqual(1);
   return reports.filter((each) => each.severity === severity).map(({ id }) => id);

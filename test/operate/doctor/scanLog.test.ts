@@ -53,7 +53,7 @@ describe("a log of any size", () => {
     expect(lines).toBeLessThan(5);
   });
 
-  it("without an end at all is left after the given time, and said so", async () => {
+  it("without any end is left after the given time, and the result says so", async () => {
     async function* forever() {
       for (;;) {
         await new Promise((resolve) => setTimeout(resolve, 5));
@@ -74,7 +74,7 @@ describe("a log of any size", () => {
     expect(hits.get(FAULT)?.count).toBe(1);
   });
 
-  it("that is no text does no harm", async () => {
+  it("that is not text does no harm", async () => {
     const garbage = [randomBytes(3 * MIB), Buffer.from("\nthe fault number 7\n"), randomBytes(MIB)];
     const { hits } = await scanLog(ABOUT, garbage, [...SIGNS, FAULT]);
     expect(hits.get(FAULT)?.line).toBe("the fault number 7");

@@ -98,7 +98,7 @@ describe("a venv", () => {
     [
       "that prints something else",
       () => venv("chatty", "echo hello"),
-      "printed something else than versions",
+      "printed something other than versions",
     ],
     ["that prints without an end", () => venv("endless", "yes"), "/bin/python failed"],
   ])("%s is MISSING, with the reason", async (_name, path, problem) => {
@@ -215,7 +215,7 @@ describe("serving inventory", () => {
     expect(asked).toContain(` rm --force ${name}\n`);
   });
 
-  it("bears with a container that goes away while it looks", async () => {
+  it("puts up with a container that goes away while it looks", async () => {
     const gone = { ...answers, "inspect ": { out: "[]", err: "Error: No such object: f00\n", code: 1 } };
     const { code, out, asked } = await inventory([], gone);
     expect(code).toBe(1);

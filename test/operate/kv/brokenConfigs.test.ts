@@ -78,10 +78,10 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
     ["layer_types.31: Expected text, got nothing (null)."],
   ],
   [
-    "a layer of a kind that nobody knows",
+    "a layer of an unknown kind",
     { ...GOOD, layer_types: types("mystery_attention") },
     [
-      `layer_types.31: Unknown architecture: it is none of the layer types full_attention, sliding_attention, linear_attention. ${UNKNOWN}`,
+      `layer_types.31: Unknown architecture: it is not one of the layer types full_attention, sliding_attention, linear_attention. ${UNKNOWN}`,
     ],
   ],
   [
@@ -93,14 +93,14 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
     "a width that does not divide",
     { ...GOOD, hidden_size: 4097 },
     [
-      "head_dim: This field is required. hidden_size 4097 is no multiple of 32 heads, so it can't be derived.",
+      "head_dim: This field is required. hidden_size 4097 is not a multiple of 32 heads, so it can't be derived.",
     ],
   ],
   [
     "an empty map",
     {},
     [
-      `: Unknown architecture: no field tells of attention layers. ${UNKNOWN}`,
+      `: Unknown architecture: no field says which layers have attention. ${UNKNOWN}`,
       "num_hidden_layers: This key is required (a whole number).",
       "num_attention_heads: This key is required (a whole number).",
     ],
@@ -111,7 +111,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "nothing but a text_config of null",
     { text_config: null },
-    [`: Unknown architecture: no field tells of attention layers. ${UNKNOWN}`, "num_h", "num_a"],
+    [`: Unknown architecture: no field says which layers have attention. ${UNKNOWN}`, "num_h", "num_a"],
   ],
   [
     "a text_config that is a list, beside a whole config",
@@ -127,7 +127,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
     "an empty text_config, beside a whole config",
     { ...GOOD, text_config: {} },
     [
-      `text_config: Unknown architecture: no field tells of attention layers. ${UNKNOWN}`,
+      `text_config: Unknown architecture: no field says which layers have attention. ${UNKNOWN}`,
       "text_config.num_hidden_layers: This key is required (a whole number).",
       "text_config.num_attention_heads: This key is required (a whole number).",
     ],
@@ -159,7 +159,7 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
     ["num_hidden_layers", "NaN"],
     ["head_dim", "NaN"],
     ["sliding_window", "-Infinity"],
-  ])("%s: %s is no number of anything, and not taken as absent", async (field, value) => {
+  ])("%s: %s is not a count, and is not taken as absent", async (field, value) => {
     const { code, out, err } = await kv(python(field, value));
     expect([code, out]).toEqual([1, ""]);
     expect(err).toMatch(new RegExp(` ${field}: Expected a finite number, not NaN or Infinity\\.`));
@@ -186,7 +186,7 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
   });
 });
 
-describe("what is no fault", () => {
+describe("what is not a fault", () => {
   it.each([
     ["a text_config of null beside a whole config", { ...GOOD, text_config: null }],
     ["fields of null", { ...GOOD, layer_types: null, sliding_window: null, quantization_config: null }],
@@ -204,10 +204,10 @@ describe("what is no fault", () => {
 
 describe("no JSON: exit 2, with the place", () => {
   it.each([
-    ["a key without quotes", "{num_hidden_layers: 32}", "config.json:1:2: no valid JSON from here on"],
-    ["a comma too many", '{"num_hidden_layers": 32,}', "config.json:1:26: no valid JSON from here on"],
+    ["a key without quotes", "{num_hidden_layers: 32}", "config.json:1:2: not valid JSON from here on"],
+    ["a comma too many", '{"num_hidden_layers": 32,}', "config.json:1:26: not valid JSON from here on"],
     ["an empty file", "", "config.json:1:1: the file is empty; it must hold one JSON document"],
-    ["half a file", '{"num_hidden_layers": 32', "no valid JSON from here on"],
+    ["half a file", '{"num_hidden_layers": 32', "not valid JSON from here on"],
     [
       "text_config in text_config, 200 deep",
       `${'{"text_config":'.repeat(200)}{}${"}".repeat(200)}`,

@@ -175,7 +175,7 @@ describe("exit code 2: wrong use, or a file that can't be read", () => {
     [
       "no JSON",
       ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"],
-      "comma.json:1:9: no valid JSON",
+      "comma.json:1:9: not valid JSON",
     ],
     [
       "an empty file",

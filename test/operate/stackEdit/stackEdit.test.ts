@@ -49,7 +49,7 @@ describe("an edit of a stack file", () => {
       ["+          environment:", '+            X: "0"'],
     ],
     [
-      "takes a key away with its line",
+      "removes a key with its line",
       { path: at("moeBackend"), value: undefined },
       ["-          moeBackend: marlin"],
     ],
@@ -87,14 +87,14 @@ describe("an edit of a stack file", () => {
       "a, {b}",
       ["source: test,", 'source: "a, {b}",'],
     ],
-    ["takes the first key away", ["versions", "vllm"], undefined, ["{vllm: 0.30.0,   source", "{source"]],
-    ["takes the last key away", ["versions", "evidence"], undefined, [",evidence: read}", "}"]],
+    ["removes the first key", ["versions", "vllm"], undefined, ["{vllm: 0.30.0,   source", "{source"]],
+    ["removes the last key", ["versions", "evidence"], undefined, [",evidence: read}", "}"]],
   ])("between braces %s, and leaves every other byte alone", (_, path, value, [old, fresh]) => {
     expect(BY_HAND).toContain(old);
     expect(applyEdits(BY_HAND, [{ path: at(...path), value }])).toBe(BY_HAND.replace(old, fresh));
   });
 
-  it("takes the only key of a map away and leaves an empty map", () => {
+  it("removes the only key of a map and leaves an empty map", () => {
     const one = applyEdits(BY_HAND, [{ path: at("environment", "MAX_JOBS"), value: "16" }]);
     const none = applyEdits(one, [{ path: at("environment", "MAX_JOBS"), value: undefined }]);
     expect(none).toBe(one.replace('environment:\n            MAX_JOBS: "16"\n', "environment: {}\n"));
@@ -110,7 +110,7 @@ describe("an edit of a stack file", () => {
     expect(applyEdits(windows(STACK_TEXT), edits)).toBe(windows(applyEdits(STACK_TEXT, edits)));
   });
 
-  it("holds for any key, number and text, and what it does is undone by taking the key away", () => {
+  it("holds for any key, number and text, and removing the key undoes it", () => {
     const key = fc
       .stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/)
       .filter((name) => !STACK_TEXT.includes(`${name}:`));

@@ -56,7 +56,7 @@ describe("serving verify", () => {
     expect(out).not.toContain("chat-several-tools");
   });
 
-  it("takes several --only, and says of a server that is down how to see why, whatever was to be asked", async () => {
+  it("takes several --only, and says how to find out why a server is down", async () => {
     const down = ["--base-url", "http://127.0.0.1:1", "--format", "json"];
     const { out } = await verify(...down, "--only", "models", "--only", "window");
     const { probes } = JSON.parse(out) as { probes: { name: string; fix: string }[] };
@@ -92,9 +92,13 @@ describe("serving verify", () => {
       ["--only", "chat-tool"],
       "no probe `chat-tool` (did you mean `chat-tools`?). There are: health, version",
     ],
-    ["no probe at all", ["--only", " , "], "It is at least one name, such as models,chat-tools."],
+    ["no probe at all", ["--only", " , "], "Expected at least one name, such as models,chat-tools."],
     ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],
-    ["another scheme", ["--base-url", "ftp://x"], "It begins with http:// or https://."],
+    [
+      "another scheme",
+      ["--base-url", "ftp://x"],
+      "Expected an address that begins with http:// or https://.",
+    ],
     ["a path", ["--base-url", "http://x/v1/models"], "scheme, host and port alone"],
     ["no time", ["--timeout", "0"], "whole number of at least 1"],
     ["no file", ["--file", "/nowhere.yaml"], "/nowhere.yaml"],

@@ -263,7 +263,7 @@ const FAULTS: [string, () => Scene | Promise<Scene>, readonly string[], string, 
     "the session-analytics file is no JSON",
     () => ({ files: { "harness-analytics": "{" } }),
     [`${FILES}: harness-judge`, `${FILES}: harness-embedding`],
-    "no valid JSON",
+    "not valid JSON",
     "npm run up writes",
   ],
   [

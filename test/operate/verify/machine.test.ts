@@ -364,7 +364,7 @@ describe("files", () => {
       [pathOf("applied-plan")]: { mode: "0600", text: record },
     });
     expect(resultOf(results, "files").detail).toBe(
-      `${SETTINGS} is as it was applied: the stack file was edited since`,
+      `${SETTINGS} is as last applied: the stack file was edited since`,
     );
   });
 

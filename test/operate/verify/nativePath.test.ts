@@ -115,7 +115,7 @@ describe("the native messages-path test", () => {
 
   it.each([
     [
-      "a tool_use block is a PASS, whatever else stands there",
+      "a tool_use block is a PASS, whatever else is there",
       200,
       [{ type: "text", text: "Now:" }, CALL],
       "end_turn",

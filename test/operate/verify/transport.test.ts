@@ -109,7 +109,7 @@ describe("a server that gives no real answer", () => {
     });
   });
 
-  it("a name that can't be found is said to be one", async () => {
+  it("a name that can't be found is reported as such", async () => {
     const asked = ask("http://no-such-host.invalid/", { timeoutSeconds: 10 });
     await expect(asked).rejects.toThrow(NoAnswer);
     await expect(asked).rejects.toThrow(/can't be reached/);

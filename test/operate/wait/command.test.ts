@@ -76,7 +76,7 @@ describe("serving wait", () => {
     expect(out).toContain("vllm-model-1: not ready after 1 s (waiting for the image)");
     expect(out).toContain("Next: see how far `npm run up` is, or start it.");
     expect(err).toContain("waiting for the image, not here yet");
-    expect(err).toContain("Docker shows a pull only to who started it: see the terminal of `npm run up`");
+    expect(err).toContain("Docker shows a pull only to whoever started it: see the terminal of `npm run up`");
   });
 
   it("tells an image that is here without a container from one that is not", async () => {

@@ -225,7 +225,7 @@ describe("a start that is followed", () => {
     expect(Date.parse(followed[1] ?? "")).toBeLessThanOrEqual(before);
   });
 
-  it("bears with a Docker that is too busy to answer, once it has answered", async () => {
+  it("puts up with a Docker that is too busy to answer, once it has answered", async () => {
     const busy = new Failed("docker inspect gave no answer within 15 s.");
     const { reader } = scripted([RUNNING, busy, busy, RUNNING]);
     const result = await wait(reader, { healthy: healthyFrom(2) });

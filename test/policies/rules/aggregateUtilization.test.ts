@@ -198,7 +198,7 @@ describe("containers without our components", () => {
   it.each([
     ["--config", ["m", "--config", "x.yaml"], /`--config` takes options from a file that can't be read here/],
     ["ambiguous", ["m", "--max-num", "1"], /`--max-num` may mean/],
-    ["no number", ["m", "--gpu-memory-utilization", "half"], /is `half`, which is no number/],
+    ["no number", ["m", "--gpu-memory-utilization", "half"], /is `half`, which is not a number/],
     [
       "negative",
       ["m", "--gpu-memory-utilization", "-0.5"],

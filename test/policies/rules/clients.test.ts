@@ -36,7 +36,7 @@ describe("client-base-url", () => {
   it("refuses /v1 that an operator wrote, and says what would be called", () => {
     const environment = { ANTHROPIC_BASE_URL: "http://127.0.0.1:8787/v1" };
     expect(said("client-base-url", ours({ claudeCode: { environment } }))).toEqual([
-      "refused: claude-code on dgx has the base URL `http://127.0.0.1:8787/v1`, which has the path `/v1`. It adds /v1/messages itself, so it would call `/v1/v1/messages`, and the 404 looks like a fault of the model. Take the path away.",
+      "refused: claude-code on dgx has the base URL `http://127.0.0.1:8787/v1`, which has the path `/v1`. It adds /v1/messages itself, so it would call `/v1/v1/messages`, and the 404 looks like a fault of the model. Remove the path.",
     ]);
   });
 
@@ -44,8 +44,10 @@ describe("client-base-url", () => {
     expect(said("client-base-url", [inContainer(`ANTHROPIC_BASE_URL=${url}`)])).toHaveLength(1);
   });
 
-  it("refuses what is no URL", () => {
-    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain("which is no URL");
+  it("refuses what is not a URL", () => {
+    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain(
+      "which is not a URL",
+    );
   });
 
   it.each(["http://x:1", "http://x:1/"])("accepts %s", (url) => {
@@ -114,7 +116,7 @@ describe("client-server", () => {
     expect(said("client-server", at({ clientEnv: native }))).toEqual([]);
   });
 
-  it("accepts one that is no coding client, and a coding client elsewhere", () => {
+  it("accepts one that is not a coding client, and a coding client elsewhere", () => {
     expect(said("client-server", [client({ serverKind: "simple-server", coding: false })])).toEqual([]);
     expect(said("client-server", [client({})])).toEqual([]);
   });

@@ -404,7 +404,7 @@ export const INNOCENT: readonly (readonly [what: string, declares: Props])[] = [
   ["a Docker client", { image: "docker:28-cli", command: ["sh", "-c", "docker ps"], volumes: [{ hostPath: "/var/run/docker.sock", containerPath: "/var/run/docker.sock" }] }],
   ["CUDA samples", gpu("nvcr.io/nvidia/k8s/cuda-sample:nbody", "nbody -gpu -benchmark")],
   ["nvidia-smi in a shell", gpu("ubuntu:24.04", "", { command: ["bash", "-lc", "while :; do nvidia-smi; sleep 60; done"] })],
-  ["a base64 word that is no script", gpu("own/app:1", "--secret c2VjcmV0IHRleHQgb2Ygbm8gaW50ZXJlc3QgaGVyZQ== --model org/m")],
+  ["a base64 word that is not a script", gpu("own/app:1", "--secret c2VjcmV0IHRleHQgb2Ygbm8gaW50ZXJlc3QgaGVyZQ== --model org/m")],
   ["GPUs switched off by variable", { image: "own/app:1", command: words("/app --max-model-len 8192"), envs: ["NVIDIA_VISIBLE_DEVICES=void"] }],
   ["vLLM's variable without a GPU", { image: "own/app:1", envs: ["VLLM_LOGGING_LEVEL=DEBUG"] }],
   ["a name that only sounds so", gpu("own/revllman:1", "")],
@@ -416,13 +416,13 @@ const ELSEWHERE = "the rules judge containers of a program, not what a program d
 /** Let through by the fixed rules, and why. Every row is a container; see policies/README.md for other resources. */
 // biome-ignore format: one row a line
 export const OUT_OF_SCOPE: readonly OutOfScope[] = [
-  ["a wrapper inside the image that ignores its arguments", own(`m ${FINE}`, { entrypoints: ["/start.sh"] }), "what an image's own program makes of good arguments is declared nowhere"],
+  ["a wrapper inside the image that ignores its arguments", own(`m ${FINE}`, { entrypoints: ["/start.sh"] }), "nothing declares what an image's own program does with good arguments"],
   ["an image with GPUs and a start of its own", runs(""), OTHER],
   ["a script inside an image", runs("sh /s.sh"), OTHER],
   ["a script from the machine", runs("/s.sh", { volumes: [{ hostPath: "/home/u/s.sh", containerPath: "/s.sh" }] }), OTHER],
   ["an option cut short before its last word", runs("/s --gpu-mem 0.95"), `other programs have such options; ${OTHER}`],
   ["options that other servers have too", runs("/s --served-model-name org/m --tensor-parallel-size 1"), `SGLang takes them as well; ${OTHER}`],
-  ["a server that is no vLLM", gpu("lmsysorg/sglang:v0.5.9", "python3 -m sglang.launch_server --model-path org/m --mem-fraction-static 0.95"), OTHER],
+  ["a server that is not vLLM", gpu("lmsysorg/sglang:v0.5.9", "python3 -m sglang.launch_server --model-path org/m --mem-fraction-static 0.95"), OTHER],
   ["a script turned around", sh("echo 'm/gro evres mllv' | rev | sh"), `what a shell computes can't be read; ${OTHER}`],
   ["a script in hexadecimal", sh("echo 766c6c6d207365727665 | xxd -r -p | sh"), `what a shell computes can't be read; ${OTHER}`],
   ["a script from the network", sh("curl -s http://x/s | sh"), `what a shell fetches can't be read; ${OTHER}`],

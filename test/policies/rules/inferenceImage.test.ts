@@ -106,7 +106,7 @@ describe("the versions inside", () => {
     [
       "no version",
       { vllm: "nightly", transformers: "5.10.4" },
-      "`nightly` is no version of vllm that can be compared",
+      "`nightly` is not a version of vllm that can be compared",
     ],
     [
       "unknown",

@@ -78,7 +78,7 @@ describe("the sum of a machine's memory", () => {
     ]);
   });
 
-  it("only warns while what makes it too much is a default", () => {
+  it("only warns while a default makes it too much", () => {
     const lines: Line[] = [...PAIR, ["operating system", 20, "default"]];
     expect(said(RULE, [machine(lines)])).toEqual([
       "warned: All lines together come to 129.46 GiB of 121.63 GiB, 109.46 GiB of it declared or measured; what makes it too much are defaults: operating system 20.00. Measure them, or leave more room. " +

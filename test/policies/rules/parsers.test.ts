@@ -38,7 +38,7 @@ describe("tool-calling", () => {
   ])("refuses coding clients on a server with %s", (_, command) => {
     expect(said(RULE, [serving(...command), clients()])).toEqual([
       "refused: codex, opencode would use b, which makes no structured tool calls. Add `--enable-auto-tool-choice " +
-        "--tool-call-parser <parser>`, or take the coding clients away from it.",
+        "--tool-call-parser <parser>`, or point the coding clients elsewhere.",
     ]);
     expect(said(RULE, [serving(...command), serverRecord()])).toEqual([]);
   });

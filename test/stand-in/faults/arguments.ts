@@ -1,6 +1,6 @@
 /** Servers that were started with other arguments than the plan's. */
 export const argumentFaults = {
-  /** The hub id stands first, so every answer carries a name that no coding client can address. */
+  /** The hub id comes first, so every answer carries a name that no coding client can address. */
   "slash-in-id": (argv: readonly string[]) => names(argv, ([first = "", ...aliases]) => [...aliases, first]),
   "alias-missing": (argv: readonly string[]) => names(argv, ([first = ""]) => [first]),
   "wrong-max-model-len": (argv: readonly string[]) => [...argv, "--max-model-len", "65536"],
