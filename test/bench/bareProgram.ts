@@ -29,7 +29,6 @@ main: index.ts
 runtime: { name: nodejs, options: { typescript: false, nodeargs: "--import tsx" } }
 `;
 
-/** Writes the bare program for a machine into a folder. */
 export function writeBareProgram(folder: string, machine: MachinePlan): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "Pulumi.yaml"), SETTINGS);

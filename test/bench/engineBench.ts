@@ -17,7 +17,6 @@ import { inTurns, reportTurns } from "./figures";
 
 const PAIRS = 5;
 
-/** Previews against a bare program and an empty pack, and an `up` without changes; with real parts or not at all. */
 export async function engineBench(): Promise<void> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "bench-")));
   try {

@@ -1,4 +1,3 @@
-/** Middle, least and largest of several figures. */
 export interface Figures {
   readonly median: number;
   readonly min: number;
@@ -47,7 +46,6 @@ function figuresOf(values: readonly number[]): Figures {
   return { median: at(Math.floor(sorted.length / 2)), min: at(0), max: at(sorted.length - 1) };
 }
 
-/** One line of the report. */
 export function report(name: string, figures: Figures, remark = ""): void {
   const ms = (value: number) => `${value.toFixed(value < 100 ? 2 : 0)} ms`.padStart(11);
   console.log(

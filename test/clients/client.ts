@@ -1,6 +1,5 @@
 import { fileOf, planned } from "../fixtures/services";
 
-/** Text of one file of a plan with these clients. */
 export const clientText = (
   role: string,
   clients: Record<string, unknown>,

@@ -2,9 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { crushWindow } from "../../components/clients/crush";
 import { fileOf, planned } from "../fixtures/services";
-import { clientText, launcherLines } from "./client";
-
-const CLIENTS = "/home/me/.local/share/local-serving/clients";
+import { clientText } from "./client";
 
 describe("Crush's configuration", () => {
   const config = (settings: Record<string, unknown> = {}) =>
@@ -36,24 +34,15 @@ describe("Crush's configuration", () => {
   });
 
   it("lies in a folder of its own and leaves the user's alone", () => {
-    expect(fileOf(planned(), "crush-config").path).toBe(`${CLIENTS}/crush/crush.json`);
+    expect(fileOf(planned(), "crush-config").path).toBe(
+      "/home/me/.local/share/local-serving/clients/crush/crush.json",
+    );
   });
 
   it("says nothing of a window that nobody knows", () => {
     const instanceA = { gpuMemoryUtilization: 0.4, servedModelName: "old" };
     const text = clientText("crush-config", { crush: { server: "instance-a" } }, { instanceA });
     expect(text).not.toContain("context_window");
-  });
-
-  it("comes with a launcher that differs from Codex's in these lines", () => {
-    expect(launcherLines("crush", { crush: {} })).toEqual([
-      "# Starts Crush with the model model, once its server answers.",
-      'command -v crush >/dev/null 2>&1 || stop 127 "$me: crush is not installed (npm install -g @charmland/crush)."',
-      `CRUSH_GLOBAL_CONFIG='${CLIENTS}/crush'`,
-      `CRUSH_GLOBAL_DATA='${CLIENTS}/crush/data'`,
-      "export CRUSH_GLOBAL_CONFIG CRUSH_GLOBAL_DATA",
-      'exec crush "$@"',
-    ]);
   });
 });
 

@@ -34,7 +34,6 @@ beforeAll(() => {
   for (const name of ["studio", ...CLIENTS.map(programOf)]) program(join(bin, name), FAKE_CLIENT);
 });
 
-/** A PATH with these tools and no others. */
 function pathOf(name: string, tools: readonly string[]): string {
   const path = join(folder, name);
   mkdirSync(path);
@@ -125,7 +124,6 @@ const BAD_KEYS: readonly (readonly [string, string])[] = [
   ["0123456789012345678", "has fewer than 20 characters"],
 ];
 
-/** A port on which nothing listens. */
 const CLOSED_PORT = 9;
 
 describe("the launchers", () => {

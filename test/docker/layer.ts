@@ -5,7 +5,6 @@ import { mustRun, run } from "../layers/run";
 import { registryMissing, startRegistry } from "./registry";
 import { makeRootfs } from "./rootfs";
 
-/** What the tests with real containers have, or why they have nothing. */
 export type DockerLayer =
   | { readonly missing: string }
   | {
@@ -20,7 +19,6 @@ export type DockerLayer =
 
 interface Started {
   readonly layer: DockerLayer;
-  /** Takes away everything that the tests made in the daemon: containers, images, the registry. */
   stop(): Promise<void>;
 }
 

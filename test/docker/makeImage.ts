@@ -9,7 +9,6 @@ import type { DockerLayer } from "./layer";
 export interface PinnedImage {
   /** `localhost:PORT/vllm/vllm-openai:v0.30.0`. */
   readonly tag: string;
-  /** `sha256:<64 hex>` as the registry gave it. */
   readonly digest: string;
   /** Tag and digest together, as a stack file has it. */
   readonly reference: string;
@@ -18,7 +17,6 @@ export interface PinnedImage {
 export interface ImageOptions {
   /** Path of the image in its registry, `vllm/vllm-openai` by default. */
   readonly repository?: string;
-  /** By default `v` and vLLM's version. */
   readonly tag?: string;
   /** What the packages inside say of themselves. */
   readonly versions?: Versions;

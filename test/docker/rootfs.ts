@@ -9,7 +9,6 @@ const TOOLS = [
   ...["setsid", "sleep"],
 ];
 
-/** Programs of the image by their name there. */
 const PROGRAMS = ["vllm", "python3", "curl"];
 
 const SEARCH = ["/usr/bin", "/bin"];
@@ -63,7 +62,6 @@ async function copyBinary(from: string, to: string, root: string): Promise<void>
   }
 }
 
-/** The paths in the output of `ldd`; the kernel's own library has none. */
 function librariesIn(output: string): string[] {
   return output.split("\n").flatMap((line) => /(?:=> |^\s*)(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 }

@@ -2,12 +2,10 @@ import { inject } from "vitest";
 import { describeDocker, describeDockerWithGpus } from "../docker/available";
 import { describeLayer } from "../layers/describeLayer";
 
-/** Tests that need the Pulumi CLI with its plugins, and no daemon. */
 export function describeEngine(name: string, tests: () => void): void {
   describeLayer("engine", inject("engineLayer").missing, name, tests);
 }
 
-/** Tests that need the engine, a daemon and a registry of images. */
 export function describeEngineWithDocker(name: string, tests: () => void): void {
   // One layer is asked at a time: a skipped block inside a skipped block drops out of the counts.
   if (inject("engineLayer").missing === undefined) describeDocker(name, tests);

@@ -3,7 +3,6 @@ import { join, resolve } from "node:path";
 
 const PROJECT = resolve(__dirname, "../..");
 
-/** Parts of this project that no program needs to run. */
 const LEFT_OUT = [".git", ".github", ".ci", ".pulumi-state", "coverage", "docs", "node_modules", "test"];
 
 /** Copies a program, by default this project with its bundles. Packages are linked, stack files stay behind. */

@@ -59,7 +59,6 @@ export class HostFileStack {
     writeFileSync(join(this.workspace.project, "declared.json"), JSON.stringify(declared));
   }
 
-  /** Folder that stands for the machine. */
   get machine(): string {
     return join(this.root, "machine");
   }

@@ -3,12 +3,10 @@ import { delimiter, join } from "node:path";
 import { installedPulumi, pulumiHome } from "../../operate/engine/findPulumi";
 import { run } from "../layers/run";
 
-/** What the tests with the real engine have, or why they have nothing. */
 export type EngineLayer =
   | { readonly missing: string }
   | {
       readonly missing?: undefined;
-      /** Path of the CLI. */
       readonly pulumi: string;
       readonly version: string;
       /** Folder of plugins, shared by the workspaces. */

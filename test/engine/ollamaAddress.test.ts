@@ -6,7 +6,6 @@ import { stack as settingsOf } from "../fixtures/machine";
 import { describeEngine } from "./available";
 import { HostFileStack } from "./hostFileStack";
 
-/** The drop-in as the plan renders it for an address. */
 function dropInFor(listen: string): string {
   const planned = plan(settingsOf({ simpleServer: { mode: "host", listen } }), { home: "/home/me" });
   const file = planned.machines[0]?.files.find(({ role }) => role === "simple-server-dropin");

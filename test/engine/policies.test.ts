@@ -2,7 +2,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { describeEngine } from "./available";
 import { PolicyProgram, type PolicyRun } from "./policyRun";
 
-/** Runs a program once for all tests of a block. */
 function running(program: string, args: readonly string[], levels?: Record<string, string>) {
   let opened: PolicyProgram | undefined;
   let result: PolicyRun | undefined;

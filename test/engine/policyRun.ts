@@ -7,11 +7,9 @@ import { engineEnvironment } from "./environment";
 
 const PROJECT = resolve(__dirname, "../..");
 
-/** What a policy said in a run of the engine. */
 export interface Said {
   readonly policy: string;
   readonly level: string;
-  /** Name of the resource. */
   readonly resource: string;
   readonly message: string;
 }
@@ -19,7 +17,6 @@ export interface Said {
 export interface PolicyRun {
   readonly code: number;
   readonly said: readonly Said[];
-  /** Everything that was printed. */
   readonly output: string;
 }
 

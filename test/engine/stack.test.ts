@@ -40,7 +40,6 @@ describeEngineWithGpus("the stack on a real machine", () => {
   const appliedPlan = () => join(workspace.home, ".local/share/local-serving/dgx/applied-plan.json");
   const steps = (update: Update) =>
     update.steps.map(({ op, type, name }) => `${op} ${type.split(":").at(-1)} ${name}`).sort();
-  /** Volume of the compiled kernels. */
   const kernels = async () =>
     ((await inspect(".Mounts")) as { Name?: string; Destination: string }[]).find(
       ({ Destination }) => Destination === "/jit-cache",

@@ -2,14 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import type { EngineEvent, PolicyEvent, StepEventMetadata } from "@pulumi/pulumi/automation/events";
 import type { Finished } from "../layers/run";
 
-/** One step of a preview or an update, as the engine announced it. */
 export interface Step {
   /** `same`, `create`, `update`, `replace`, `create-replacement`, `delete-replaced`, `delete`, ... */
   readonly op: string;
   readonly type: string;
   /** Name of the resource, the last part of its URN. */
   readonly name: string;
-  /** Top-level properties that differ. */
   readonly diffs: readonly string[];
   /** Property paths that differ, each with its kind (`update`, `add-replace`, ...). */
   readonly detailedDiff: Readonly<Record<string, string>>;
@@ -29,7 +27,6 @@ export interface Update extends Finished {
 /** Steps that change nothing; what a refresh finds changed shows as a difference of the step after it. */
 const QUIET = ["same", "read", "refresh"];
 
-/** Puts a finished run and the events that it logged together. */
 export function readUpdate(finished: Finished, eventLog: string): Update {
   const events = existsSync(eventLog) ? parseEvents(readFileSync(eventLog, "utf8")) : [];
   return {

@@ -13,7 +13,6 @@ export interface WorkspaceOptions {
   readonly program?: string;
   /** What is under `config:` in Pulumi.<stack>.yaml, keys as there (`local-serving:machines`). */
   readonly config?: StackConfig;
-  /** Name of the stack, `test` by default. */
   readonly stack?: string;
   /** Variables of the engine and the program; `undefined` takes one away. */
   readonly env?: Readonly<Record<string, string | undefined>>;
@@ -30,7 +29,6 @@ export class Workspace {
   private runs = 0;
 
   private constructor(
-    /** Folder that holds everything of this workspace. */
     readonly root: string,
     readonly stack: string,
     readonly env: Readonly<Record<string, string | undefined>>,
@@ -57,17 +55,14 @@ export class Workspace {
     }
   }
 
-  /** The copy of the program. */
   get project(): string {
     return join(this.root, "project");
   }
 
-  /** `$HOME` of the engine and the program. */
   get home(): string {
     return join(this.root, "home");
   }
 
-  /** Replaces everything under `config:` in the stack file. */
   configure(config: StackConfig): void {
     writeStackFile(join(this.project, `Pulumi.${this.stack}.yaml`), config);
   }
@@ -89,7 +84,6 @@ export class Workspace {
     return this.update(["refresh", "--yes", ...flags]);
   }
 
-  /** Any other command of the CLI. */
   pulumi(...args: string[]): Promise<Finished> {
     return run(
       this.pulumiProgram,
@@ -102,7 +96,6 @@ export class Workspace {
     );
   }
 
-  /** The stack's outputs. */
   async outputs(): Promise<Record<string, unknown>> {
     const { code, stdout, stderr } = await this.pulumi("stack", "output", "--json", "--show-secrets");
     if (code !== 0) throw new Error(stderr);

@@ -10,7 +10,6 @@ import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseProfile("providers.toml", text);
 const faults = (text: string) => checkProfile(document(text)).faults;
-/** What the harness's own reader finds. */
 const read = (text: string) => {
   const { naive } = document(text);
   return (section: string, key: string) => naive.get(section, key)?.text;

@@ -12,7 +12,6 @@ export function groupMembers(pgid: number): string[] {
   return lines.filter((line) => new RegExp(`^\\s*${pgid}\\s+[^Z\\s]`).test(line));
 }
 
-/** Process numbers of a process's children, zombies left out. */
 export function childrenOf(pid: number): number[] {
   const lines = execFileSync("ps", ["-eo", "ppid=,pid=,stat="], { encoding: "utf8" }).split("\n");
   return lines.flatMap((line) => {
@@ -48,7 +47,6 @@ export async function eventually(holds: () => boolean, what: string): Promise<vo
   }
 }
 
-/** What a finished command left. */
 export interface Finished {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
@@ -56,13 +54,11 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** A command that runs, and what it will have come to. */
 export interface Started {
   readonly child: ChildProcess;
   readonly finished: Promise<Finished>;
 }
 
-/** Starts a command and collects what it writes. */
 export function start(file: string, args: readonly string[], cwd: string, env = process.env): Started {
   const child = spawn(file, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
   let stdout = "";

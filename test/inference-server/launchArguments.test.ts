@@ -15,7 +15,6 @@ const argv = (overlay: Record<string, unknown> = {}) => {
   return launchArguments(server, serveOf(server));
 };
 
-/** The values behind a flag, up to the next flag; `undefined` when the flag is absent. */
 function valuesOf(words: readonly string[], flag: string): string[] | undefined {
   const at = words.indexOf(flag);
   if (at < 0) return undefined;

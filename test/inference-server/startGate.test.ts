@@ -81,7 +81,6 @@ function childrenOf(pid: number): number[] {
 interface Gate {
   readonly child: ChildProcess;
   said(): string;
-  /** Exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
 }
 

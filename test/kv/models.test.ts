@@ -21,7 +21,6 @@ function faultsOf(config: unknown): string[] {
   return [];
 }
 
-/** Models whose caches have no plan, and a field that says why. */
 const REFUSED: Readonly<Record<string, string>> = {
   "nvidia--DeepSeek-V4-Flash-NVFP4": "index_topk: Unknown architecture: This field means sparse attention",
   "nvidia--Gemma-4-26B-A4B-NVFP4":

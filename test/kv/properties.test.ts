@@ -60,7 +60,6 @@ const engine: fc.Arbitrary<KvEngineSettings & { maxModelLen: number }> = fc.reco
 });
 const bytes = fc.integer({ min: 0, max: 120 * GIB });
 
-/** Numbers of a plan, however deep. */
 function numbers(value: unknown): number[] {
   if (typeof value === "number") return [value];
   if (typeof value !== "object" || value === null) return [];

@@ -4,7 +4,6 @@ import { gib, type KvEngineSettings, kvPlan, type ModelShape, modelShape } from 
 const GIB = 2 ** 30;
 const MIB = 2 ** 20;
 
-/** Shapes of the published figures, by their fields. */
 const hybrid = (full: number, linear: number, kvHeads: number, valueHeads: number, dtype?: "float32") =>
   modelShape({
     num_hidden_layers: full + linear,

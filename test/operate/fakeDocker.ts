@@ -38,7 +38,6 @@ export class FakeDocker {
   }
 }
 
-/** One container as `docker inspect` has it. */
 export function inspected(overlay: {
   readonly name: string;
   readonly image?: string;

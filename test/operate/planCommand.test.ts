@@ -8,7 +8,6 @@ import { runServing } from "./runServing";
 
 const folder = temporaryFolder("plan-");
 
-/** The default stack file with one text replaced by another. */
 function edited(from: string, to: string): string {
   const text = readFileSync("Pulumi.dgx.yaml", "utf8");
   if (!text.includes(from)) throw new Error(`no ${from} in Pulumi.dgx.yaml`);

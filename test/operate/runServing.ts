@@ -3,7 +3,6 @@ import { explainFailure } from "../../commandLine/exit";
 import { thisMachine } from "../../operate/doctor/read/thisMachine";
 import { serving } from "../../operate/servingCommand";
 
-/** What a run of the command line left: its exit code and what it wrote. */
 export interface Run {
   readonly code: number;
   readonly out: string;

@@ -60,7 +60,6 @@ export function server(changes: Props = {}, name = "b", more: Partial<DeclaredRe
   );
 }
 
-/** The clean server with other arguments. */
 export function serving(...command: unknown[]) {
   return server({ command });
 }

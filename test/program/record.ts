@@ -1,6 +1,5 @@
 import { runtime } from "@pulumi/pulumi";
 
-/** A resource as the program registered it. */
 export interface Recorded {
   readonly type: string;
   readonly name: string;

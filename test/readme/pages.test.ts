@@ -33,7 +33,6 @@ function stackFile(block: string): string {
 /** A path of this repository, without a part to be filled in. */
 const OWN_PATH =
   /^(?:\.ci|\.github|bundle|commandLine|components|docs|examples|faults|harness|models|operate|policies|test)\/[\w./-]*$/;
-/** A source file by the end of its path. */
 const SOURCE = /^(?:[\w-]+\/)*[\w-]+\.(?:ts|cjs|sh)$/;
 const sources = ["bundle", "commandLine", "components", "faults", "harness", "operate", "policies", "test"]
   .flatMap((room) => readdirSync(room, { recursive: true }).map((file) => `/${room}/${file}`))

@@ -16,7 +16,6 @@ export const PAGES: readonly string[] = [
   ),
 ];
 
-/** The fenced blocks of a page in one language, in their order. */
 export function blocksOf(page: string, language: string): string[] {
   const fence = new RegExp(`^\`\`\`${language}\\n([\\s\\S]*?)^\`\`\``, "gm");
   return [...readFileSync(page, "utf8").matchAll(fence)].map(([, block = ""]) => block);

@@ -120,7 +120,6 @@ describe.each(CLIENTS)("$name", ({ client, key, program, ask, call, paths, role,
         rmSync(home, { recursive: true, force: true });
       });
 
-      /** Runs the launcher as a user would. */
       const start = (prompt: string): Promise<Ran> => {
         if ("missing" in program) throw new Error(program.missing);
         const launcher = machine.clients.find((each) => each.client === client)?.command ?? "";

@@ -2,7 +2,6 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 
 export interface Egress {
-  /** Hosts that were asked for, in order. */
   readonly hosts: string[];
   /** Variables that send everything but loopback through here. */
   readonly variables: Readonly<Record<string, string>>;

@@ -6,11 +6,9 @@ import { fileOf } from "../fixtures/services";
 import type { Egress } from "./egress";
 import { type Serving, serveUntilReady } from "./process";
 
-/** What may be other than planned. */
 export interface LitellmOptions {
   /** The real key, where the plan takes it from a file. */
   readonly key?: string;
-  /** Changes the planned configuration. */
   readonly change?: (config: string) => string;
 }
 

@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
-/** What a program did that ran to its end. */
 export interface Ran {
   readonly code: number | null;
   readonly out: string;
@@ -36,10 +35,8 @@ export function runToEnd(
   });
 }
 
-/** A program that serves until it is stopped. */
 export interface Serving {
   readonly pid: number;
-  /** Everything that it said so far. */
   log(): string;
   stop(): Promise<void>;
 }

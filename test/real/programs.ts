@@ -12,7 +12,6 @@ const CACHE = join(process.env.XDG_CACHE_HOME ?? join(homedir(), ".cache"), "loc
 /** Marks a folder whose installation went to its end. */
 const DONE = ".installed";
 
-/** A program that was installed, or why it could not be. */
 export type Program = { readonly path: string } | { readonly missing: string };
 
 /** A program of a Python package, in an environment of its own. */
@@ -68,7 +67,6 @@ async function installed(folder: string, path: string, install: () => Promise<un
   return { path };
 }
 
-/** The last line that an installer said. */
 function reason(error: unknown): string {
   const said = error instanceof Error && "stderr" in error ? String(error.stderr) : String(error);
   return said.trim().split("\n").at(-1) ?? "unknown";

@@ -1,7 +1,6 @@
 import { isObject, type JsonObject, objects, type Route, type RouteTable } from "../stand-in/exchange";
 import { HEALTHY, type StandIn, startStandIn } from "../stand-in/server";
 
-/** A request for an answer, as it arrived. */
 export interface Asked {
   readonly path: string;
   readonly body: JsonObject;
@@ -14,13 +13,11 @@ export interface ScriptedCall {
 }
 
 export interface ScriptedServer extends StandIn {
-  /** Every request for an answer so far. */
   readonly asked: Asked[];
   /** What it does next: call this tool once, or say hello. */
   script: ScriptedCall | undefined;
 }
 
-/** The name under which it serves. */
 export const MODEL = "model";
 
 const ANSWERING = ["/v1/messages", "/v1/chat/completions", "/v1/responses", "/v1/completions"];

@@ -36,7 +36,6 @@ const THROUGH_BRIDGE = [
 
 let machine: WholeMachine;
 
-/** A fault of the machine and the probes that see it. */
 interface Break {
   readonly make?: () => Promise<void>;
   readonly env?: Readonly<Record<string, string>>;
@@ -334,7 +333,6 @@ interface Entry {
   readonly model_name: string;
 }
 
-/** The bridge's configuration with other entries. */
 function edited(config: string, change: (entries: readonly Entry[]) => readonly Entry[]): string {
   const { model_list, ...rest } = parse(config) as { readonly model_list: readonly Entry[] };
   return stringify({ ...rest, model_list: change(model_list) });
@@ -364,7 +362,6 @@ async function olderOllama(version: string): Promise<void> {
   });
 }
 
-/** What the chat UI shows its administrator. */
 async function modelsInChatUi(): Promise<string[]> {
   const headers = { authorization: `Bearer ${machine.administrator}` };
   const answer = await fetch(`${machine.chatUiUrl}/api/models`, { headers });

@@ -28,7 +28,6 @@ export interface RealPrograms {
   readonly ollama: string;
 }
 
-/** What a run of `serving verify --format json` left. */
 export interface Verified {
   readonly code: number | null;
   readonly probes: readonly ProbeResult[];
@@ -90,7 +89,6 @@ export class WholeMachine {
     return `http://127.0.0.1:${this.machine.chatUi?.port}`;
   }
 
-  /** The token of the chat UI's administrator. */
   get administrator(): string {
     return this.token;
   }
@@ -162,7 +160,6 @@ export class WholeMachine {
     );
   }
 
-  /** Ends a service. */
   async stop(service: "bridge" | "chat-ui" | "ollama"): Promise<void> {
     await this.services.get(service)?.stop();
     this.services.delete(service);
@@ -180,7 +177,6 @@ export class WholeMachine {
     });
   }
 
-  /** The same, with its verdicts as data. */
   async verify(env: Readonly<Record<string, string>> = {}): Promise<Verified> {
     const started = performance.now();
     const { code, out, err } = await this.run(["--format", "json"], env);

@@ -16,7 +16,6 @@ export const SECRETS = {
   HX_LOCAL_KEY: "sk-harness-7b21e90c5d3f4a68",
 } as const;
 
-/** The only model of Ollama. */
 export const TINY = "tiny";
 
 /** Settings of the machine as YAML has them; what is in them is up to the stack file. */

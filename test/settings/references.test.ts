@@ -4,7 +4,6 @@ import { FaultyInput } from "../../faults/fault";
 import { serverInput } from "../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../fixtures/services";
 
-/** Faults of a machine, as `path: message` below the machine. */
 function faultsOf(machine: Record<string, unknown>): string[] {
   const dgx = {
     totalGiB: 121.63,

@@ -29,7 +29,6 @@ afterEach(async () => {
   });
 });
 
-/** Starts `ollama serve` with nothing but what the drop-in says, and waits until it answers. */
 async function serve(settings: Record<string, unknown>, env: NodeJS.ProcessEnv = {}) {
   const port = await freePort();
   const [machine] = plan(stack({ simpleServer: { mode: "host", port, ...settings } }), {

@@ -1,10 +1,8 @@
 /** What the stand-in takes from vLLM's command line; every other flag is accepted and kept in `flags`. */
 export interface ServerArguments {
-  /** The positional model, as given. */
   readonly model: string;
   /** Every name that requests may use; the first is echoed in answers. */
   readonly servedNames: readonly [string, ...string[]];
-  /** Context length in tokens. */
   readonly maxModelLen: number;
   readonly host: string;
   /** TCP port; 0 lets the system choose. */

@@ -4,7 +4,6 @@ import { isObject, type JsonObject, objects } from "./exchange";
 import { xmlCall } from "./faults/callAsText";
 import type { StandIn } from "./server";
 
-/** Ways in which a bridge fails. */
 export type BridgeFault =
   | "validation-errors-212"
   | "responses-detour"
@@ -19,7 +18,6 @@ export type BridgeFault =
   | "echoes-key";
 
 export interface BridgeOptions {
-  /** Root of the server behind it. */
   readonly upstream: string;
   readonly key: string;
   /** Names that it lists, the canonical one first; it also answers to every `claude-` name. */

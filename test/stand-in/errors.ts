@@ -21,7 +21,6 @@ export function refusal(path: string, error: RefusedRequest): Reply {
   return { status, json };
 }
 
-/** Refuses a request for a model that is not served here. */
 export function checkModel({ body, server }: Exchange): void {
   const asked = body.model;
   if (asked === undefined || server.args.servedNames.some((name) => name === asked)) return;

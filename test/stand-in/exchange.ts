@@ -12,18 +12,15 @@ export type JsonObject = Record<string, unknown>;
 /** What is known of a running stand-in. */
 export interface ServerState {
   readonly args: ServerArguments;
-  /** vLLM's version, as `GET /version` says it. */
   readonly version: string;
   /** Requests of full length that fit into its KV cache. */
   readonly kvConcurrency: number;
-  /** Counters that `GET /metrics` shows. */
   readonly counts: {
     requests: number;
     promptTokens: number;
     generationTokens: number;
     prefixQueries: number;
     prefixHits: number;
-    /** Requests by path. */
     paths: Map<string, number>;
   };
   /** Words of earlier prompts, which the prefix cache holds. */

@@ -7,7 +7,6 @@ export const provider = new docker.Provider("nowhere", { host: "ssh://nobody@now
 export const DIGEST = `sha256:${"8a69ffad".repeat(8)}`;
 export const IMAGE = `vllm/vllm-openai:v0.30.0@${DIGEST}`;
 
-/** A container as anyone might write it. */
 export function container(name: string, args: Partial<docker.ContainerArgs>) {
   return new docker.Container(name, { image: IMAGE, ...args }, { provider });
 }

@@ -50,7 +50,6 @@ export function report(finished: Finished) {
   return { ...parsed, states: parsed.states.map(({ state }: { state: string }) => state) };
 }
 
-/** Group of the app, from the ledger. */
 export function appGroup({ directory }: Scene): number | undefined {
   try {
     const events = readFileSync(join(directory, ".hx/ledger/events.jsonl"), "utf8").trim().split("\n");

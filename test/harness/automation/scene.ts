@@ -65,7 +65,6 @@ export function change(config: object, path: string, value: unknown): object {
   return config;
 }
 
-/** Writes files into a fresh directory and returns it. */
 export function directoryWith(files: Readonly<Record<string, unknown>>): string {
   const directory = temporaryFolder("automation-");
   for (const [name, content] of Object.entries(files)) {
@@ -75,7 +74,6 @@ export function directoryWith(files: Readonly<Record<string, unknown>>): string 
   return directory;
 }
 
-/** Checks a config given as a value, with further files given as values. */
 export function checkConfig(
   config: unknown,
   beside: Partial<Record<"mapping" | "registry" | "providers", unknown>> & { presets?: Json } = {},
@@ -108,7 +106,6 @@ export function codes(check: AutomationCheck): string[] {
   );
 }
 
-/** Checks a config given as YAML text. */
 export function checkYaml(text: string): AutomationCheck {
   return checkAutomation({ config: join(directoryWith({ "automation.yaml": text }), "automation.yaml") }, {});
 }

@@ -8,7 +8,6 @@ import { checkProfile, resolvedProfile } from "../../../harness/providers/check"
 import { parseProfile } from "../../../harness/providers/profile";
 import { providerSchema } from "../../../harness/providers/schema";
 
-/** Everything that a check says of a text; a text that can't be read is answered, too. */
 function everything(text: string): string {
   try {
     const verdict = checkProfile(parseProfile("p.toml", text));

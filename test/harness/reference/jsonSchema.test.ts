@@ -109,7 +109,6 @@ function editor(name: string): ValidateFunction {
 
 interface Subject {
   readonly name: string;
-  /** `true` when the published JSON Schema takes a document. */
   readonly takes: ValidateFunction;
   /** What the schema says against a document; unknown keys are not counted where they are only a warning. */
   readonly issues: (document: unknown) => z.core.$ZodIssue[];
@@ -260,14 +259,12 @@ const ANY_VALUE = fc.oneof(
   ),
 );
 
-/** The path of every value of a document. */
 function* pathsIn(value: unknown, path: readonly string[] = []): Generator<readonly string[]> {
   yield path;
   if (typeof value !== "object" || value === null) return;
   for (const [key, child] of Object.entries(value)) yield* pathsIn(child, [...path, key]);
 }
 
-/** A document with another value at a path. */
 function withAt(document: unknown, path: readonly string[], value: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return value;

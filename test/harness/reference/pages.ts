@@ -1,4 +1,3 @@
-/** One key as a page of the reference shows it. */
 export interface ShownKey {
   /** Whole path, `machines.<name>.totalGiB`. */
   readonly path: string;
@@ -38,7 +37,6 @@ function cellsOf(line: string): string[] {
     .map((cell) => cell.trim().replaceAll("\\|", "|"));
 }
 
-/** The texts between backticks. */
 export function plain(cell: string): string {
   return /^(`+) ?(.*?) ?\1$/.exec(cell)?.[2] ?? cell;
 }

@@ -11,12 +11,10 @@ export interface MatrixCase {
   readonly files: { readonly log?: string; readonly dmesg?: string; readonly meminfo?: string };
   /** Every diagnosis that fires, its own first; empty where none may. */
   readonly ids: readonly string[];
-  /** Changes below the machine. */
   readonly edits?: readonly (readonly [string, unknown])[];
   /** What a second look still asks for, where one change is not the end of it. */
   readonly editsAgain?: readonly unknown[];
   readonly evidence: string;
-  /** Words of the change. */
   readonly change?: string;
   /** It looks like trouble and is none. */
   readonly harmless?: true;
@@ -32,10 +30,8 @@ const B = "inferenceServers.b";
 
 const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}`;
 
-/** The server's container. */
 export const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 
-/** A container of the plan; a case says what is wrong with it. */
 function container(overlay: Partial<ContainerState> = {}): ContainerState {
   return {
     id: "0".repeat(64),

@@ -93,7 +93,6 @@ async function faultOf(command: string): Promise<string[]> {
   return [...(at.name() === "serving" ? [command] : []), ...unknown, ...noProbe];
 }
 
-/** The stack file after `git apply`. */
 function patched(text: string, diff: string): string {
   const folder = temporaryFolder("doctor-");
   writeFileSync(join(folder, "Pulumi.dgx.yaml"), text);

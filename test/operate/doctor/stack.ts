@@ -5,7 +5,6 @@ import type { Stack } from "../../../operate/doctor/facts";
 import { applyEdits, type Edit } from "../../../operate/stackEdit/applyEdits";
 import { judge } from "../../../policies/judge";
 
-/** Home of the operator in tests. */
 const HOME = "/home/me";
 
 const DIGEST = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
@@ -40,10 +39,8 @@ config:
           moeBackend: marlin
 `;
 
-/** Path of the server's settings. */
 export const SERVER = ["machines", "dgx", "inferenceServers", "b"] as const;
 
-/** The stack of a text, as the command makes it. */
 export function stackOf(text = STACK_TEXT): Stack {
   const settings = parseStackFile("Pulumi.dgx.yaml", text);
   const planned = plan(settings, { home: HOME });
@@ -61,7 +58,6 @@ export function stackOf(text = STACK_TEXT): Stack {
   };
 }
 
-/** The stack file with some of the server's settings changed. */
 export function withServer(...changes: readonly [path: string, value: Edit["value"]][]): string {
   return applyEdits(
     STACK_TEXT,
@@ -69,7 +65,6 @@ export function withServer(...changes: readonly [path: string, value: Edit["valu
   );
 }
 
-/** The stack file with some of the machine's settings changed. */
 export function withMachine(...changes: readonly [path: string, value: Edit["value"]][]): string {
   return applyEdits(
     STACK_TEXT,

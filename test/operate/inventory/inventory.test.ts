@@ -15,7 +15,6 @@ const folder = temporaryFolder("serving-inventory-");
 const DIGEST = "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
 const MISSING = { torch: "MISSING", vllm: "MISSING", transformers: "MISSING" };
 
-/** A venv whose interpreter is a script. */
 function venv(name: string, script: string): string {
   const path = join(folder, name);
   mkdirSync(join(path, "bin"), { recursive: true });

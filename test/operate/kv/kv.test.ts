@@ -7,7 +7,6 @@ import { runServing } from "../runServing";
 
 const folder = temporaryFolder("serving-kv-");
 
-/** Runs `serving kv` in this process: what it prints, and its exit code. */
 async function kv(...args: string[]) {
   const { code, out, err } = await runServing(["kv", ...args]);
   return { code, stdout: out, stderr: err };

@@ -23,7 +23,6 @@ const DIGEST = `sha256:${"d".repeat(64)}`;
 const PLATFORM = `sha256:${"e".repeat(64)}`;
 const SOURCE = `serving pin, ${PLATFORM.slice(0, 19)}`;
 
-/** Docker as `pin` asks it, with these packages in the image. */
 function docker(repository: string, versions: Record<string, string>): FakeDocker {
   const manifests = [{ digest: PLATFORM, platform: { os: "linux", architecture: "arm64" } }];
   const fake = new FakeDocker({

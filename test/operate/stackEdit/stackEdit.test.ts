@@ -10,7 +10,6 @@ import { SERVER, STACK_TEXT } from "../doctor/stack";
 
 const at = (...path: string[]) => [...SERVER, ...path];
 
-/** Lines that are new, and lines that are gone. */
 function changedLines(before: string, after: string): string[] {
   return unifiedDiff("f", before, after)
     .split("\n")

@@ -11,7 +11,6 @@ import { type StandIn, type StandInOptions, startStandIn } from "../../stand-in/
 /** Window in which every probe has room. */
 export const WINDOW = 131_072;
 
-/** Plan of one machine with one server and no instance A, on this port. */
 export function planned(
   port: number,
   server: Record<string, unknown> = {},
@@ -66,7 +65,6 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   };
 }
 
-/** Runs the probes on the one machine of a plan. */
 export function run(
   plan: Plan,
   options: Partial<VerifyOptions> = {},
@@ -75,7 +73,6 @@ export function run(
   return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 
-/** Names of the probes that failed. */
 export function failed(results: readonly ProbeResult[]): string[] {
   return results.filter((result) => result.status === "fail").map((result) => result.name);
 }

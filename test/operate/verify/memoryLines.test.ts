@@ -7,7 +7,6 @@ import { temporaryFolder } from "../../layers/temporaryFolder";
 const folder = temporaryFolder("memory-lines-");
 afterEach(() => vi.unstubAllEnvs());
 
-/** A `docker` that answers with the output of a script. */
 function dockerSays(script: string): void {
   const file = join(folder, "docker");
   writeFileSync(file, `#!/bin/sh\n${script}\n`);

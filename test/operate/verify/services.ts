@@ -2,7 +2,6 @@ import type { Plan } from "../../../components/plan/types";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
 import { planned } from "./environment";
 
-/** A server, the bridge before it, and a messages-style client that goes through the bridge. */
 export function withBridge(
   serverPort: number,
   bridgePort: number,
@@ -17,7 +16,6 @@ export function withBridge(
   return planned(serverPort, {}, { bridge, clients: { claudeCode: { environment } } });
 }
 
-/** A server, instance A, and a chat UI that is connected to both and to an Ollama. */
 export function withChatUi(port: number): Plan {
   return planned(
     8001,

@@ -37,7 +37,6 @@ function wait(port: number, state: Record<string, unknown> | undefined, log = ""
   return runServing(["wait", "--file", stackFile(port), ...args], docker.env);
 }
 
-/** A stack file with one server on this port. */
 function stackFile(port: number): string {
   const file = join(folder, `Pulumi.${port}.yaml`);
   const machines = {

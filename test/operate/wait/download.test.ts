@@ -6,7 +6,6 @@ import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const INGEST = "io.containerd.content.v1.content/ingest";
 
-/** A folder with files of these sizes, as an engine leaves them while it pulls. */
 function engine(files: Readonly<Record<string, number>>) {
   const folder = temporaryFolder("engine-");
   for (const [path, bytes] of Object.entries(files)) {

@@ -82,7 +82,6 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
   const starts = async () => (await said()).split(STARTED).length - 1;
   const state = (field: string) =>
     daemon.docker("inspect", "--format", `{{.State.${field}}}`, container ?? "");
-  /** Starts the daemon again; the moment before, as `docker logs` takes it. */
   const startAgain = async () => {
     const before = new Date().toISOString();
     await daemon.start();

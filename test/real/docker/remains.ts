@@ -16,7 +16,6 @@ export interface Remains {
   readonly mounts: readonly string[];
   /** Folders, the innermost first. */
   readonly cgroups: readonly string[];
-  /** Sockets of shims. */
   readonly sockets: readonly string[];
 }
 

@@ -3,7 +3,6 @@ import { join } from "node:path";
 import { runServing } from "../../operate/runServing";
 import type { Case } from "./cases";
 
-/** The plan of `serving kv` in json, for a version of vLLM. */
 export async function servingKv(
   folder: string,
   version: string,

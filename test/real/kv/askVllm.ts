@@ -10,7 +10,6 @@ export const SECONDS = 900;
 /** vLLM's figures of a case, as far as it came, and its words where it refused. */
 export type Answer = Readonly<Record<string, number | boolean>> & { readonly refused?: string };
 
-/** What one process of vLLM answered. */
 export interface Answers {
   readonly version: string;
   readonly plans: ReadonlyMap<Case, Answer>;

@@ -3,7 +3,6 @@ import { type KvEngineSettings, kvPlan, modelShape } from "../../../components/k
 import { FAMILIES, type Family } from "./families";
 import type { Config } from "./parts";
 
-/** A model, its engine and the memory for its cache. */
 export interface Case {
   readonly config: Config;
   readonly engine: KvEngineSettings;

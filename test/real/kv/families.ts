@@ -29,7 +29,6 @@ import {
 export interface Family {
   readonly name: string;
   readonly configs: fc.Arbitrary<Config>;
-  /** It has a module that drafts tokens. */
   readonly drafts?: true;
   /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
   readonly fewerFormats?: true;

@@ -1,6 +1,5 @@
 import fc from "fast-check";
 
-/** A model's config.json. */
 export type Config = Readonly<Record<string, unknown>>;
 
 /** What no cache depends on; small, so that a model without weights is built fast. */

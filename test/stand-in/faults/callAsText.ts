@@ -18,7 +18,6 @@ export function streamed(reply: Reply): readonly StreamEvent[] | undefined {
   return "stream" in reply ? reply.stream : undefined;
 }
 
-/** The first tool call in an answer of chat completions, as XML. */
 export function chatCallAsXml(body: JsonObject): string | undefined {
   const message = objects(body.choices)[0]?.message;
   const call = isObject(message) ? objects(message.tool_calls)[0]?.function : undefined;

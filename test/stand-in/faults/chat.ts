@@ -9,14 +9,12 @@ const changed = (change: (reply: Reply, body: JsonObject) => Reply) => (healthy:
   return { [CHAT]: route };
 };
 
-/** The answer with other parts in its message. */
 function withMessage(body: JsonObject, message: JsonObject, finish_reason = "stop"): Reply {
   const choice = objects(body.choices)[0] ?? {};
   const before = isObject(choice.message) ? choice.message : {};
   return ok({ ...body, choices: [{ ...choice, finish_reason, message: { ...before, ...message } }] });
 }
 
-/** Servers whose chat completions fail. */
 export const chatFaults = {
   /** The wrong tool parser: the call stays in the text. */
   "xml-in-content": changed((reply) => {
@@ -83,7 +81,6 @@ export const chatFaults = {
       ? withMessage(body, { reasoning: null, content: "<think>\nLet me think.\n</think>\n\n9.9" })
       : reply;
   }),
-  /** The wrong tool, structured. */
   "calls-another-tool": changed((reply, request) => {
     const body = answered(reply);
     const tools = objects(request.tools);

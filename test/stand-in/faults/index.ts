@@ -18,7 +18,6 @@ type RouteFault = keyof typeof ROUTE_FAULTS;
 /** Ways to fail below HTTP, and beside it. */
 export type TransportFault = keyof typeof transportFaults;
 
-/** Every way in which the stand-in can fail. */
 export type FaultName = EngineFault | ArgumentFault | RouteFault | TransportFault;
 
 export function faultyArguments(fault: FaultName | undefined, argv: readonly string[]): readonly string[] {

@@ -30,7 +30,6 @@ function asText(reply: Reply): Reply {
   return ok({ ...body, stop_reason: "end_turn", content: [{ type: "text", text }] });
 }
 
-/** Servers whose messages surface fails. */
 export const messagesFaults = {
   /** 200, end_turn, the tool call as pseudo-XML: only behind a system element. */
   "end-turn-pseudo-xml": changed((healthy, exchange) =>

@@ -17,7 +17,6 @@ const changed = (change: (healthy: Route, exchange: Exchange) => Reply) => (tabl
   return { [RESPONSES]: (exchange: Exchange) => change(healthy, exchange) };
 };
 
-/** Servers whose responses surface fails. */
 export const responsesFaults = {
   /** An older server, or one that is no vLLM. */
   "no-responses": changed(() => ({ status: 404, json: { detail: "Not Found" } })),

@@ -1,6 +1,5 @@
 import { ok, type RouteTable } from "../exchange";
 
-/** Servers whose smaller routes fail. */
 export const routeFaults = {
   /** The HTTP server lives, the engine behind it has died. */
   "engine-dead": (): RouteTable => ({ "GET /health": () => ({ status: 503, text: "" }) }),
