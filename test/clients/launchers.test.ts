@@ -1,14 +1,14 @@
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { RequestListener } from "node:http";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { beforeAll, describe, expect, it } from "vitest";
 import type { ClientKind } from "../../components/clients/kind";
 import { CLIENTS } from "../../components/clients/registry";
 import { keyFault } from "../../components/planned/networkKey";
 import { PLACEHOLDER_KEY } from "../../components/planned/reach";
 import { BRIDGE, fileOf, planned } from "../fixtures/services";
+import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** Within this a launcher says that a server is not well, on a busy machine too; clients wait a minute and longer. */
@@ -45,23 +45,13 @@ interface Served {
   readonly port: number;
   readonly authorizations: (string | undefined)[];
 }
-const servers: Server[] = [];
-afterAll(() => {
-  for (const server of servers) {
-    server.closeAllConnections();
-    server.close();
-  }
-});
 async function serve(answer: RequestListener): Promise<Served> {
   const authorizations: (string | undefined)[] = [];
-  const server = createServer((request, response) => {
+  const { port } = await httpServer((request, response) => {
     authorizations.push(request.headers.authorization);
     answer(request, response);
   });
-  servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // An address is a string only for a Unix socket.
-  return { port: (server.address() as AddressInfo).port, authorizations };
+  return { port, authorizations };
 }
 const lists =
   (...ids: string[]): RequestListener =>

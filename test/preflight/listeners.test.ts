@@ -1,8 +1,8 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { readListeners } from "../../components/host/listeners";
+import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const proc = temporaryFolder("proc-");
@@ -40,12 +40,8 @@ describe("what listens on a port", () => {
   });
 
   it("is this process for a port that this process opened", async () => {
-    const server = createServer().listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { port } = await httpServer(() => undefined);
     const [found] = await readListeners([port]);
-    server.close();
     expect(found?.port).toBe(port);
     expect(found?.argv?.[0]).toMatch(/node/);
   });

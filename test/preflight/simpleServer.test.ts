@@ -1,5 +1,5 @@
 import { chmodSync, chownSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { createServer, type RequestListener } from "node:http";
+import type { RequestListener } from "node:http";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
@@ -12,6 +12,7 @@ import { readSimpleServer } from "../../components/preflight/readSimpleServer";
 import type { SimpleServerFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
 import { BRIDGE } from "../fixtures/services";
+import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const scratch = temporaryFolder("preflight-");
@@ -203,13 +204,11 @@ describe("the preflight of an Ollama on the host", () => {
 
 describe("what is read of an Ollama on the host", () => {
   it("is the answer, the unit, the drop-in, the user and the directory as they are", async () => {
-    const server = createServer((_, response) => response.end('{"version":"0.34.4"}')).listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    const address = server.address();
+    const { server, port } = await httpServer((_, response) => response.end('{"version":"0.34.4"}'));
     const systemdDirectory = join(scratch, "systemd");
     const machine = machineOf({
       mode: "host",
-      port: typeof address === "object" && address !== null ? address.port : 0,
+      port,
       systemdDirectory,
       serviceUser: userInfo().username,
       modelsDirectory: join(scratch, "models"),
@@ -256,14 +255,10 @@ describe("what is read of an Ollama on the host", () => {
     ],
     ["an endless answer", (_, response) => response.end("x".repeat(9 * 1024 ** 2))],
   ])("is something else where %s answers", async (_, answer) => {
-    const server = createServer(answer).listen(0, "127.0.0.1");
-    await new Promise((resolve) => server.once("listening", resolve));
-    const address = server.address();
-    const port = typeof address === "object" && address !== null ? address.port : 0;
+    const { port } = await httpServer(answer);
     expect((await readSimpleServer(machineOf({ mode: "host", port })))?.answer).toEqual({
       kind: "something else",
     });
-    server.close();
   });
 
   it("includes whether sudo works, with its own words where it doesn't", async () => {

@@ -1,53 +1,33 @@
 import { spawn } from "node:child_process";
-import { createServer, type Server } from "node:http";
-import { afterEach, describe, expect, it } from "vitest";
+import { once } from "node:events";
+import { json, text } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
 import { PULL_MODEL } from "../../components/simple-server/simpleServer";
-
-let server: Server | undefined;
-afterEach(
-  () => new Promise((resolve) => (server === undefined ? resolve(undefined) : server.close(resolve))),
-);
+import { httpServer } from "../layers/httpServer";
 
 /** A server that knows the given models and answers a pull with the given lines. */
 async function ollama(known: readonly string[], lines: readonly unknown[]) {
   const asked: [string | undefined, unknown][] = [];
-  server = createServer((request, response) => {
-    let body = "";
-    request.on("data", (chunk) => {
-      body += chunk;
-    });
-    request.on("end", () => {
-      const { model } = JSON.parse(body) as { model: string };
-      asked.push([request.url, model]);
-      if (request.url === "/api/show") {
-        response.statusCode = known.includes(model) ? 200 : 404;
-        return response.end("{}");
-      }
-      for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
-      response.end();
-    });
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server?.once("listening", resolve));
-  const address = server.address();
-  return { asked, url: `http://127.0.0.1:${typeof address === "object" ? address?.port : 0}` };
+  const { server, url, port } = await httpServer(async (request, response) => {
+    const { model } = (await json(request)) as { model: string };
+    asked.push([request.url, model]);
+    if (request.url === "/api/show") {
+      response.statusCode = known.includes(model) ? 200 : 404;
+      return response.end("{}");
+    }
+    for (const line of lines) response.write(`${JSON.stringify(line)}\n`);
+    response.end();
+  });
+  return { asked, url, server, port };
 }
 
 /** Not spawnSync: the stand-in lives in this process. */
-function pull(model: string, url: string): Promise<{ status: number | null; said: string; refused: string }> {
+async function pull(model: string, url: string) {
   const child = spawn("sh", ["-c", PULL_MODEL], {
     env: { ...process.env, MODEL: model, BASE_URL: url, ANSWER_WITHIN_SECONDS: "3" },
   });
-  let said = "";
-  let refused = "";
-  child.stdout.on("data", (chunk) => {
-    said += chunk;
-  });
-  child.stderr.on("data", (chunk) => {
-    refused += chunk;
-  });
-  return new Promise((resolve) =>
-    child.on("close", (status) => resolve({ status, said: said.trim(), refused: refused.trim() })),
-  );
+  const [said, refused] = await Promise.all([text(child.stdout), text(child.stderr), once(child, "close")]);
+  return { status: child.exitCode, said: said.trim(), refused: refused.trim() };
 }
 
 const layer = { status: "pulling aabb", digest: "sha256:aabb", total: 5_200_000_000 };
@@ -60,13 +40,11 @@ describe("pulling a model", () => {
   });
 
   it("waits for a server that is just starting", async () => {
-    const { url } = await ollama(["a"], []);
-    const port = Number(new URL(url).port);
-    const late = server;
-    await new Promise((resolve) => late?.close(resolve));
+    const { server: late, url, port } = await ollama(["a"], []);
+    await new Promise((resolve) => late.close(resolve));
     const pulling = pull("a", url);
     await new Promise((resolve) => setTimeout(resolve, 1200));
-    late?.listen(port, "127.0.0.1");
+    late.listen(port, "127.0.0.1");
     expect(await pulling).toMatchObject({ status: 0, said: "a is there." });
   });
 

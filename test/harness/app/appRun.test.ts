@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
+import { httpServer } from "../../layers/httpServer";
 import { bundledServing } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
 import {
@@ -49,13 +49,8 @@ describe.concurrent("the states table of the specification", () => {
 
   test("the probe must fail before launch: an app that answers already is refused, and nothing is started", async () => {
     const place = await scene("");
-    const server = createServer((_, response) => response.writeHead(500).end()).listen(
-      place.port,
-      "127.0.0.1",
-    );
-    await new Promise((resolve) => server.once("listening", resolve));
+    await httpServer((_, response) => response.writeHead(500).end(), place.port);
     const finished = await run(serving, place, "touch", "evaluated").finished;
-    server.close();
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({ verdict: "fail", states: ["not launched"], evaluator: null });
     expect(existsSync(join(place.directory, "evaluated"))).toBe(false);

@@ -1,10 +1,10 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { json as bodyOf } from "node:stream/consumers";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
 import { serving } from "../../../operate/servingCommand";
+import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
 
@@ -96,25 +96,16 @@ describe("serving config check", () => {
 
   it("asks every provider with --probe, over a real socket", async () => {
     const bodies: Record<string, unknown>[] = [];
-    const server = createServer((request, response) => {
-      const chunks: Buffer[] = [];
-      request.on("data", (chunk: Buffer) => chunks.push(chunk));
-      request.on("end", () => {
-        const body = json(Buffer.concat(chunks).toString());
-        bodies.push(body);
-        if ("thinking" in body) response.statusCode = 400;
-        response.end(
-          JSON.stringify(
-            "thinking" in body ? { error: { message: "thinking" } } : { choices: [{ message: {} }] },
-          ),
-        );
-      });
+    const { url } = await httpServer(async (request, response) => {
+      const body = (await bodyOf(request)) as Record<string, unknown>;
+      bodies.push(body);
+      if ("thinking" in body) response.statusCode = 400;
+      const answer = "thinking" in body ? { error: { message: "thinking" } } : { choices: [{ message: {} }] };
+      response.end(JSON.stringify(answer));
     });
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
     const file = join(folder(), "p.toml");
     const profile = (health: string) =>
-      `[providers.b]\ntype = "openai-compatible"\nbase_url = "http://127.0.0.1:${port}/v1"\nmodel = "m"\nhealthcheck = "${health}"\n`;
+      `[providers.b]\ntype = "openai-compatible"\nbase_url = "${url}/v1"\nmodel = "m"\nhealthcheck = "${health}"\n`;
     writeFileSync(file, profile("true"));
     const fine = await runServing(["config", "check", "providers", file, "--probe", "--format", "json"]);
     expect(fine.code).toBe(0);
@@ -122,22 +113,14 @@ describe("serving config check", () => {
     expect(bodies.map((body) => "thinking" in body)).toEqual([true, false]);
     writeFileSync(file, profile("exit 4"));
     const failed = await runServing(["config", "check", "providers", file, "--probe"]);
-    server.close();
     expect(failed.code).toBe(1);
     expect(failed.out).toContain("fail: b: healthcheck: the command exits with 4.");
   });
 
   it("shows with --probe which reviewers were tried and what calls cost", async () => {
-    const server = createServer((_, response) =>
-      response.end(
-        JSON.stringify({
-          choices: [{ message: {} }],
-          usage: { prompt_tokens: 1_000_000, completion_tokens: 200_000 },
-        }),
-      ),
-    );
-    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-    const { port } = server.address() as AddressInfo;
+    const usage = { prompt_tokens: 1_000_000, completion_tokens: 200_000 };
+    const answer = JSON.stringify({ choices: [{ message: {} }], usage });
+    const { url } = await httpServer((_, response) => response.end(answer));
     const file = join(folder(), "p.toml");
     const table = (name: string, ...lines: string[]) => [`[providers.${name}]`, ...lines];
     writeFileSync(
@@ -149,7 +132,7 @@ describe("serving config check", () => {
           "server",
           'type = "openai-compatible"',
           'model = "m"',
-          `base_url = "http://127.0.0.1:${port}/v1"`,
+          `base_url = "${url}/v1"`,
           "price_usd_per_mtok_input = 3",
           "price_usd_per_mtok_output = 15",
         ),
@@ -164,7 +147,6 @@ describe("serving config check", () => {
     const args = ["config", "check", "providers", file, "--probe"];
     const { code, out } = await runServing([...args, "--format", "json"]);
     const text = await runServing(args);
-    server.close();
     expect(code).toBe(1);
     const { reviewers, costs } = json(out);
     expect(reviewers).toEqual([

@@ -1,36 +1,24 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { json } from "node:stream/consumers";
+import { describe, expect, it } from "vitest";
 import { chatProbe } from "../../../harness/providers/chatProbe";
 import { providerSchema } from "../../../harness/providers/schema";
+import { httpServer } from "../../layers/httpServer";
 
 type Body = Record<string, unknown>;
 type Reply = (body: Body, request: IncomingMessage, response: ServerResponse) => void;
-
-let server: Server | undefined;
-afterEach(() => {
-  server?.closeAllConnections();
-  server?.close();
-  server = undefined;
-});
 
 /** A model server on loopback; every request's body is kept. */
 async function serve(reply: Reply): Promise<{ url: string; bodies: Body[]; requests: IncomingMessage[] }> {
   const bodies: Body[] = [];
   const requests: IncomingMessage[] = [];
-  const made = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const body = JSON.parse(Buffer.concat(chunks).toString()) as Body;
-      bodies.push(body);
-      requests.push(request);
-      reply(body, request, response);
-    });
+  const { url } = await httpServer(async (request, response) => {
+    const body = (await json(request)) as Body;
+    bodies.push(body);
+    requests.push(request);
+    reply(body, request, response);
   });
-  server = made;
-  await new Promise<void>((resolve) => made.listen(0, "127.0.0.1", resolve));
-  return { url: `http://127.0.0.1:${(made.address() as AddressInfo).port}/v1`, bodies, requests };
+  return { url: `${url}/v1`, bodies, requests };
 }
 
 const ok = (response: ServerResponse) =>
@@ -162,9 +150,9 @@ describe("one tiny chat request", () => {
   });
 
   it("says that nobody listens", async () => {
-    const { url } = await serve((_, __, response) => ok(response));
-    await new Promise((resolve) => server?.close(resolve));
-    expect((await ask(url)).detail).toBe("no connection: nothing listens there (connection refused)");
+    expect((await ask("http://127.0.0.1:9/v1")).detail).toBe(
+      "no connection: nothing listens there (connection refused)",
+    );
   });
 
   it("is skipped without an address or model", async () => {

@@ -1,9 +1,8 @@
-import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/verify/host";
 import { probesOf } from "../../../operate/verify/run/catalog";
+import { httpServer } from "../../layers/httpServer";
 import { type FaultName, OTHER_FAULTS } from "../../stand-in/faults";
 import { type Capabilities, type OllamaStandIn, startOllama } from "../../stand-in/ollama";
 import type { StandIn } from "../../stand-in/server";
@@ -363,20 +362,11 @@ describe("what can't be asked", () => {
   });
 });
 
-/** A server of one answer to everything, until the test is over. */
-async function answering(listener: RequestListener): Promise<number> {
-  const http = createServer(listener);
-  onTestFinished(() => void http.close());
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
-  // An address is a string only for a Unix socket, which is never listened on here.
-  return (http.address() as AddressInfo).port;
-}
-
 describe("keys", () => {
   it("go to the server that they are for, and an echo of one is not shown", async () => {
     const judge = "sk-TheJudgesOwnKey-4711";
     const seen = new Set<string | undefined>();
-    const serverPort = await answering((request, response) => {
+    const { port: serverPort } = await httpServer((request, response) => {
       seen.add(request.headers.authorization);
       const status = request.url === "/v1/chat/completions" ? 400 : 200;
       response.writeHead(status).end(JSON.stringify({ error: { message: `bad key ${judge} ${KEY}` } }));
@@ -398,7 +388,7 @@ describe("keys", () => {
 
   it("of a server that refuses them: the fix names the variable", async () => {
     const results = await probe({
-      serverPort: await answering((_, response) => response.writeHead(401).end("{}")),
+      serverPort: (await httpServer((_, response) => response.writeHead(401).end("{}"))).port,
     });
     expect(resultOf(results, "harness-chat").fix).toContain(
       "take `--api-key` out of `machines.dgx.inferenceServers.b.extraArgs`",

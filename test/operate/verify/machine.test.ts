@@ -1,12 +1,12 @@
 import { readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import type { RequestListener } from "node:http";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import { plan } from "../../../components/plan/plan";
 import type { FileOnDisk, Host } from "../../../operate/verify/host";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
+import { httpServer } from "../../layers/httpServer";
 import type { StandIn } from "../../stand-in/server";
 import { inspected } from "../fakeDocker";
 import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
@@ -25,17 +25,14 @@ async function answering(
   at = 0,
   statuses: Readonly<Record<string, number>> = {},
 ) {
-  const http = createServer((request, response) => {
+  const listener: RequestListener = (request, response) => {
     const path = request.url ?? "";
     const answer = answers[path];
     const status = answer === undefined ? 404 : (statuses[path] ?? 200);
     response.writeHead(status, { "content-type": "application/json" });
     response.end(JSON.stringify(answer ?? { detail: "Not Found" }));
-  });
-  await new Promise<void>((resolve) => http.listen(at, address, resolve));
-  onTestFinished(() => void http.close());
-  // An address is a string only for a Unix socket, which is never listened on here.
-  return (http.address() as AddressInfo).port;
+  };
+  return (await httpServer(listener, at, address)).port;
 }
 
 const disk = (files: Readonly<Record<string, FileOnDisk>>): Partial<Host> => ({
