@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isObject, type JsonObject, objects } from "./exchange";
 import { xmlCall } from "./faults/callAsText";
+import { listening } from "./listening";
 import type { StandIn } from "./server";
 
 export type BridgeFault =
@@ -34,19 +34,7 @@ const IDS = { chat: "chatcmpl-stand-in", responses: "resp_bGl0ZWxsbTpjdXN0b20=" 
 
 /** A LiteLLM 1.103.0 as far as probes see one: its key, its names, its words; answers are the server's behind it. */
 export async function startBridge(options: BridgeOptions): Promise<StandIn> {
-  const server = createServer((request, response) => void serve(request, response, options));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // An address is a string only for a Unix socket, which is never listened on here.
-  const { port } = server.address() as AddressInfo;
-  return {
-    url: `http://127.0.0.1:${port}`,
-    port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listening(createServer((request, response) => void serve(request, response, options)));
 }
 
 async function serve(

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
 import { isObject, type JsonObject } from "./exchange";
+import { listening } from "./listening";
 
 /** What a model of the stand-in can do, as `/api/tags` says it. */
 export type Capabilities = readonly ("completion" | "embedding")[];
@@ -32,17 +32,7 @@ export async function startOllama(
       response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(json));
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  // An address is a string only for a Unix socket, which is never listened on here.
-  const { port } = server.address() as AddressInfo;
-  return {
-    port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listening(server);
 }
 
 function answer(models: Readonly<Record<string, Capabilities>>, path: string, body: JsonObject): Reply {

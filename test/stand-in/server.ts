@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal } from "./errors";
 import {
@@ -11,6 +10,7 @@ import {
   type StreamEvent,
 } from "./exchange";
 import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
+import { listening } from "./listening";
 import { chat } from "./routes/chat";
 import { completions } from "./routes/completions";
 import { messages } from "./routes/messages";
@@ -82,22 +82,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
     if (answersBadly(options.fault, request, response)) return;
     void serve(request, routes, state).then((reply) => send(response, reply, options.framing));
   });
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(state.args.port, state.args.host, resolve);
-  });
-  // An address is a string only for a Unix socket, which is never listened on here.
-  const { port } = server.address() as AddressInfo;
-  const host = state.args.host === "0.0.0.0" ? "127.0.0.1" : state.args.host;
-  return {
-    url: `http://${host}:${port}`,
-    port,
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  };
+  return listening(server, state.args.port, state.args.host);
 }
 
 async function serve(request: IncomingMessage, routes: RouteTable, server: ServerState): Promise<Reply> {
