@@ -182,7 +182,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     say: ({ hit }) => ({
       cause: `${hit.groups[0]} starts of the server failed within an hour, so its start gate stays closed.`,
       advice:
-        "Mend what made them fail first. A change of the stack file that replaces the container begins anew; without one, this command does.",
+        "Fix what made them fail first. A change of the stack file that replaces the container begins anew; without one, this command does.",
       command: hit.groups[1],
     }),
   },

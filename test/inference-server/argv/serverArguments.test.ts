@@ -95,7 +95,7 @@ describe("names, switches and what can't be read", () => {
     ["--config", ["m", "--config", "serve.yaml"], /`--config` takes options from a file/],
     ["--config=", ["m", "--config=serve.yaml"], /`--config` takes options from a file/],
     ["an unknown word", ["m", UNKNOWN], /argument 2 is not known before the update/],
-    ["unknown words as a value", ["m", "--port", SOME_WORDS], /behind `--port` is not known/],
+    ["unknown words as a value", ["m", "--port", SOME_WORDS], /follows `--port` is not known/],
   ];
   it.each(unreadable)("says why: %s", (_, words, why) => {
     expect(readServerArguments(words).unreadable.join()).toMatch(why);

@@ -169,7 +169,7 @@ export const cases: readonly MatrixCase[] = [
     needsStack: true,
     editsAgain: [expect.objectContaining({ value: 0.35 })],
   }),
-  own("start-gate-closed", "closed: 3 starts within an hour failed", { change: "Mend what made them fail" }),
+  own("start-gate-closed", "closed: 3 starts within an hour failed", { change: "Fix what made them fail" }),
   {
     ...own("admission-refused", "(50.10/121.63 GiB)", { edits: [[`${B}.gpuMemoryUtilization`, 0.41]] }),
     name: "a start gate that was closed by starts that failed",
@@ -384,7 +384,7 @@ export const cases: readonly MatrixCase[] = [
     files: {},
     ids: ["stack-file-faulty"],
     evidence: "Pulumi.dgx.yaml:7:3 machines.dgx.x: Unknown key",
-    change: "Mend these faults first.",
+    change: "Fix these faults first.",
     more: {
       stackProblem: {
         file: "/stacks/Pulumi.dgx.yaml",

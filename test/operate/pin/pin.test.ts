@@ -117,7 +117,7 @@ describe("serving pin --write", () => {
     chmodSync(file, 0o640);
     const once = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);
     expect(once.out).toContain(`\n--- a/Pulumi.dgx.yaml\n+++ b/Pulumi.dgx.yaml\n`);
-    expect(once.out).toContain(`as it was it is in ${file}.bak`);
+    expect(once.out).toContain(`the old file is ${file}.bak`);
     expect([file, `${file}.bak`].map((each) => statSync(each).mode & 0o777)).toEqual([0o640, 0o640]);
     rmSync(`${file}.bak`);
     const twice = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);

@@ -23,7 +23,7 @@ describe("simple-server-place", () => {
 
   it("refuses one inside the chat UI where its image holds none", () => {
     expect(said(RULE, machine("integrated", CHAT))).toEqual([
-      expect.stringContaining("refused: dgx is to have its simple server inside the chat UI's container"),
+      expect.stringContaining("refused: dgx should have its simple server inside the chat UI's container"),
     ]);
   });
 
