@@ -70,7 +70,6 @@ function realTarget(file: string): string {
 
 function modeOf(file: string): number | undefined {
   const found = statSync(file, { throwIfNoEntry: false });
-  if (found?.isFile() === false)
-    throw new UnreadableInput(file, "is not a regular file, so it is not replaced");
+  if (found?.isFile() === false) throw new UnreadableInput(file, "not a regular file, so it stays as it is");
   return found === undefined ? undefined : found.mode & 0o7777;
 }

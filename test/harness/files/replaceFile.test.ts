@@ -75,9 +75,7 @@ describe("what is no regular file", () => {
     const file = join(folder(), name);
     const target = name.startsWith("/") ? name : file;
     if (target === file) spawnSync("mkfifo", [file]);
-    expect(() => replaceFile(target, "text")).toThrow(
-      `${target}: is not a regular file, so it is not replaced`,
-    );
+    expect(() => replaceFile(target, "text")).toThrow(`${target}: not a regular file, so it stays as it is`);
     expect(lstatSync(target).isFile()).toBe(false);
   });
 });
