@@ -16,7 +16,8 @@ export const variableName = () =>
 const isPlain = (path: string) =>
   !/[\p{Cc},]/u.test(path) &&
   !/^\/(dev|proc|sys)(\/|$)/.test(path) &&
-  path.split("/").every((part, index) => !["", ".", ".."].includes(part) || (index === 0 && part === ""));
+  path !== "/" &&
+  !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
 export const hostPath = (

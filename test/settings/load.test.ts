@@ -155,18 +155,9 @@ describe("faults of a stack file", () => {
   const ENGINE = "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535.";
   const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
   it.each([
-    ...[
-      "/a/../b",
-      "~/../root",
-      "/a/./b",
-      "/a//b",
-      "/a/",
-      "/a,b",
-      "/a\\nb",
-      "/a\\0b",
-      "/a\\eb",
-      "/dev/full",
-    ].map((path) => [`modelCache: "${path}"`, "modelCache", PLAIN_PATH]),
+    ...["/a/../b", "~/../root", "/a/./b", "/a//b", "/a,b", "/a\\nb", "/a\\0b", "/a\\eb", "/dev/full"].map(
+      (path) => [`modelCache: "${path}"`, "modelCache", PLAIN_PATH],
+    ),
     ['venvs: ["/a,b"]', "venvs.0", PLAIN_PATH],
     ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
     ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],

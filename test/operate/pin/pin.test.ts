@@ -249,7 +249,7 @@ describe("serving pin --write", () => {
       fake.env,
     );
     expect(code).toBe(2);
-    expect(err).toContain("can't be written");
+    expect(err).toContain(".bak: not a regular file, so it stays as it is");
     expect(readFileSync(file, "utf8")).toBe(STACK_TEXT);
     expect(readdirSync(join(file, "..")).sort()).toEqual(["Pulumi.dgx.yaml", "Pulumi.dgx.yaml.bak"]);
   });

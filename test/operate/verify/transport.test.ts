@@ -94,7 +94,7 @@ describe("a server that gives no real answer", () => {
     });
     const [result] = await run(planned(port), { only: ["chat"] });
     expect(result?.detail).toBe(
-      "/v1/chat/completions answered 500: 401 Client Error for url https://<redacted>@huggingface.co, token <redacted>",
+      "/v1/chat/completions answered 500: 401 Client Error for url https://me:<redacted>@huggingface.co, token <redacted>",
     );
   });
 
