@@ -58,7 +58,7 @@ describe("two machines", () => {
     ]);
     const launchers = (launcherFolder: string) =>
       pair("unix:///run/user/1000/docker.sock", { clients: { codex: {}, launcherFolder } }).length;
-    expect([launchers("~/b"), launchers("/home/me//.local/../.local/bin")]).toEqual([1, 2]);
+    expect([launchers("~/b"), launchers("/home/me/.local/bin/")]).toEqual([1, 2]);
   });
 
   it("of two computers may write the same path", () => {
