@@ -3,7 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeAll, beforeEach, expect, it } from "vitest";
 import { gatedEntrypoint } from "../../components/inference-server/startGate";
 import { mustRun, run } from "../layers/run";
 import { describeDocker } from "./available";
@@ -39,9 +39,6 @@ describeDocker("a container behind the start gate", () => {
     instanceA?.close();
     [container, instanceA] = [undefined, undefined];
     rmSync(folder, { recursive: true });
-  });
-  afterAll(async () => {
-    await run("docker", ["rmi", "--force", image.tag]);
   });
 
   /** Figures of one length, so that the file that the container has mounted is written over in one piece. */
