@@ -1,7 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { httpServer } from "../../layers/httpServer";
+import { listening } from "../../stand-in/listening";
 import { bundledServing } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
 import {
@@ -49,8 +50,11 @@ describe.concurrent("the states table of the specification", () => {
 
   test("the probe must fail before launch: an app that answers already is refused, and nothing is started", async () => {
     const place = await scene("");
-    await httpServer((_, response) => response.writeHead(500).end(), place.port);
+    // In tests side by side `httpServer` would end with another one.
+    const server = createServer((_, response) => response.writeHead(500).end());
+    const { close } = await listening(server, place.port);
     const finished = await run(serving, place, "touch", "evaluated").finished;
+    await close();
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({ verdict: "fail", states: ["not launched"], evaluator: null });
     expect(existsSync(join(place.directory, "evaluated"))).toBe(false);
