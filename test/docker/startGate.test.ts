@@ -177,7 +177,7 @@ describeDocker("a container behind the start gate", () => {
       "start gate: stopped at the floor: 1.50 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
     );
     await says("start gate: waiting for 45.00 GiB, 1.50 GiB are available");
-    expect(await programs()).toEqual(new Set(["sh", "sleep"]));
+    await expect.poll(programs).toEqual(new Set(["sh", "sleep"]));
     available(46);
     await says(/start gate: open after \d+ s, 46\.00 GiB/);
     await says(/vllm serve org\/m[\s\S]*vllm serve org\/m/);
