@@ -1,5 +1,5 @@
 import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { displayName, variables } from "./container";
 import type { DeclaredResource } from "./declaredResource";
@@ -48,8 +48,7 @@ function machineClients(resource: DeclaredResource): ClientFacts[] {
   return (clients === UNKNOWN ? [] : clients).flatMap((entry): ClientFacts[] => {
     const client = map(entry);
     if (client === undefined || client === UNKNOWN) return [];
-    const tiers = map(client.tiers);
-    const given = tiers === undefined || tiers === UNKNOWN ? [] : Object.entries(tiers);
+    const given = Object.entries(knownMap(client.tiers));
     const names = list(client.names);
     const baseUrl = text(client.baseUrl);
     return [

@@ -28,7 +28,7 @@ export function containerLaunch(props: DeclaredResource["props"]): LaunchInputs 
 }
 
 /** Every text inside a value, as far as it is known. */
-function textsIn(value: unknown): string[] {
+export function textsIn(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return typeof value === "object" && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -1,4 +1,4 @@
-import { figure, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, knownMap } from "../../components/inference-server/argv/unknown";
 import type { StartNeeds } from "../../components/memory/startNeeds";
 import type { DeclaredResource } from "./declaredResource";
 
@@ -14,17 +14,12 @@ export interface LargestShare {
 
 /** The servers in `memory` of a machine component; empty where nothing can be read. */
 export function largestShares(component: DeclaredResource | undefined): LargestShare[] {
-  const memory = plainMap(component?.props.memory);
-  const starts = plainMap(memory.starts);
-  return Object.entries(plainMap(memory.largestUtilization)).flatMap(([name, entry]) => {
-    const fits = plainMap(entry);
+  const memory = knownMap(component?.props.memory);
+  const starts = knownMap(memory.starts);
+  return Object.entries(knownMap(memory.largestUtilization)).flatMap(([name, entry]) => {
+    const fits = knownMap(entry);
     const [bySum, byAggregate] = [figure(fits.bySum), figure(fits.byAggregate)];
-    const needs = Object.entries(plainMap(starts[name])).filter(([, value]) => typeof value === "number");
+    const needs = Object.entries(knownMap(starts[name])).filter(([, value]) => typeof value === "number");
     return [{ name, bySum, byAggregate, needs: Object.fromEntries(needs) }];
   });
-}
-
-function plainMap(given: unknown): Readonly<Record<string, unknown>> {
-  const read = map(given);
-  return read === undefined || read === UNKNOWN ? {} : read;
 }

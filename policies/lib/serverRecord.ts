@@ -1,4 +1,4 @@
-import { list, map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, list, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { containerName } from "./container";
 import type { DeclaredResource } from "./declaredResource";
 import type { MachineGroup } from "./machines";
@@ -16,8 +16,7 @@ export interface ServerRecord {
 }
 
 function serverRecord(resource: DeclaredResource): ServerRecord {
-  const given = map(resource.props.model);
-  const model = given === undefined || given === UNKNOWN ? {} : given;
+  const model = knownMap(resource.props.model);
   const clients = list(resource.props.codingClients);
   return {
     resource,

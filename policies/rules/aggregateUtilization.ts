@@ -1,6 +1,6 @@
 import { demandOf } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { type Share, shareFrom } from "../../components/inference-server/argv/utilization";
 import { type MemoryDemand, takenGiB, takesItsShare } from "../../components/planned/serverMemory";
 import { TYPE } from "../../components/planned/type";
@@ -241,15 +241,12 @@ interface MachineSize {
 
 function sizeOf(component: DeclaredResource | undefined): MachineSize {
   const total = figure(component?.props.totalGiB);
-  const memory = map(component?.props.memory);
-  const fixed = memory === undefined || memory === UNKNOWN ? undefined : map(memory.fixedKvCache);
-  const servers = fixed === undefined || fixed === UNKNOWN ? {} : fixed;
+  const servers = knownMap(knownMap(component?.props.memory).fixedKvCache);
   return {
     totalGiB: total > 0 && Number.isFinite(total) ? total : undefined,
     outsideGiB: new Map(
       Object.entries(servers).flatMap(([name, entry]) => {
-        const server = map(entry);
-        const gib = server === undefined || server === UNKNOWN ? Number.NaN : figure(server.outsideGiB);
+        const gib = figure(knownMap(entry).outsideGiB);
         return gib > 0 ? [[name, gib] as const] : [];
       }),
     ),

@@ -1,9 +1,9 @@
 import { parse } from "yaml";
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { TYPE } from "../../components/planned/type";
 import { isRecord } from "../../faults/json";
-import { containerLaunch, displayName } from "../lib/container";
+import { containerLaunch, displayName, textsIn } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
 import { type Rule, violation } from "./rule";
@@ -20,7 +20,7 @@ export const bridgePrefix: Rule = {
   description: "No bridge sends a model on by the generic `openai/` prefix.",
   level: "mandatory",
   judgeResource(resource) {
-    return [...inFacts(resource), ...inArguments(resource), ...textsIn(resource.props).flatMap(inText)]
+    return [...inFacts(resource), ...inArguments(resource), ...configurations(resource).flatMap(inText)]
       .filter(({ model }) => model.startsWith(GENERIC))
       .map(({ name, model }) =>
         violation(
@@ -38,9 +38,8 @@ interface Sent {
 
 /** What a machine says of its bridge. */
 function inFacts(resource: DeclaredResource): Sent[] {
-  const bridge = resource.type === TYPE.machine ? map(resource.props.bridge) : undefined;
-  if (bridge === undefined || bridge === UNKNOWN) return [];
-  const models = list(bridge.models);
+  if (resource.type !== TYPE.machine) return [];
+  const models = list(knownMap(resource.props.bridge).models);
   return (models === UNKNOWN ? [] : models).flatMap((entry) => {
     const model = map(entry);
     if (model === undefined || model === UNKNOWN) return [];
@@ -61,10 +60,8 @@ function inArguments(resource: DeclaredResource): Sent[] {
 }
 
 /** A configuration may be uploaded into a container, written by a command, or be in a resource of its own. */
-function textsIn(value: unknown): string[] {
-  if (typeof value === "string") return value.includes("model_list") ? [value] : [];
-  if (typeof value !== "object" || value === null) return [];
-  return Object.values(value).flatMap(textsIn);
+function configurations({ props }: DeclaredResource): string[] {
+  return textsIn(props).filter((text) => text.includes("model_list"));
 }
 
 function inText(written: string): Sent[] {

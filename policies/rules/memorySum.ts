@@ -1,4 +1,4 @@
-import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
 import type { DeclaredResource } from "../lib/declaredResource";
@@ -36,8 +36,7 @@ export const memorySum: Rule = {
         ),
       ];
     }
-    const fixed = map(memory.fixedKvCache);
-    const pinned = fixed === undefined || fixed === UNKNOWN ? [] : Object.keys(fixed);
+    const pinned = Object.keys(knownMap(memory.fixedKvCache));
     return judged(machine, lines, total, largestShares(machine), pinned);
   },
 };

@@ -1,4 +1,4 @@
-import { figure, holdsUnknown, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, holdsUnknown, knownMap, text } from "../../components/inference-server/argv/unknown";
 import { asksForGpus, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
@@ -34,13 +34,7 @@ export const otherGpuMemory: Rule = {
 
 /** The chat UI with Ollama inside, whose models have a line of their own. */
 function holdsOllama({ props }: DeclaredResource, component: DeclaredResource): boolean {
-  const server = map(component.props.simpleServer);
+  const { mode } = knownMap(component.props.simpleServer);
   const image = text(props.image);
-  return (
-    server !== undefined &&
-    server !== UNKNOWN &&
-    server.mode === "integrated" &&
-    typeof image === "string" &&
-    roleOf(image) === "chat-ui"
-  );
+  return mode === "integrated" && typeof image === "string" && roleOf(image) === "chat-ui";
 }

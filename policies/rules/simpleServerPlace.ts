@@ -1,4 +1,4 @@
-import { map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, text } from "../../components/inference-server/argv/unknown";
 import { containerLaunch, displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { imageReference, roleOf } from "../lib/imageReference";
@@ -19,8 +19,7 @@ export const simpleServerPlace: Rule = {
 };
 
 function judgeMachine({ component, containers }: MachineGroup): Finding[] {
-  const server = map(component?.props.simpleServer);
-  const mode = server === undefined || server === UNKNOWN ? undefined : text(server.mode);
+  const mode = text(knownMap(component?.props.simpleServer).mode);
   const holding = containers.filter(holdsOllama);
   if (mode === "host") {
     return holding.map((container) =>

@@ -60,6 +60,12 @@ export function map(value: unknown): Read<Readonly<Record<string, unknown>>> {
   return value as Readonly<Record<string, unknown>>;
 }
 
+/** A map property as far as it is known: empty where it is not, and where it is something else. */
+export function knownMap(value: unknown): Readonly<Record<string, unknown>> {
+  const read = map(value);
+  return read === undefined || read === UNKNOWN ? {} : read;
+}
+
 /** `true` when the value, or anything inside it, is not known. */
 export function holdsUnknown(value: unknown): boolean {
   if (value === UNKNOWN) return true;
