@@ -1,0 +1,197 @@
+import { z } from "zod";
+import { gibibytes, servedName, utilization } from "../planned/fields";
+import { inferenceServer } from "../settings/inferenceServer";
+import { model } from "../settings/model";
+
+const { shape: server } = inferenceServer;
+
+/** The values of these settings belong to a model: they change when a server gets another one. */
+const settings = z
+  .strictObject({
+    maxModelLen: server.maxModelLen.optional(),
+    maxNumSeqs: withoutDefault(server.maxNumSeqs),
+    maxNumBatchedTokens: withoutDefault(server.maxNumBatchedTokens),
+    kvCacheDtype: withoutDefault(server.kvCacheDtype),
+    trustRemoteCode: withoutDefault(server.trustRemoteCode),
+    moeBackend: server.moeBackend,
+    attentionBackend: server.attentionBackend,
+    gdnPrefillBackend: server.gdnPrefillBackend,
+    loadFormat: server.loadFormat,
+    environment: withoutDefault(server.environment),
+    extraArgs: withoutDefault(server.extraArgs),
+  })
+  .prefault({})
+  .describe("Settings of the server, named as in the stack file. What no source names is left out.");
+
+const day = () => z.iso.date('Expected a day such as "2026-11-22"');
+const basis = z
+  .enum(["measured", "published", "judged"])
+  .describe(
+    "`measured`: in a log or on a machine that the source shows. `published`: said by the source. `judged`: this project's own judgement.",
+  );
+
+const source = z.strictObject({
+  of: z
+    .array(z.string().min(1))
+    .min(1)
+    .describe("The keys of this file that it tells, such as `share.alone` or `settings.moeBackend`."),
+  basis,
+  source: z.string().min(1).describe("Who says it, and where."),
+  date: day().describe("Day on which it was published or, where that is not known, read."),
+});
+
+const speed = z.strictObject({
+  tokensPerSecond: z.number().positive().describe("Tokens in a second, for one stream."),
+  what: z.enum(["decode", "prefill"]).default("decode").describe("Answering, or reading the prompt."),
+  with: z.string().min(1).optional().describe("What it ran with beside the settings above, such as drafts."),
+  basis,
+  source: z.string().min(1).describe("Who measured it."),
+  date: day().describe("Day on which it was published or, where that is not known, read."),
+});
+
+const start = z.strictObject({
+  share: utilization().describe("Its `--gpu-memory-utilization`."),
+  besideShare: utilization()
+    .optional()
+    .describe("Share of the other engine on the machine, where there was one."),
+  maxModelLen: z.int().min(1).optional().describe("Its window in tokens. Default: `settings.maxModelLen`."),
+  vllm: z.string().min(1).optional().describe("Its vLLM. Default: any from `minimumVllm` on."),
+  works: z.boolean().describe("Whether the server came up."),
+  source: z.string().min(1).describe("Who started it, and where that is told."),
+  date: day().describe("Day on which it was published or, where that is not known, read."),
+});
+
+/** What is known of one model: `models/<org>--<name>/recipe.yaml`. */
+export const recipe = z
+  .strictObject({
+    id: model.shape.id,
+    servedModelName: servedName().describe("Name that clients ask for; no slash."),
+    kind: z.enum(["chat", "embedding", "rerank"]).default("chat").describe("What the model is asked for."),
+    family: model.shape.family.unwrap().describe("Family, as `model.family` of the stack file."),
+    thinking: z.boolean().describe("Whether the model has a thinking mode, as `model.thinking`."),
+    machines: z.int().min(1).default(1).describe("Machines that it needs. Above 1 it is listed only."),
+    config: z
+      .strictObject({
+        from: z
+          .enum(["model", "class-defaults", "other-model"])
+          .describe(
+            "`model`: the model's own fields. `class-defaults`: those of its class in transformers. `other-model`: those of a model of the same shape. In the last two cases the plan asks for the real file.",
+          ),
+        source: z.string().min(1).describe("Where config.json is from."),
+        date: day().describe("Day of that source."),
+      })
+      .describe("Where the config.json beside this file is from."),
+    quantization: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("How the weights are stored.")
+      .meta({ examples: ["NVFP4 (modelopt)", "MXFP4"] }),
+    weights: z
+      .strictObject({
+        diskGB: z.number().positive().optional().describe("Their size on disk in GB (10^9 bytes)."),
+        residentGiB: gibibytes()
+          .optional()
+          .describe("What they take once loaded, in GiB, where that is known by itself."),
+        partlyOnDisk: z
+          .boolean()
+          .default(false)
+          .describe("Whether part of them stays on disk: then their size says nothing of the memory."),
+      })
+      .prefault({})
+      .describe("What the weights take."),
+    parsers: z
+      .strictObject({
+        tool: z.string().min(1).optional().describe("Tool parser (`tools.parser`)."),
+        reasoning: z.string().min(1).optional().describe("Reasoning parser (`reasoningParser`)."),
+      })
+      .prefault({})
+      .describe("Parsers, where the family doesn't choose them."),
+    minimumVllm: z
+      .string()
+      .regex(/^\d+\.\d+(\.\d+)?$/, "Expected a version such as 0.30.0")
+      .optional()
+      .describe("Lowest version of vLLM that serves it on this kind of machine."),
+    image: z
+      .string()
+      .min(1)
+      .optional()
+      .describe("Repository of the image that it needs, where vLLM's own releases don't serve it."),
+    share: z
+      .strictObject({
+        alone: utilization().optional().describe("`gpuMemoryUtilization` where no other engine runs."),
+        beside: z
+          .union([utilization(), z.literal("never")])
+          .optional()
+          .describe("The same beside another engine; `never` where it needs the machine for itself."),
+      })
+      .prefault({})
+      .describe("Share of the machine's memory."),
+    settings,
+    draft: server.speculative.describe(
+      "Speculative decoding, where it is published. It is written only on request.",
+    ),
+    speeds: z.array(speed).default([]).describe("Published speeds of vLLM on such a machine."),
+    starts: z
+      .array(start)
+      .default([])
+      .describe("Published starts that tell nothing of the KV cache; those that do are in starts.json."),
+    notes: z.array(z.string().min(1)).default([]).describe("What else to know, a sentence each."),
+    sources: z.array(source).default([]).describe("Where the values above are from."),
+  })
+  .describe("What is known of one model, each value with its source.");
+
+/** A recipe, parsed. */
+export type Recipe = z.output<typeof recipe>;
+
+/** The values of a recipe that need a source, by their paths. */
+function figuresOf(given: Recipe): string[] {
+  const { weights, share, settings: own, parsers, ...rest } = given;
+  const inner = {
+    weights: { ...weights, partlyOnDisk: weights.partlyOnDisk || undefined },
+    share,
+    settings: own,
+    parsers,
+  };
+  const alone = ["quantization", "minimumVllm", "image", "draft"] as const;
+  return [
+    ...alone.filter((key) => rest[key] !== undefined),
+    ...Object.entries(inner).flatMap(([block, keys]) =>
+      Object.entries(keys).flatMap(([key, value]) => (value === undefined ? [] : [`${block}.${key}`])),
+    ),
+  ];
+}
+
+/** Values without a source, sources of no value, and values with two: where, and what to write instead. */
+export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: string }[] {
+  const told = given.sources.flatMap(({ of }) => of);
+  const figures = figuresOf(given);
+  const unnamed = figures.filter((path) => !told.includes(path));
+  return [
+    ...unnamed.map((path) => ({
+      path: path.split("."),
+      message: `Nothing says where \`${path}\` is from: name it in \`sources\`.`,
+    })),
+    ...given.sources.flatMap(({ of }, index) =>
+      of.flatMap((path, at) => {
+        const place = ["sources", index, "of", at];
+        if (!figures.includes(path)) return [{ path: place, message: `There is no \`${path}\` above.` }];
+        const again = told.indexOf(path) !== told.lastIndexOf(path);
+        return again ? [{ path: place, message: `\`${path}\` has two sources.` }] : [];
+      }),
+    ),
+  ];
+}
+
+/** Where a value of a recipe is from. */
+export function sourceOf({ sources }: Recipe, path: string): Recipe["sources"][number] | undefined {
+  return sources.find(({ of }) => of.includes(path));
+}
+
+/** A setting of the stack file whose default isn't the model's. */
+function withoutDefault<T extends z.ZodType>(setting: z.ZodDefault<T>) {
+  return setting
+    .unwrap()
+    .optional()
+    .describe(setting.description ?? "");
+}

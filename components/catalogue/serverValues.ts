@@ -1,0 +1,114 @@
+import { defined } from "../../faults/defined";
+import { familyParsers } from "../inference-server/parsers";
+import { type Recipe, sourceOf } from "./recipe";
+
+/** One value of a server's block in the stack file, and why it is that. */
+export interface ServerValue {
+  /** Path below the server: `["model", "id"]`. */
+  readonly path: readonly string[];
+  readonly value: Value;
+  readonly why: string;
+}
+type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
+
+/** Where a model is to run. */
+export interface Placement {
+  /** Whether another engine takes memory of the same machine. */
+  readonly beside: boolean;
+  /** The largest share that the machine leaves for the server; at most this is chosen. Default: 0.90. */
+  readonly largest?: number;
+  /** Whether drafts are wanted, where the recipe has any. Default: no. */
+  readonly drafts?: boolean;
+}
+
+/** Keys of a server that belong to its model: with another model they are replaced, or go. */
+export const MODEL_KEYS: readonly (readonly string[])[] = [
+  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => [
+    "model",
+    key,
+  ]),
+  ["servedModelName"],
+  ["aliases"],
+  ["gpuMemoryUtilization"],
+  ["maxModelLen"],
+  ["maxNumSeqs"],
+  ["maxNumBatchedTokens"],
+  ["kvCacheDtype"],
+  ["kvCacheMemoryBytes"],
+  ["trustRemoteCode"],
+  ["tools", "parser"],
+  ["reasoningParser"],
+  ["moeBackend"],
+  ["attentionBackend"],
+  ["gdnPrefillBackend"],
+  ["loadFormat"],
+  ["chatTemplate"],
+  ["speculative"],
+  ["extraArgs"],
+  ["measured"],
+];
+
+/** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */
+export function shareFor({ share }: Recipe, { beside, largest = LARGEST }: Placement): number | undefined {
+  const wanted = beside ? (share.beside ?? share.alone) : share.alone;
+  return typeof wanted === "number" ? Math.min(wanted, largest) : undefined;
+}
+
+/** All servers of a machine together stay at or under this. */
+const LARGEST = 0.9;
+
+/**
+ * The values that a recipe gives to a server's block, in the order of the stack file, each with its reason. Keys of
+ * `MODEL_KEYS` that are not among them are to be left out; the rest of the block (image, port and so on) isn't the model's.
+ */
+export function serverValues(given: Recipe, placement: Placement): ServerValue[] {
+  const { settings, parsers, draft } = given;
+  const share = shareFor(given, placement);
+  const usual = familyParsers(given.family, given.thinking);
+  const { environment = {}, maxModelLen, ...others } = settings;
+  const value = (path: string, of: Value | undefined, from = path): ServerValue[] =>
+    of === undefined ? [] : [{ path: path.split("."), value: of, why: reason(given, from) }];
+  return [
+    ...value("model.id", given.id),
+    ...value("model.family", given.family === "other" ? undefined : given.family),
+    ...value("model.kind", given.kind, "kind"),
+    ...value("model.thinking", given.thinking, "thinking"),
+    ...value("servedModelName", given.servedModelName),
+    ...(share === undefined
+      ? []
+      : [{ path: ["gpuMemoryUtilization"], value: share, why: shareReason(given, placement, share) }]),
+    ...value("maxModelLen", maxModelLen, "settings.maxModelLen"),
+    ...Object.entries(others).flatMap(([key, of]) => value(key, of, `settings.${key}`)),
+    ...value("tools.parser", parsers.tool === usual.tool ? undefined : parsers.tool, "parsers.tool"),
+    ...value(
+      "reasoningParser",
+      parsers.reasoning === usual.reasoning ? undefined : parsers.reasoning,
+      "parsers.reasoning",
+    ),
+    ...value("speculative", placement.drafts && draft ? drafts(draft) : undefined, "draft"),
+    ...Object.entries(environment).map(([name, of]) => ({
+      path: ["environment", name],
+      value: of,
+      why: reason(given, "settings.environment"),
+    })),
+  ];
+}
+
+function drafts({ method, model, numSpeculativeTokens }: NonNullable<Recipe["draft"]>) {
+  return defined({ method, model, numSpeculativeTokens });
+}
+
+/** `published: vllm-project/recipes, PR #918 (2026-11-22)`; of what needs no source, what it is. */
+function reason(given: Recipe, path: string): string {
+  const from = sourceOf(given, path);
+  return from === undefined ? "names the model" : `${from.basis}: ${from.source} (${from.date})`;
+}
+
+function shareReason(given: Recipe, { beside }: Placement, share: number): string {
+  const own = beside && given.share.beside !== undefined ? "share.beside" : "share.alone";
+  const where = beside ? "beside another engine" : "alone on the machine";
+  const wanted = own === "share.beside" ? given.share.beside : given.share.alone;
+  return share === wanted
+    ? `${where}, ${reason(given, own)}`
+    : `the most that is left of ${wanted} (${reason(given, own)})`;
+}

@@ -1,0 +1,100 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { gte } from "@renovatebot/pep440";
+import { describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
+import { type Recipe, recipe, sourceIssues } from "../../components/catalogue/recipe";
+import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
+import { otherFamily } from "../../components/inference-server/parsers";
+import { kvPlan, modelShape } from "../../components/kv";
+import { FaultyInput } from "../../faults/fault";
+
+const recipes = readCatalogue(process.cwd());
+const each = recipes.map((given) => [given.id, given] as const);
+const configOf = ({ id }: Recipe) =>
+  JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
+
+/** Models whose KV cache has no plan yet. */
+const UNPLANNED = ["local-inference-lab/Qwen3.8-Flash-Next-NVFP4"];
+
+/** The releases that may serve a model. */
+function engines({ minimumVllm = "0.30.0" }: Recipe): EngineData[] {
+  return engineVersions().flatMap((version) =>
+    gte(version, minimumVllm) ? (engineData(version) ?? []) : [],
+  );
+}
+
+/** The choices of vLLM that a recipe makes, by the option. */
+function choices({ parsers, settings, draft }: Recipe) {
+  return {
+    "tool-call-parser": parsers.tool,
+    "reasoning-parser": parsers.reasoning,
+    "moe-backend": settings.moeBackend,
+    "attention-backend": settings.attentionBackend,
+    "load-format": settings.loadFormat,
+    "kv-cache-dtype": settings.kvCacheDtype,
+    "speculative-config.method": draft?.method,
+  };
+}
+
+describe("the catalogue", () => {
+  it("has the models that people serve on one machine, and two for several", () => {
+    expect(recipes.filter(({ machines }) => machines === 1)).toHaveLength(19);
+    expect(recipes.filter(({ machines }) => machines > 1)).toHaveLength(2);
+    const names = recipes.map(({ servedModelName }) => servedModelName);
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.filter((name) => name.includes("/"))).toEqual([]);
+  });
+
+  it.each(each)("%s: its family is that of its config", (_, given) => {
+    expect(otherFamily(given.family, configOf(given))).toBeUndefined();
+  });
+
+  it.each(each)("%s: every release that may serve it knows its parsers, backends and drafts", (_, given) => {
+    const unknown = engines(given).flatMap(({ version, choices: known }) =>
+      Object.entries(choices(given)).flatMap(([option, value]) =>
+        value === undefined || known[option]?.includes(value) ? [] : [`${version}: ${option} ${value}`],
+      ),
+    );
+    expect(unknown).toEqual([]);
+    expect(engines(given).length).toBeGreaterThan(0);
+  });
+
+  it.each(each)("%s: vLLM's own image knows its variables", (_, given) => {
+    const names = Object.keys(given.settings.environment ?? {}).filter((name) => name.startsWith("VLLM_"));
+    const unknown = names.filter((name) => engines(given).some(({ variables }) => !variables.includes(name)));
+    expect(unknown).toEqual(given.image === undefined ? [] : ["VLLM_PLE_TABLE_MEMORY"]);
+  });
+
+  it.each(each)("%s: a reasoning parser goes with a thinking mode", (_, { thinking, parsers }) => {
+    expect(parsers.reasoning !== undefined).toBe(thinking);
+    expect(parsers.tool).toBeDefined();
+  });
+
+  it.each(each)("%s: the KV cache can be planned, or it is a known exception", (id, given) => {
+    const planned = () => kvPlan(modelShape(configOf(given)), { kvCacheDtype: "fp8" }, 60 * 2 ** 30).fits;
+    if (UNPLANNED.includes(id)) expect(planned).toThrow(FaultyInput);
+    else expect(planned()).toBe(true);
+  });
+});
+
+describe("a recipe", () => {
+  const text = readFileSync("models/openai--gpt-oss-20b/recipe.yaml", "utf8");
+  const faultsOf = (changed: string) =>
+    sourceIssues(recipe.parse(parse(changed))).map(({ path, message }) => `${path.join(".")}: ${message}`);
+
+  it("is refused where nothing says where a value is from", () => {
+    expect(faultsOf(text.replace("of: [weights.diskGB]", "of: [quantization]"))).toEqual([
+      "weights.diskGB: Nothing says where `weights.diskGB` is from: name it in `sources`.",
+      "sources.0.of.0: `quantization` has two sources.",
+      "sources.1.of.0: `quantization` has two sources.",
+    ]);
+  });
+
+  it("is refused where a source is of no value", () => {
+    expect(faultsOf(text.replace("of: [weights.diskGB]", "of: [weights.diskGB, draft]"))).toEqual([
+      "sources.0.of.1: There is no `draft` above.",
+    ]);
+  });
+});
