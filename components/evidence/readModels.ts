@@ -1,14 +1,16 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { basename, join } from "node:path";
 import { z } from "zod";
+import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { schemaFaults } from "../../faults/schemaFaults";
+import { modelFolder, readRecipe } from "../catalogue/readCatalogue";
+import { type Recipe, sourceOf } from "../catalogue/recipe";
 import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
 import { isHere } from "../planned/reach";
 import type { StackSettings } from "../settings/stackSettings";
-
-const BYTES_PER_GB = 1e9;
+import { snapshotOf, weightsOf } from "./modelCache";
 
 /** Files of a folder in models/. */
 const CONFIG = "config.json";
@@ -37,82 +39,78 @@ const publishedStarts = z.strictObject({
  * model cache of a machine that is here. Nothing is fetched; a model that is found nowhere is left out, and a broken file is reported.
  *
  * @param project folder that holds `models/`
+ * @param home the operator's, below which caches lie; without it only `models/` is read
  */
 export function readModels(
   settings: StackSettings,
   project: string,
-  home: string,
+  home?: string,
 ): NonNullable<Evidence["models"]> {
-  const found: Record<string, ModelEvidence> = {};
+  const found = new Map<string, ModelEvidence>();
   // Machines that are here come first: of the others only `models/` is read.
   const machines = Object.values(settings.machines).sort((a, b) => Number(isHere(b)) - Number(isHere(a)));
   for (const machine of machines) {
-    const cache = isHere(machine) ? onMachine(machine.modelCache, { home }) : undefined;
+    const cache = home !== undefined && isHere(machine) ? onMachine(machine.modelCache, { home }) : undefined;
     for (const { model } of Object.values(machine.inferenceServers)) {
-      if (Object.hasOwn(found, model.id)) continue;
+      if (found.has(model.id)) continue;
       const evidence = readModel(model.id, project, cache);
-      if (evidence !== undefined) found[model.id] = evidence;
+      if (evidence !== undefined) found.set(model.id, evidence);
     }
   }
-  return found;
+  return Object.fromEntries(found);
 }
 
 function readModel(id: string, project: string, cache: string | undefined): ModelEvidence | undefined {
-  const folder = id.replaceAll("/", "--");
+  const folder = modelFolder(id);
   const kept = join(project, "models", folder);
-  const snapshot = cache && newestSnapshot(join(cache, "hub", `models--${folder}`));
+  const snapshot = cache && snapshotOf(cache, id);
   const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
-  const config = existsSync(join(kept, CONFIG)) ? join(kept, CONFIG) : snapshot && join(snapshot, CONFIG);
-  if (config === undefined || !existsSync(config)) return undefined;
-  const source = config.startsWith(kept) ? join("models", folder, CONFIG) : config;
+  const inCache = snapshot && join(snapshot, CONFIG);
+  const shown = (file: string) => (file.startsWith(kept) ? join("models", folder, basename(file)) : file);
   try {
+    const recipe = readRecipe(kept);
+    const assumed = recipe !== undefined && recipe.config.from !== "model";
+    // The model's own file is better than one that was put together.
+    const [config] = [assumed && inCache, join(kept, CONFIG), inCache].filter(
+      (file) => typeof file === "string" && existsSync(file),
+    );
+    if (typeof config !== "string") return undefined;
     const starts = readStarts(join(kept, STARTS));
+    const prefill = recipe?.speeds.find(({ what }) => what === "prefill");
     return {
-      source,
+      source: shown(config),
+      ...(assumed && config !== inCache ? { assumedFrom: recipe.config.source } : {}),
+      ...defined({ catalogue: recipe && catalogueWeights(recipe) }),
       config: readJsonFile(config, { pythonNumbers: true }).value,
-      ...(weights === undefined ? {} : { weightsGB: weights }),
+      ...defined({ weightsGB: weights }),
       ...(starts.length === 0 ? {} : { starts }),
+      ...(prefill === undefined
+        ? {}
+        : { prefill: { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source } }),
     };
   } catch (error) {
-    if (error instanceof UnreadableInput) return { source, problem: error.reason };
+    if (error instanceof UnreadableInput) return { source: shown(error.input), problem: error.reason };
     if (error instanceof FaultyInput)
-      return { source, problem: error.faults.map((fault) => faultLine(fault)).join("; ") };
+      return {
+        source: shown(error.input),
+        problem: error.faults.map((fault) => faultLine(fault)).join("; "),
+      };
     throw error;
   }
 }
 
-/** The snapshot that `main` points at, as huggingface_hub lays a cache out; else the only one there is. */
-function newestSnapshot(repository: string): string | undefined {
-  const snapshots = join(repository, "snapshots");
-  try {
-    const main = join(repository, "refs", "main");
-    const commits = readdirSync(snapshots);
-    const commit = existsSync(main)
-      ? readFileSync(main, "utf8").trim()
-      : commits.length === 1
-        ? commits[0]
-        : undefined;
-    return commit !== undefined && commits.includes(commit) ? join(snapshots, commit) : undefined;
-  } catch {
-    return undefined;
-  }
+function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
+  const { diskGB, residentGiB, partlyOnDisk } = recipe.weights;
+  const from = residentGiB === undefined ? "weights.diskGB" : "weights.residentGiB";
+  const weightsGB = partlyOnDisk ? undefined : diskGB;
+  return { ...defined({ weightsGB, residentGiB }), judged: sourceOf(recipe, from)?.basis === "judged" };
 }
 
-/** Size of the weights in GB: by the snapshot's index, else the sum of its safetensors files. */
-function weightsOf(snapshot: string): number | undefined {
-  try {
-    const index = join(snapshot, "model.safetensors.index.json");
-    if (existsSync(index)) {
-      const { value } = readJsonFile(index);
-      const size = z.object({ metadata: z.object({ total_size: z.number().positive() }) }).safeParse(value);
-      if (size.success) return size.data.metadata.total_size / BYTES_PER_GB;
-    }
-    const files = readdirSync(snapshot).filter((file) => file.endsWith(".safetensors"));
-    const bytes = files.reduce((sum, file) => sum + statSync(join(snapshot, file)).size, 0);
-    return bytes > 0 ? bytes / BYTES_PER_GB : undefined;
-  } catch {
-    return undefined;
-  }
+/** The config.json of a model in a Hugging Face cache; `undefined` where it isn't there. */
+export function snapshotConfig(cache: string, id: string): string | undefined {
+  const snapshot = snapshotOf(cache, id);
+  const file = snapshot && join(snapshot, CONFIG);
+  return file && existsSync(file) ? file : undefined;
 }
 
 function readStarts(file: string): readonly PublishedStart[] {

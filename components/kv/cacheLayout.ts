@@ -1,29 +1,14 @@
-import { engineRules, SMALLEST_BLOCK } from "./engineRules";
+import { type CacheGroups, groupBlocks } from "./cacheGroups";
+import { packedGroups } from "./compressedLayers";
+import { engineRules, INDEXED_BLOCK, SMALLEST_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { stateBytes } from "./recurrentState";
 
-/** Layers of one kind, split into groups that share a block table. */
-type CacheGroups =
-  | { readonly kind: "full"; readonly layers: number; readonly groups: number }
-  | {
-      readonly kind: "sliding";
-      readonly layers: number;
-      readonly groups: number;
-      /** Tokens of a request that a group keeps at most: the window and the batches under way. */
-      readonly mostTokens: number;
-    }
-  | {
-      readonly kind: "linear";
-      readonly layers: number;
-      readonly groups: number;
-      /** Blocks that a request holds in each group, whatever its length. */
-      readonly blocks: number;
-    };
-
 /** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
 export interface CacheLayout {
+  /** The engine's block in tokens; groups whose layers cache less of a token have larger ones. */
   readonly blockSize: number;
   /** Bytes that one layer needs for one block. */
   readonly pageBytes: number;
@@ -53,19 +38,50 @@ const LARGER_KIND_BELOW = 1.5;
 
 /** The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and `kv_cache_utils.py`. */
 export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings): CacheLayout {
-  const dtype = resolveKvDtype(model.ignoresKvDtype ? "auto" : engine.kvCacheDtype, model.kvCacheDtype);
+  const dtype = resolveKvDtype(
+    model.ignoresKvDtype ? "auto" : engine.kvCacheDtype,
+    model.kvCacheDtype,
+    model.attention,
+  );
+  const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
+  const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
+  if (model.compressed !== undefined) {
+    const { fullBytes, ...packed } = packedGroups(
+      model.compressed,
+      model.layers.full + drafts,
+      tokensUnderWay,
+    );
+    return {
+      ...packed,
+      pageBytes: fullBytes,
+      draftLayers: drafts,
+      paddingLayers: 0,
+      padding: 0,
+      kvCacheDtype: dtype,
+      bytesPerToken: fullBytes / packed.blockSize,
+    };
+  }
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
+  const slidingBytes = bytesPerToken(
+    model.slidingAttention ?? model.attention,
+    dtype,
+    engine.tensorParallelSize,
+  );
   const rules = engineRules(model, engine);
   const state = stateOf(model, engine);
   const blockSize =
     state === 0
-      ? SMALLEST_BLOCK
+      ? model.index === undefined
+        ? SMALLEST_BLOCK
+        : INDEXED_BLOCK
       : rules.blockMultiple * Math.ceil(state / (rules.blockMultiple * tokenBytes));
-  const pageBytes = blockSize * tokenBytes;
-
-  const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const { sliding, linear } = model.layers;
   const full = model.layers.full + drafts;
+  const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
+  // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
+  const blockOf = (bytes: number) => (pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize);
+  const indexBytes =
+    model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
   const kinds = [full, sliding, linear].filter((layers) => layers > 0);
   const most = Math.max(...kinds);
   const least = Math.min(...kinds);
@@ -73,25 +89,38 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
 
   const groupsOf = (layers: number) => Math.ceil(layers / size);
   const groups: CacheGroups[] = [];
-  if (full > 0) groups.push({ kind: "full", layers: full, groups: groupsOf(full) });
+  if (full > 0)
+    groups.push({ kind: "full", layers: full, groups: groupsOf(full), blockSize: blockOf(tokenBytes) });
   if (sliding > 0) {
-    const mostTokens = (model.slidingWindow ?? 0) - 1 + BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
-    groups.push({ kind: "sliding", layers: sliding, groups: groupsOf(sliding), mostTokens });
+    const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
+    groups.push({
+      kind: "sliding",
+      layers: sliding,
+      groups: groupsOf(sliding),
+      blockSize: blockOf(slidingBytes),
+      mostTokens,
+    });
   }
   if (linear > 0) {
-    groups.push({ kind: "linear", layers: linear, groups: groupsOf(linear), blocks: rules.stateBlocks });
+    groups.push({
+      kind: "linear",
+      layers: linear,
+      groups: groupsOf(linear),
+      blockSize,
+      blocks: rules.stateBlocks,
+    });
   }
   return {
     blockSize,
     pageBytes,
-    bytesPerBlock: pageBytes * size,
+    bytesPerBlock: pageBytes * size + blockSize * indexBytes,
     layersPerGroup: size,
     groups,
     draftLayers: drafts,
     paddingLayers: groups.reduce((sum, each) => sum + each.groups * size - each.layers, 0),
     padding: state === 0 ? 0 : (pageBytes - state) / state,
     kvCacheDtype: dtype,
-    bytesPerToken: full * tokenBytes,
+    bytesPerToken: full * tokenBytes + indexBytes,
   };
 }
 
@@ -102,26 +131,9 @@ function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
   return stateBytes(model.linear, engine.draftTokens, dtype) / engine.tensorParallelSize;
 }
 
-/** A window that does not start at a block's first token touches one block more. */
-const WINDOW_STARTS_INSIDE = 1;
-
 /** Blocks of the pool that one request of so many tokens (prompt and answer) takes at most. */
 export function requestBlocks(layout: CacheLayout, tokens: number): number {
-  return layout.groups.reduce(
-    (sum, each) => sum + each.groups * groupBlocks(each, layout.blockSize, tokens),
-    0,
-  );
-}
-
-function groupBlocks(group: CacheGroups, blockSize: number, tokens: number): number {
-  switch (group.kind) {
-    case "full":
-      return Math.ceil(tokens / blockSize);
-    case "sliding":
-      return Math.ceil(Math.min(group.mostTokens, tokens) / blockSize) + WINDOW_STARTS_INSIDE;
-    case "linear":
-      return group.blocks;
-  }
+  return layout.groups.reduce((sum, each) => sum + each.groups * groupBlocks(each, tokens), 0);
 }
 
 /**
@@ -131,16 +143,14 @@ function groupBlocks(group: CacheGroups, blockSize: number, tokens: number): num
 export function longestRequest(layout: CacheLayout, blocks: number): number | null {
   const fits = (tokens: number) => requestBlocks(layout, tokens) <= blocks;
   if (!fits(1)) return 0;
-  const sliding = layout.groups.find((each) => each.kind === "sliding");
-  const growing = layout.groups.some((each) => each.kind === "full");
-  if (!growing && (sliding === undefined || fits(sliding.mostTokens))) return null;
-  // What a request takes only grows where a block is full, so whole blocks are searched.
-  let fitting = 0;
-  let tooMany = blocks + 1;
+  const full = layout.groups.find((each) => each.kind === "full");
+  if (full === undefined && fits(Number.MAX_SAFE_INTEGER)) return null;
+  let fitting = 1;
+  let tooMany = (blocks + 1) * Math.max(...layout.groups.map((each) => each.blockSize)) + 1;
   while (tooMany - fitting > 1) {
     const middle = Math.floor((fitting + tooMany) / 2);
-    if (fits(middle * layout.blockSize)) fitting = middle;
+    if (fits(middle)) fitting = middle;
     else tooMany = middle;
   }
-  return fitting * layout.blockSize;
+  return fitting;
 }

@@ -31,10 +31,39 @@ export const configSchema = z.looseObject({
     .describe("true: all query heads share one key/value head; false: none do"),
   new_decoder_architecture: z.boolean().nullish().describe("true: multi_query is ignored"),
 
+  global_head_dim: width()
+    .nullish()
+    .describe("width of a head of the full-attention layers beside sliding ones"),
+  num_global_key_value_heads: width()
+    .nullish()
+    .describe("key/value heads of the full-attention layers; counts with attention_k_eq_v only"),
+  attention_k_eq_v: z.boolean().nullish().describe("true: keys are the values; both are cached all the same"),
+
   v_head_dim: width().nullish().describe("width of a value head where it differs from a key head's"),
   kv_lora_rank: width().nullish().describe("width of the compressed key/value vector (MLA)"),
   qk_rope_head_dim: width().nullish().describe("width of the rotary part that is cached beside it (MLA)"),
 
+  index_topk: width().nullish().describe("tokens that sparse attention selects"),
+  index_head_dim: width().nullish().describe("width of the keys by which it selects them"),
+  index_topk_freq: z
+    .int()
+    .min(1)
+    .nullish()
+    .describe("every n-th layer selects, the others use its selection"),
+  index_skip_topk_offset: z.int().min(0).nullish().describe("the first layers, which select all"),
+  index_topk_pattern: z.string().nullish().describe("one letter a layer: S uses the selection of another"),
+
+  compress_ratios: z
+    .array(z.int().min(0))
+    .min(1)
+    .nullish()
+    .describe("tokens that each layer compresses into one; 0, 1: none"),
+
+  attn_type_list: z
+    .array(z.int())
+    .min(1)
+    .nullish()
+    .describe("kind of each layer in numbers; 1: full attention"),
   layer_types: z.array(z.string()).min(1).nullish().describe("kind of each layer, first to last"),
   full_attention_interval: z.int().min(1).nullish().describe("every n-th layer has full attention"),
   sliding_window: z

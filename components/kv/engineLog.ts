@@ -1,10 +1,12 @@
+import { defined } from "../../faults/defined";
+
 /** What an engine's log says of its memory; absent where it has no such line. Of repeated lines the last counts. */
 export interface EngineLog {
   /** `Model loading took X GiB`: the weights. */
   readonly weightsGiB?: number;
   /** `Available KV cache memory: X GiB`; may be negative. */
   readonly availableKvGiB?: number;
-  /** `GPU KV cache size: N tokens`. */
+  /** `GPU KV cache size: N tokens`; where only the next line is left, what its two figures make. */
   readonly kvTokens?: number;
   /** `Maximum concurrency for L tokens per request: C.CCx`: L, the window. */
   readonly maxModelLen?: number;
@@ -47,8 +49,8 @@ const GIB = "(-?[\\d.]+) GiB";
 const LINES = {
   weightsGiB: new RegExp(`Model loading took ${GIB}`, "g"),
   availableKvGiB: new RegExp(`Available KV cache memory: ${GIB}`, "g"),
-  // vLLM 0.33 writes `GPU + host KV cache size` where it offloads.
-  kvTokens: new RegExp(`GPU(?: \\+ \\w+)? KV cache size: ${COUNT} tokens`, "g"),
+  // Of a `GPU`, from vLLM 0.33 on of a `GPU + host` where it offloads.
+  kvTokens: new RegExp(`KV cache size: ${COUNT} tokens`, "g"),
   blockSize: new RegExp(`Setting attention block size to ${COUNT} tokens`, "g"),
   paddingLayers: new RegExp(`Add ${COUNT} padding layers`, "g"),
   kvCacheMemoryBytes: new RegExp(`--kv-cache-memory(?:-bytes)?=${COUNT}`, "g"),
@@ -68,12 +70,13 @@ export function readEngineLog(text: string): EngineLog {
   );
   const concurrency = last(text, CONCURRENCY);
   const refusal = refusalIn(text);
+  const [maxModelLen, maxConcurrency] = [numberOf(concurrency?.[1]), numberOf(concurrency?.[2])];
   return {
-    ...figures,
     ...(concurrency === undefined
       ? {}
-      : { maxModelLen: numberOf(concurrency[1]), maxConcurrency: numberOf(concurrency[2]) }),
-    ...(refusal === undefined ? {} : { refusal }),
+      : { maxModelLen, maxConcurrency, kvTokens: Math.floor(maxModelLen * maxConcurrency) }),
+    ...figures,
+    ...defined({ refusal }),
   };
 }
 

@@ -12,16 +12,24 @@ export interface EngineRules {
   readonly reservedBlocks: 0 | 1;
   /** Whether the rules were compared with this version's own code. */
   readonly checked: boolean;
+  /** The oldest version with which they were compared for such a model. */
+  readonly oldestChecked: string;
 }
 
 /** Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM 0.26 and 0.33. */
 export const SMALLEST_BLOCK = 16;
 
+/** The same of models with sparse attention over compressed vectors. */
+export const INDEXED_BLOCK = 64;
+
 /**
  * From 0.33 on, with prefix caching, hybrids whose prefill runs FlashInfer's gated-delta-net kernel have blocks in
- * steps of 64 tokens and keep one state more. The kernel takes key heads of 128 only. Seen in vLLM 0.33.0's own code.
+ * steps of 64 tokens. The kernel takes key heads of 128 only. Seen in vLLM 0.33.0's own code.
  */
-const FLASHINFER_GDN = { since: "0.33", blockMultiple: 64, stateBlocks: 3, keyHeadDim: 128 } as const;
+const FLASHINFER_GDN = { blockMultiple: 64, keyHeadDim: 128 } as const;
+
+/** From 0.33 on they, and state-space layers, keep a state more with prefix caching: that of a checkpoint. */
+const CHECKPOINTS = { since: "0.33", stateBlocks: 3 } as const;
 
 /** States that a request holds without drafts: the current one, and with prefix caching the last aligned one. */
 const STATE_BLOCKS = { withoutPrefixCaching: 1, withPrefixCaching: 2 } as const;
@@ -32,24 +40,36 @@ const NULL_BLOCK_SINCE = "0.29";
 /** Oldest and newest versions whose plans were compared with these rules. */
 export const CHECKED_VERSIONS = { oldest: "0.26", newest: "0.33" } as const;
 
+/** Oldest version of those, for models whose layers don't all cache a token in the same bytes. */
+const OLDEST_OF_UNEQUAL_LAYERS = "0.30";
+
 export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings): EngineRules {
   const flashInfer =
     engine.prefixCaching &&
     (engine.gdnPrefillBackend === "auto" || engine.gdnPrefillBackend === "flashinfer") &&
+    model.layers.linear > 0 &&
     model.linear?.keyHeadDim === FLASHINFER_GDN.keyHeadDim &&
-    since(engine.vllmVersion, FLASHINFER_GDN.since);
-  const states = flashInfer
-    ? FLASHINFER_GDN.stateBlocks
+    since(engine.vllmVersion, CHECKPOINTS.since);
+  const checkpoints =
+    flashInfer ||
+    (engine.prefixCaching &&
+      model.linear?.kind === "state-space" &&
+      since(engine.vllmVersion, CHECKPOINTS.since));
+  const states = checkpoints
+    ? CHECKPOINTS.stateBlocks
     : engine.prefixCaching
       ? STATE_BLOCKS.withPrefixCaching
       : STATE_BLOCKS.withoutPrefixCaching;
+  const unequal = [model.slidingAttention, model.index, model.compressed].some((each) => each !== undefined);
+  const oldestChecked = unequal ? OLDEST_OF_UNEQUAL_LAYERS : CHECKED_VERSIONS.oldest;
   return {
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
     stateBlocks: states + engine.draftTokens,
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
     checked:
-      since(engine.vllmVersion, CHECKED_VERSIONS.oldest) &&
+      since(engine.vllmVersion, oldestChecked) &&
       sameOrOlderMinor(engine.vllmVersion, CHECKED_VERSIONS.newest),
+    oldestChecked,
   };
 }
 

@@ -1,4 +1,4 @@
-const BYTES_PER_GIB = 2 ** 30;
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 
 /** Bytes as the engine's messages show them: GiB, two places, no trailing zeros (`8.48 GiB`). */
 export function gib(bytes: number): string {

@@ -14,4 +14,3 @@ export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape } from "./modelShape";
 export { ownWindow } from "./ownWindow";
-export { prefillSeconds } from "./prefill";

@@ -41,17 +41,25 @@ const AUTO: KvDtype = "bfloat16";
 /** Per-token-head formats keep one float32 scale beside each key and each value. */
 const SCALE_BYTES = 4;
 
-/** The format that `--kv-cache-dtype` comes to for a checkpoint. */
-export function resolveKvDtype(setting: KvDtype | "auto", checkpoint: KvDtype | null): KvDtype {
-  return setting === "auto" ? (checkpoint ?? AUTO) : setting;
+/** The format that `--kv-cache-dtype` comes to for a checkpoint; packed vectors are always in fp8. */
+export function resolveKvDtype(
+  setting: KvDtype | "auto",
+  checkpoint: KvDtype | null,
+  attention: AttentionShape,
+): KvDtype {
+  if (setting !== "auto") return setting;
+  return checkpoint ?? (attention.kind === "packed" ? "fp8" : AUTO);
 }
 
 /** Formats of the one backend for MLA on a GB10 (vLLM 0.30 `triton_mla.py`). */
 const FOR_LATENT: readonly KvDtype[] = ["bfloat16", "float16", "fp8", "fp8_e4m3"];
+/** Formats that vLLM serves by packed vectors on a GB10 (vLLM 0.30 `flashinfer_mla_sparse_sm120.py`). */
+const FOR_PACKED: readonly KvDtype[] = ["fp8", "fp8_e4m3"];
 
 /** Whether vLLM takes the format for such an attention. */
 export function supports(attention: AttentionShape, dtype: KvDtype): boolean {
-  return attention.kind === "heads" || FOR_LATENT.includes(dtype);
+  if (attention.kind === "heads") return true;
+  return (attention.kind === "packed" ? FOR_PACKED : FOR_LATENT).includes(dtype);
 }
 
 /** Formats that vLLM has for other machines only: NVFP4 from compute capability 10, fp8_inc on Gaudi (vLLM 0.30). */
@@ -68,6 +76,7 @@ export function servedOnGb10(dtype: KvDtype): boolean {
  * @param devices tensor-parallel size; heads are divided among them (at least one each), an MLA vector is not
  */
 export function bytesPerToken(attention: AttentionShape, dtype: KvDtype, devices: number): number {
+  if (attention.kind === "packed") return attention.bytes;
   const scales = dtype.endsWith("_per_token_head") ? 2 * SCALE_BYTES : 0;
   if (attention.kind === "latent") return VECTOR_BYTES[dtype](attention.width) + scales;
   const heads = Math.max(1, Math.floor(attention.kvHeads / devices));

@@ -34,7 +34,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   };
   const window = cost(maxModelLen);
   const layersOf = (kind: "full" | "sliding" | "linear") =>
-    layout.groups.find((each) => each.kind === kind)?.layers ?? 0;
+    layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
   const states = layout.groups.find((each) => each.kind === "linear");
 
   const plan = {
@@ -83,7 +83,9 @@ function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, la
     faults.push(errorAt("maxModelLen", "missing_key", message));
   }
   if (!supports(model.attention, layout.kvCacheDtype)) {
-    const message = `vLLM has no ${layout.kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`;
+    const what =
+      model.attention.kind === "packed" ? "sparse attention on a GB10" : "compressed key/value vectors (MLA)";
+    const message = `vLLM has no ${layout.kvCacheDtype} KV cache for ${what}; use fp8 or auto.`;
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const heads = model.linear?.heads ?? [];

@@ -11,9 +11,13 @@ const KINDS: Readonly<Record<string, keyof LayerCounts>> = {
   linear_attention: "linear",
 };
 
+/** Every token is cached, and some of them are read. */
+const SPARSE = /_sparse_attention$/;
+
 /** The kinds of a model's layers: from `layer_types` where there is one, else from the fields that generate it. */
 export function layerPattern(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
   const layers = config.num_hidden_layers;
+  if (config.compress_ratios != null) return { counts: { full: layers, sliding: 0, linear: 0 }, faults: [] };
   if (config.layer_types != null) return namedLayers(config.layer_types, config);
   if (tellsStateSpace(config)) return stateSpaceLayers(config);
   if (config.full_attention_interval != null || config.linear_num_value_heads != null) {
@@ -31,7 +35,7 @@ function namedLayers(
   const counts = { full: 0, sliding: 0, linear: 0 };
   const faults: Fault[] = [];
   for (const type of new Set(types)) {
-    const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
+    const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : SPARSE.test(type) ? "full" : undefined;
     if (kind !== undefined) counts[kind] += types.filter((each) => each === type).length;
     else
       faults.push(

@@ -3,22 +3,30 @@ import { type Fault, FaultyInput } from "../../faults/fault";
 import { isRecord, type JsonObject } from "../../faults/json";
 import { schemaFaults } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
-import { type AttentionShape, attentionShape, ignoresKvDtype } from "./attentionShape";
+import { type AttentionShape, attentionShape, fullAttentionShape, ignoresKvDtype } from "./attentionShape";
+import { type CompressedLayers, compressedLayers } from "./compressedLayers";
 import { type ConfigFields, configSchema, missingField, unknownArchitecture } from "./configSchema";
 import { checkpointKvDtype, type KvDtype } from "./kvDtype";
 import { layerPattern } from "./layerPattern";
 import { linearAttention, type RecurrentState, tellsLinearAttention } from "./recurrentState";
+import { type SparseIndex, sparseIndex } from "./sparseIndex";
 import { type LayerCounts, stateSpaceState, tellsStateSpace } from "./stateSpace";
 import { unplannedCaches } from "./unplanned";
 
 /** All that a KV plan has to know of a model. */
 export interface ModelShape {
+  /** Of the full-attention layers, and of the sliding ones unless `slidingAttention` says otherwise. */
   readonly attention: AttentionShape;
+  readonly slidingAttention?: AttentionShape;
   readonly layers: LayerCounts;
   /** Window of the sliding layers in tokens, `null` where there are none. */
   readonly slidingWindow: number | null;
   /** The state of a linear layer, which sizes the blocks; `null` if the model is not a hybrid. */
   readonly linear: RecurrentState | null;
+  /** What sparse attention caches to select tokens by; absent where attention is not sparse. */
+  readonly index?: SparseIndex;
+  /** Layers that cache compressed tokens beside a window, in a layout of their own; absent where there are none. */
+  readonly compressed?: CompressedLayers;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
   readonly draftLayers: number | null;
   /** The model's own context window in tokens, `null` where the config names none. */
@@ -73,7 +81,10 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const { counts, faults } = layerPattern(config);
   const found = attentionShape(config);
   const linear = recurrentState(config, counts, isRecord(root.text_config));
-  faults.push(...found.faults, ...linear.faults);
+  const { index, faults: indexFaults } = sparseIndex(config);
+  const { layers: compressed, faults: compressedFaults } = compressedLayers(config);
+  const full = fullAttentionShape(config);
+  faults.push(...found.faults, ...linear.faults, ...indexFaults, ...compressedFaults);
   if (tellsStateSpace(config) && config.sliding_window) {
     faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
   }
@@ -83,13 +94,16 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   if (counts.linear > 0 && counts.full === 0) {
     faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
   }
-  if (found.attention.kind === "latent" && counts.full < config.num_hidden_layers) {
+  if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers) {
     const why = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
     faults.push(unknownArchitecture("kv_lora_rank", why));
   }
   const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
   const shape: ModelShape = {
-    attention: found.attention,
+    attention: full ?? found.attention,
+    ...(full === null ? {} : { slidingAttention: found.attention }),
+    ...(index === null ? {} : { index }),
+    ...(compressed === null ? {} : { compressed }),
     layers: counts,
     slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,
     linear: linear.state,

@@ -77,7 +77,7 @@ function assumptions(
     faults.push(warningAt("draftTokens", "draft_layer_assumed", message));
   }
   if (!rules.checked) {
-    const message = `The rules of the cache were compared with vLLM ${CHECKED_VERSIONS.oldest} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
+    const message = `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
     faults.push(warningAt("vllmVersion", "unchecked_version", message));
   }
   return faults;

@@ -1,5 +1,7 @@
 import type { Fault } from "../../faults/fault";
+import { COMPRESSED_FIELDS } from "./compressedLayers";
 import { unknownArchitecture } from "./configSchema";
+import { INDEX_FIELDS } from "./sparseIndex";
 import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 
 /**
@@ -34,7 +36,7 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   { field: /^param_sink_number$/, says: "layers that cache more than a request's tokens" },
   { field: /^(loop_num|num_layers_per_stack)$/, says: "layers that run more than once" },
   {
-    field: /^(index_topk|index_head_dim|indexer_.*|compress_ratios|sparse_attention_config)$/,
+    field: /^(index_topk|index_head_dim|index_kpool|indexer_.*|compress_ratios|sparse_attention_config)$/,
     says: "sparse attention",
   },
   { field: /^(num_kv_shared_layers|kv_shared_layers|cla_share_factor)$/, says: "layers that share a cache" },
@@ -48,12 +50,26 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
 
 /** What a config says about caches that are not planned here: one `unknown_architecture` fault for each field. */
 export function unplannedCaches(fields: Readonly<Record<string, unknown>>): Fault[] {
-  const planned = tellsStateSpace(fields) ? STATE_SPACE_FIELDS : [];
+  const planned = plannedFields(fields);
   return Object.entries(fields).flatMap(([field, value]) => {
     const mark = MARKS.find((each) => each.field.test(field));
     if (mark === undefined || planned.includes(field) || saysNothing(value)) return [];
+    if (field === "attn_type_list" && isAllFull(value)) return [];
     return [unknownArchitecture(field, `This field means ${mark.says}, for which there is no KV plan.`)];
   });
+}
+
+/** The marked fields that are part of a cache that is planned. */
+function plannedFields(fields: Readonly<Record<string, unknown>>): readonly string[] {
+  const mixed = ["global_head_dim", "num_global_key_value_heads"];
+  if (tellsStateSpace(fields)) return [...mixed, ...STATE_SPACE_FIELDS];
+  if (fields.compress_ratios != null) return [...mixed, ...COMPRESSED_FIELDS];
+  return fields.kv_lora_rank != null ? [...mixed, ...INDEX_FIELDS] : mixed;
+}
+
+/** Layers in numbers: 1 is full attention, every other number another kind. */
+function isAllFull(list: unknown): boolean {
+  return Array.isArray(list) && list.every((kind) => kind === 1);
 }
 
 function saysNothing(value: unknown): boolean {

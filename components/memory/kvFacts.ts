@@ -1,4 +1,5 @@
 import { thousands } from "../kv";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 
@@ -8,7 +9,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const { low, high } = room.outsideGiB;
   const outside = gibRange({ lowGiB: low, highGiB: high });
   return [
-    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB)]),
+    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, room.highGiB + low)]),
     ["room", `${gibRange(room)} (${room.basis})`],
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
@@ -26,7 +27,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
         )
         .join(", "),
     ],
-    ["cold prompt", prefill.map(({ tokens, seconds }) => `${thousands(tokens)}: ${seconds} s`).join(", ")],
+    ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     [
       "prefix reuse",
@@ -35,14 +36,19 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   ];
 }
 
+function prefillFact({ prompts, source }: NonNullable<ServerKv["prefill"]>): [label: string, text: string] {
+  const each = prompts.map(({ tokens, seconds }) => `${thousands(tokens)}: ${seconds} s`);
+  return ["cold prompt", `${each.join(", ")} at best (${source})`];
+}
+
 /** The largest window that the least room can serve. */
 function windowText(tokens: number | null): string {
   if (tokens === null) return "any";
   return tokens === 0 ? "none" : `${thousands(tokens)} tokens`;
 }
 
-function weightsFact(gb: number): [label: string, text: string] {
-  return ["weights", `${weightsText(gb)}, ${weightBand(gb).verdict}`];
+function weightsFact(gb: number, shareGiB: number): [label: string, text: string] {
+  return ["weights", `${weightsText(gb)}, ${weightBand(gb, shareGiB).verdict}`];
 }
 
 /** Whether the engine refuses to start, for want of room for one request. */
@@ -52,7 +58,7 @@ function startsText({ fits, atBest }: ServerKv): string {
 }
 
 function gib(bytes: number): string {
-  return `${(bytes / 1024 ** 3).toFixed(2)} GiB`;
+  return `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
 }
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */

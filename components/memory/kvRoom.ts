@@ -1,4 +1,5 @@
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, GIB_PER_GB, hundredths } from "./ledger";
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
@@ -12,8 +13,6 @@ export interface KvRoom {
   readonly outsideGiB: { readonly low: number; readonly high: number };
   readonly source: string;
 }
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /**
  * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody published of the same
@@ -47,15 +46,22 @@ export function isMeasured({ measured, image }: InferenceServerSettings): boolea
   return measured !== undefined && measured.image.split("@").at(-1) === image.split("@").at(-1);
 }
 
-/** Size of a model's weights in GB, by the stack file or by its snapshot's index. */
+/** Size of a model's weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
 export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
-  return model.weightsGB ?? evidence?.weightsGB;
+  return model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
 }
 
-/** Memory that a model's loaded weights take, in GiB: as it is declared, else their size on disk. */
+/** Memory that a model's loaded weights take, in GiB: as it is declared or known of this model, else their size on disk. */
 export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
   const onDisk = weightsGB(server, evidence);
-  return server.model.residentGiB ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
+  const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
+  return known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
+}
+
+/** Whether the weights' size rests on nothing but a judgement. */
+export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvidence): boolean {
+  const known = model.residentGiB ?? model.weightsGB ?? evidence?.weightsGB;
+  return known === undefined && evidence?.catalogue?.judged === true;
 }
 
 /** Who published a start, and what it ran with beside the model: drafts take memory of their own. */

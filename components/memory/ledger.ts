@@ -1,5 +1,6 @@
+import { defined } from "../../faults/defined";
 import type { LedgerLine } from "../planned/facts";
-import { type MemoryDemand, takenGiB, takesItsShare } from "../planned/serverMemory";
+import { BYTES_PER_GIB, type MemoryDemand, takenGiB, takesItsShare } from "../planned/serverMemory";
 import {
   AGGREGATE_LIMIT,
   downToHundredth,
@@ -61,9 +62,7 @@ export function ledger(
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
-    kvCacheGiB === undefined
-      ? []
-      : [[name, { kvCacheGiB, ...(outsideGiB === undefined ? {} : { outsideGiB }) }] as const],
+    kvCacheGiB === undefined ? [] : [[name, { kvCacheGiB, ...defined({ outsideGiB }) }] as const],
   );
   return {
     totalGiB,
@@ -194,7 +193,7 @@ export function hundredths(gib: number): number {
 }
 
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
-export const GIB_PER_GB = 1e9 / 1024 ** 3;
+export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 
 /** What vLLM takes beside weights and KV cache, at its most (llamastash measured 5.4 to 6.7 GiB). */
 export const ENGINE_OVERHEAD_GIB = 6.7;

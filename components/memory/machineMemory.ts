@@ -1,8 +1,8 @@
-import { demandOf } from "../inference-server/argv/memoryDemand";
-import { readServerArguments } from "../inference-server/argv/serverArguments";
+import { defined } from "../../faults/defined";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Meminfo, ModelEvidence } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
+import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { isMeasured, publishedOutside, residentGiB } from "./kvRoom";
@@ -49,19 +49,19 @@ export function machineMemory(
   };
 }
 
-function shareOf({ settings, model, plan: { container } }: KnownServer): MemoryShare {
+function shareOf({ settings, model, plan: { container, memory } }: KnownServer): MemoryShare {
   const weights = residentGiB(settings, model);
-  const demand = demandOf(readServerArguments(container.command));
   // A variable of the operator's own wins over the setting, in the container and here.
   const jobs = Number(container.env.MAX_JOBS);
   return {
-    // A policy refuses what can't be read.
-    ...(demand.known ? demand.memory : {}),
+    ...memory,
     name: container.name,
-    utilization: settings.gpuMemoryUtilization,
     ours: true,
-    compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs,
-    ...(weights === undefined ? {} : { weightsGiB: weights }),
+    // The kernels that compiling takes memory for are those of decoding.
+    ...(isPooling(settings.model.kind)
+      ? {}
+      : { compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs }),
+    ...defined({ weightsGiB: weights }),
     ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
   };
 }

@@ -27,11 +27,19 @@ const REFUSED_BEYOND = 0.02;
 export function totalFinding(
   declaredGiB: number,
   machineGiB: number,
-): { readonly verdict: "refused" | "warned"; readonly message: string } | undefined {
+):
+  | {
+      readonly verdict: "refused" | "warned";
+      readonly message: string;
+      readonly setting: "totalGiB";
+      readonly value: number;
+    }
+  | undefined {
   const message = totalFault(declaredGiB, machineGiB);
   if (message === undefined) return undefined;
   const off = Math.abs(declaredGiB - machineGiB) / machineGiB;
-  return { verdict: off > REFUSED_BEYOND ? "refused" : "warned", message };
+  const verdict = off > REFUSED_BEYOND ? "refused" : "warned";
+  return { verdict, message, setting: "totalGiB", value: hundredths(machineGiB) };
 }
 
 /** The total to plan with: the declared one, unless the machine has less. */

@@ -1,7 +1,8 @@
 import { instanceAFromContainer } from "../inference-server/startGate";
 import { thousands } from "../kv";
 import type { Warning } from "../planned/facts";
-import { upToHundredth } from "../planned/utilization";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
+import { AGGREGATE_LIMIT, upToHundredth } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { gibRange, timesRange } from "./kvFacts";
@@ -14,8 +15,6 @@ import type { ServerKv, ServerKvResult } from "./serverKv";
  * boot, and vLLM wants its whole share at once.
  */
 const HIGHEST_THAT_STARTED = 102 / 121.69;
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
@@ -149,7 +148,10 @@ function cure(server: InferenceServerSettings, totalGiB: number, kv: ServerKv, l
   if (server.kvCacheMemoryBytes !== undefined)
     return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
-  const wanted = `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} surely holds one`;
+  const wanted =
+    share > AGGREGATE_LIMIT
+      ? `No \`gpuMemoryUtilization\` up to ${AGGREGATE_LIMIT} surely holds one`
+      : `A \`gpuMemoryUtilization\` of ${share.toFixed(2)} surely holds one`;
   return share <= largest
     ? `${wanted}.${shorter}`
     : `${wanted}, and at most ${largest.toFixed(2)} fits on this machine.${shorter}`;

@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
 import {
   GDN_PREFILL_BACKENDS,
@@ -7,10 +8,12 @@ import {
   modelShape,
   plannedKvDtype,
   SSM_CACHE_DTYPES,
+  thousands,
 } from "../kv";
 import { type Admission, agentsAtOnce } from "../kv/admission";
 import { type Prefill, prefills } from "../kv/prefill";
 import type { ModelEvidence } from "../planned/evidence";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { type KvRoom, kvRoom, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
@@ -21,11 +24,9 @@ export interface ServerKv extends KvPlan {
   readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
   /** How many coding agents work at once, by size. */
   readonly agents: readonly Admission[];
-  /** What a cold prompt costs. */
-  readonly prefill: readonly Prefill[];
+  /** What a cold prompt costs; `null` where nobody measured this model. */
+  readonly prefill: { readonly prompts: readonly Prefill[]; readonly source: string } | null;
 }
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
 export const NOT_FOLLOWED = [
@@ -61,7 +62,7 @@ export function serverKv(
   if (model === undefined) {
     const folder = server.model.id.replaceAll("/", "--");
     return none(
-      `No config.json of ${server.model.id} was found: put it into models/${folder}/, or load the model into the cache once.`,
+      `No config.json of ${server.model.id} was found: put it into models/${folder}/ (\`serving models add\`), or load the model into the cache once.`,
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
@@ -82,7 +83,7 @@ export function serverKv(
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
       agents: agentsAtOnce(least, maxOutputTokens),
       weightsGB: weightsGB(server, model) ?? null,
-      prefill: prefills(least.maxModelLen),
+      prefill: prefillOf(model.prefill, least.maxModelLen),
     };
     const notes = least.problems
       .filter((problem) => problem.severity === "warning")
@@ -96,6 +97,12 @@ export function serverKv(
   }
 }
 
+function prefillOf(rate: ModelEvidence["prefill"], window: number): ServerKv["prefill"] {
+  if (rate === undefined) return null;
+  const source = `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`;
+  return { prompts: prefills(window, rate.tokensPerSecond), source };
+}
+
 function engineSettings(
   server: InferenceServerSettings,
   kvCacheDtype: NonNullable<KvEngineSettings["kvCacheDtype"]>,
@@ -103,7 +110,7 @@ function engineSettings(
   const vllmVersion = server.versions?.vllm;
   const stateDtype = SSM_CACHE_DTYPES.find((dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"));
   return {
-    ...(vllmVersion === undefined ? {} : { vllmVersion }),
+    ...defined({ vllmVersion }),
     kvCacheDtype,
     maxModelLen: server.maxModelLen,
     maxNumSeqs: server.maxNumSeqs,
@@ -111,7 +118,7 @@ function engineSettings(
     draftTokens: server.speculative?.numSpeculativeTokens ?? 0,
     prefixCaching: server.prefixCaching,
     gdnPrefillBackend: GDN_PREFILL_BACKENDS.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
-    ...(stateDtype === undefined ? {} : { mambaSsmCacheDtype: stateDtype }),
+    ...defined({ mambaSsmCacheDtype: stateDtype }),
     tensorParallelSize: server.tensorParallelSize,
   };
 }

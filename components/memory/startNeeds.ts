@@ -1,9 +1,9 @@
 import { defined } from "../../faults/defined";
-import { demandOf } from "../inference-server/argv/memoryDemand";
 import { readServerArguments } from "../inference-server/argv/serverArguments";
 import { ownWindow } from "../kv";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 import { upToHundredth } from "../planned/utilization";
-import { isMeasured, residentGiB } from "./kvRoom";
+import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 
@@ -32,14 +32,12 @@ const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 const LONG_WINDOW = "VLLM_ALLOW_LONG_MAX_MODEL_LEN";
 const ROPE_OPTIONS = ["hf-overrides", "rope-scaling", "rope-theta", "rope-parameters"];
 
-const BYTES_PER_GIB = 1024 ** 3;
-
 /** Beyond one request, in GiB: more than a block of any model. */
 const BESIDE_WINDOW_GIB = 0.1;
 
 /** What is known of a server's needs at its start; `kv` is its KV plan. */
 export function startNeeds(
-  { settings, model, plan: { container } }: KnownServer,
+  { settings, model, plan: { container, memory } }: KnownServer,
   totalGiB: number,
   { kv, withRoom }: ServerKvResult,
 ): StartNeeds {
@@ -47,11 +45,9 @@ export function startNeeds(
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
   const certain =
     settings.model.residentGiB !== undefined ||
-    !(has(LOADS_OTHERWISE) || Object.hasOwn(container.env, TABLES_ELSEWHERE));
+    !(has(LOADS_OTHERWISE) || Object.hasOwn(container.env, TABLES_ELSEWHERE) || isJudged(settings, model));
   const resident = certain ? residentGiB(settings, model) : undefined;
-  const demand = demandOf(args);
-  const offloaded = demand.known ? (demand.memory.hostGiB ?? 0) : 0;
-  const weightsGiB = resident && Math.max(0, resident / settings.tensorParallelSize - offloaded);
+  const weightsGiB = resident && Math.max(0, resident / settings.tensorParallelSize - (memory.hostGiB ?? 0));
   const { measured, kvCacheMemoryBytes } = settings;
   const outsideGiB = measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
   const drafts = settings.speculative?.method ?? "mtp";

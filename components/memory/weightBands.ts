@@ -1,3 +1,5 @@
+import { GIB_PER_GB } from "./ledger";
+
 /** What a size of weights means on one machine (specification, Limits: memory bands). */
 export interface WeightBand {
   /** Largest size of the band, in GB; none for the last. */
@@ -23,9 +25,12 @@ const TOO_LARGE: WeightBand = {
   comfortable: false,
 };
 
-/** The band of so many GB (10^9 bytes) of weights. */
-export function weightBand(weightsGB: number): WeightBand {
-  return BANDS.find(({ upToGB }) => weightsGB <= upToGB) ?? TOO_LARGE;
+/** The band of so many GB (10^9 bytes) of weights, for a server with a share of so many GiB. */
+export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINITY): WeightBand {
+  const band = BANDS.find(({ upToGB }) => weightsGB <= upToGB) ?? TOO_LARGE;
+  if (!band.comfortable || weightsGB * GIB_PER_GB < shareGiB) return band;
+  const verdict = `more than a share of ${shareGiB.toFixed(2)} GiB holds`;
+  return { ...band, verdict, comfortable: false };
 }
 
 /** A size of weights as a person reads it. */

@@ -78,6 +78,8 @@ describe("the engine's log", () => {
     ];
     expect(readEngineLog(prefixed(...failed, ...failed, ...ran))).toEqual({
       availableKvGiB: 4.61,
+      // The line with the tokens is gone.
+      kvTokens: 36_864,
       maxModelLen: 4096,
       maxConcurrency: 9,
     });

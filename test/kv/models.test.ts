@@ -22,14 +22,8 @@ function faultsOf(config: unknown): string[] {
 }
 
 const REFUSED: Readonly<Record<string, string>> = {
-  "nvidia--DeepSeek-V4-Flash-NVFP4": "index_topk: Unknown architecture: This field means sparse attention",
-  "nvidia--Gemma-4-26B-A4B-NVFP4":
-    "text_config.global_head_dim: Unknown architecture: This field means attention layers whose heads differ",
-  "nvidia--Gemma-4-31B-IT-NVFP4":
-    "text_config.global_head_dim: Unknown architecture: This field means attention layers whose heads differ",
-  "nvidia--MiniMax-M2.7-NVFP4":
-    "attn_type_list: Unknown architecture: This field means another way to mix layers",
-  "zai-org--GLM-5.2-FP8": "index_topk: Unknown architecture: This field means sparse attention",
+  "local-inference-lab--Qwen3.8-Flash-Next-NVFP4":
+    "text_config.indexer_head_dim: Unknown architecture: This field means sparse attention",
 };
 const planned = folders.filter(({ name }) => !Object.hasOwn(REFUSED, name));
 
@@ -44,9 +38,10 @@ describe("the model configs of the repository", () => {
   });
 
   it.each(folders.map((folder) => [folder.name]))("%s says where it is from", (name) => {
-    const page = join(MODELS, name, "README.md");
-    expect(readFileSync(existsSync(page) ? page : join(MODELS, "README.md"), "utf8")).toContain(
-      "ai-dynamo/aiconfigurator",
+    const pages = ["recipe.yaml", "README.md"].map((page) => join(MODELS, name, page));
+    const text = [...pages, join(MODELS, "README.md")].find(existsSync) ?? "";
+    expect(readFileSync(text, "utf8")).toMatch(
+      /ai-dynamo\/aiconfigurator|from: (class-defaults|other-model),/,
     );
   });
 

@@ -1,7 +1,6 @@
 import type { EngineLog } from "../../kv";
+import { BYTES_PER_GIB } from "../../planned/serverMemory";
 import type { ServerKv } from "../serverKv";
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** The log rounds GiB to two places and concurrency to two: together less than this many blocks. */
 const ROUNDED_BLOCKS = 1;

@@ -1,9 +1,8 @@
 import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
+import { BYTES_PER_GIB } from "../../planned/serverMemory";
 import { downToHundredth, upToHundredth } from "../../planned/utilization";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 /** vLLM's messages have memory in hundredths of a GiB: the true figure may be this much off. */
 const PRINTED_TO_GIB = 0.005;

@@ -1,0 +1,147 @@
+import type { Fault } from "../../faults/fault";
+import type { CacheGroups } from "./cacheGroups";
+import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
+import { keyBytes } from "./sparseIndex";
+
+/** A model that caches a window of tokens in each layer, and in most of them compressed tokens beside it. */
+export interface CompressedLayers {
+  /** Window of each layer, in tokens. */
+  readonly window: number;
+  /** Layers that make one cached vector of 4 tokens and select among these by an index. */
+  readonly byFour: number;
+  /** Layers that make one of 128 tokens. */
+  readonly byMany: number;
+}
+
+/** Fields that describe such layers. */
+export const COMPRESSED_FIELDS: readonly string[] = ["compress_ratios", "index_topk", "index_head_dim"];
+
+/** What vLLM has kernels for (0.30 `compressor.py`). */
+const FOUR = 4;
+const MANY = 128;
+const HEAD_DIM = 512;
+const INDEX_DIM = 128;
+
+/** Bytes of a cached vector: 448 numbers in fp8, 64 in bf16 and 8 scales (vLLM 0.30 `sparse_swa.py`). */
+export const COMPRESSED_VECTOR = 584;
+/** Pages are a multiple of this. */
+const ALIGNMENT = 576;
+/** Tokens of a block: the engine's, of the windows, and of the tokens that are still to be compressed. */
+const BLOCKS = { engine: 256, window: 64, byFour: 4, byMany: 8 } as const;
+/** A value and a score in float32 for each number; those that make one of 4 tokens overlap, so they keep twice as many. */
+const STATE_NUMBER = 2 * 4;
+const OVERLAP = 2;
+
+/** What the config says of compressed layers; `null` where there are none. */
+export function compressedLayers(config: ConfigFields): { layers: CompressedLayers | null; faults: Fault[] } {
+  if (config.compress_ratios == null) return { layers: null, faults: [] };
+  const ratios = config.compress_ratios.slice(0, config.num_hidden_layers);
+  const faults: Fault[] = [];
+  const unplanned = (field: string, why: string) => faults.push(unknownArchitecture(field, why));
+  if (ratios.length < config.num_hidden_layers) {
+    faults.push(wrongCount("compress_ratios", ratios.length, config.num_hidden_layers));
+  }
+  const stranger = ratios.findIndex((ratio) => ratio > 1 && ratio !== FOUR && ratio !== MANY);
+  if (stranger >= 0) unplanned(`compress_ratios.${stranger}`, `it is not one of 0, 1, ${FOUR}, ${MANY}.`);
+  if (!config.sliding_window)
+    faults.push(missingField("sliding_window", "Each layer caches such a window of tokens."));
+  if (config.head_dim !== HEAD_DIM) unplanned("head_dim", `vLLM compresses heads of ${HEAD_DIM} alone.`);
+  if (config.index_head_dim !== INDEX_DIM)
+    unplanned("index_head_dim", `vLLM compresses index keys of ${INDEX_DIM} alone.`);
+  const count = (ratio: number) => ratios.filter((each) => each === ratio).length;
+  if (count(FOUR) === 0) unplanned("compress_ratios", `no layer has a ratio of ${FOUR}.`);
+  const layers = { window: config.sliding_window ?? 0, byFour: count(FOUR), byMany: count(MANY) };
+  return { layers, faults };
+}
+
+/** Caches with one block table, by the bytes of their pages. */
+interface Bucket {
+  readonly blockSize: number;
+  /** `null`: every token is kept. */
+  readonly window: number | null;
+  /** Layers of the model that these are the caches of; what is still to be compressed counts with its layer. */
+  readonly layers: number;
+  readonly pages: readonly { readonly bytes: number; readonly layers: number }[];
+}
+
+function buckets({ window, byFour, byMany }: CompressedLayers, layers: number): Bucket[] {
+  const page = (bytes: number, count: number) => ({
+    bytes: Math.ceil(bytes / ALIGNMENT) * ALIGNMENT,
+    layers: count,
+  });
+  const state = (tokens: number, width: number) => tokens * width * STATE_NUMBER;
+  const vectors = (ratio: number, bytes: number) => (BLOCKS.engine / ratio) * bytes;
+  const all: Bucket[] = [
+    { blockSize: BLOCKS.window, window, layers, pages: [page(BLOCKS.window * COMPRESSED_VECTOR, layers)] },
+    {
+      blockSize: BLOCKS.engine,
+      window: null,
+      layers: byFour + byMany,
+      pages: [
+        page(vectors(FOUR, COMPRESSED_VECTOR), byFour),
+        page(vectors(MANY, COMPRESSED_VECTOR), byMany),
+        page(vectors(FOUR, keyBytes(INDEX_DIM)), byFour),
+      ].filter((each) => each.layers > 0),
+    },
+    {
+      blockSize: BLOCKS.byFour,
+      window: OVERLAP * FOUR,
+      layers: 0,
+      pages: [HEAD_DIM, INDEX_DIM].map((width) => page(state(BLOCKS.byFour, OVERLAP * width), byFour)),
+    },
+    {
+      blockSize: BLOCKS.byMany,
+      window: MANY,
+      layers: 0,
+      pages: [page(state(BLOCKS.byMany, HEAD_DIM), byMany)],
+    },
+  ];
+  return all.filter((each) => each.pages.some((of) => of.layers > 0));
+}
+
+/**
+ * The groups in which vLLM packs such caches, and the bytes of one block of the pool: those of the widest group.
+ * Source: vLLM 0.30 `kv_cache_utils.py`, _get_packed_kv_cache_groups.
+ *
+ * @param layers layers with a window, draft layers included
+ * @param tokensUnderWay tokens of the batches that are scheduled and not yet settled
+ */
+export function packedGroups(compressed: CompressedLayers, layers: number, tokensUnderWay: number) {
+  const all = buckets(compressed, layers);
+  const counts = all.flatMap(({ pages }) => (isPattern(pages) ? [pages[0]?.layers ?? 0] : []));
+  const repeats = leastPadding(counts, compressed.byFour);
+  const packed = all.map(({ pages, window, ...bucket }) => {
+    const most = Math.max(...pages.map((page) => page.layers));
+    const groups = isPattern(pages) ? Math.ceil(most / repeats) : 1;
+    const bytes = pages.reduce((sum, page) => sum + Math.ceil(page.layers / groups) * page.bytes, 0);
+    return { bytes, group: cacheGroup({ ...bucket, groups }, window, tokensUnderWay) };
+  });
+  return {
+    groups: packed.map(({ group }) => group),
+    layersPerGroup: repeats,
+    blockSize: BLOCKS.engine,
+    bytesPerBlock: Math.max(...packed.map(({ bytes }) => bytes)),
+    fullBytes: packed.find(({ group }) => group.kind === "full")?.bytes ?? 0,
+  };
+}
+
+function cacheGroup(
+  group: { readonly layers: number; readonly groups: number; readonly blockSize: number },
+  window: number | null,
+  tokensUnderWay: number,
+): CacheGroups {
+  if (window === null) return { ...group, kind: "full" };
+  return { ...group, kind: "sliding", mostTokens: window - 1 + tokensUnderWay };
+}
+
+/** Whether there are as many pages of each size, so that they can be split evenly. */
+function isPattern(pages: Bucket["pages"]): boolean {
+  return pages.every((page) => page.layers === pages[0]?.layers);
+}
+
+/** The size of groups, at least `least`, for which the fewest places stay empty; of several the largest. */
+function leastPadding(counts: readonly number[], least: number): number {
+  const empty = (size: number) => counts.reduce((sum, count) => sum + ((size - (count % size)) % size), 0);
+  const sizes = Array.from({ length: Math.max(...counts) - least + 1 }, (_, index) => least + index);
+  return sizes.reduce((best, size) => (empty(size) <= empty(best) ? size : best), least);
+}
