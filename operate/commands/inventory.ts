@@ -42,11 +42,15 @@ function inventoryText(found: Inventory, diff: string): string {
     ports.map((port) => `${port.ip}:${port.host}`).join(" ") || "-",
     versions === null ? "" : versionText(versions),
   ]);
+  const gates = found.containers.flatMap(({ name, startGate }) =>
+    startGate === undefined ? [] : [`start gate of ${name}: ${startGate}`],
+  );
   const venvs = found.venvs.map(({ path, versions }) => [path, versionText(versions)]);
   return [
     `Machine ${found.machine}`,
     "",
     ...table(["container", "status", "image", "digest", "ports", "versions inside"], containers),
+    ...gates,
     "",
     ...table(["venv", "versions"], venvs),
     ...(found.problems.length === 0 ? [] : ["", ...found.problems.map((problem) => `not read: ${problem}`)]),

@@ -5,22 +5,18 @@ import { command } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
-import { declaredResources } from "../../components/machine/declaredResources";
-import { totalFinding } from "../../components/memory/machineTotal";
-import { plan } from "../../components/plan/plan";
 import type { Plan } from "../../components/plan/types";
 import { type Evidence, type Meminfo, parseMeminfo } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
-import { placeOf } from "../../components/settings/places";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { judge } from "../../policies/judge";
-import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { LEVELS_FILE } from "../../policies/levels";
 import { dockerRun } from "../plan/dockerRun";
+import { judgedPlan } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
-import { planText, type Verdict } from "../plan/planText";
+import { planText } from "../plan/planText";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PlanOptions extends StackFileOptions {
@@ -54,15 +50,7 @@ export function planCommand(): Command {
     run: (options: PlanOptions) => {
       const settings = loadStackFile(stackFile(options));
       const known = evidence(options, settings);
-      const planned = plan(settings, known);
-      const policies = [
-        ...judge(
-          declaredResources(planned),
-          readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE)),
-          (path) => placeOf(settings, path),
-        ),
-        ...wrongTotals(settings, known),
-      ];
+      const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
       return {
         result: { ...planned, policies },
@@ -70,16 +58,6 @@ export function planCommand(): Command {
         failed: policies.some((each) => each.verdict === "refused"),
       };
     },
-  });
-}
-
-/** What the preflight of `up` would refuse of a declared total, by the meminfo that was given. */
-function wrongTotals({ machines }: StackSettings, { meminfo = {} }: Evidence): Verdict[] {
-  return Object.entries(machines).flatMap(([resource, { totalGiB }]) => {
-    const machine = meminfo[resource];
-    const found = machine && totalFinding(totalGiB, machine.totalGiB);
-    if (found?.verdict !== "refused") return [];
-    return [{ name: "preflight", level: "mandatory", resource, ...found }];
   });
 }
 

@@ -146,10 +146,11 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
   );
 }
 
-function text({ container, outcome, seconds, phase, reason, lastLines }: WaitResult): string {
+function text({ container, outcome, seconds, phase, reason, cause, lastLines }: WaitResult): string {
   if (outcome === "ready") return `${container} is ready (${Math.round(seconds)} s).`;
   return [
     `${container}: ${reason}`,
+    ...(cause === "" ? [] : [`Its log says why: ${cause}`]),
     ...(lastLines.length === 0 ? [] : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
     ...(outcome === "died" ? [] : [afterTimeout(phase)]),
   ].join("\n");

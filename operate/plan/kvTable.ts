@@ -1,5 +1,6 @@
 import { columns } from "../../commandLine/output";
 import { type Admission, gib, type KvPlan, thousands } from "../../components/kv";
+import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {
@@ -90,5 +91,5 @@ function reuse(plan: KvPlan): string {
 
 /** Memory with two decimal places always, so that a column of it reads well. */
 function memory(bytes: number): string {
-  return `${(bytes / 2 ** 30).toFixed(2)} GiB`;
+  return `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
 }

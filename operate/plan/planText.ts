@@ -3,25 +3,18 @@ import { START_GATE } from "../../components/inference-server/startGate";
 import type { MachinePlan, Plan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import type { PlannedFile } from "../../components/planned/file";
+import type { Judged } from "../../policies/judge";
 import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
-export interface Verdict {
-  readonly name: string;
-  readonly level: string;
-  readonly verdict: "pass" | "refused" | "warned";
-  readonly message: string;
-  readonly resource: string;
-}
-
 /** The whole plan as a person reads it: what would run, the memory, the addresses, and any reason not to apply it. */
-export function planText(plan: Plan, verdicts: readonly Verdict[], width: Width = UNBOUNDED): string {
+export function planText(plan: Plan, findings: readonly Judged[], width: Width = UNBOUNDED): string {
   return [
     ...plan.machines.map((machine) => machineText(machine, width)),
-    policyText(verdicts, width),
+    policyText(findings, width),
     warningText(plan, width),
-    hanging(summary(plan, verdicts), 0, width),
+    hanging(summary(plan, findings), 0, width),
   ]
     .filter(Boolean)
     .join("\n\n");
@@ -94,13 +87,13 @@ function ungated(container: PlannedContainer): PlannedContainer {
     : container;
 }
 
-function policyText(verdicts: readonly Verdict[], width: Width): string {
+function policyText(findings: readonly Judged[], width: Width): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
-  const passed = verdicts.filter((each) => each.verdict === "pass").map((each) => each.name);
+  const passed = findings.filter((each) => each.verdict === "pass").map((each) => each.name);
   return [
     styled("bold", "Policies"),
     `  ${styled("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,
-    ...verdicts.flatMap(({ verdict, name, resource, message }) =>
+    ...findings.flatMap(({ verdict, name, resource, message }) =>
       verdict === "pass"
         ? []
         : [
@@ -121,9 +114,9 @@ function warningText({ warnings }: Plan, width: Width): string {
 }
 
 /** Comes last, where the eye rests after a long plan. */
-function summary({ machines, warnings }: Plan, verdicts: readonly Verdict[]): string {
-  const refusedBy = verdicts.filter((each) => each.verdict === "refused").map((each) => each.name);
-  const warned = warnings.length + verdicts.filter((each) => each.verdict === "warned").length;
+function summary({ machines, warnings }: Plan, findings: readonly Judged[]): string {
+  const refusedBy = findings.filter((each) => each.verdict === "refused").map((each) => each.name);
+  const warned = warnings.length + findings.filter((each) => each.verdict === "warned").length;
   const grave = machines.flatMap(graveWarnings);
   const verdict =
     refusedBy.length === 0

@@ -1,5 +1,15 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
-import { isMap, isNode, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
+import {
+  isCollection,
+  isMap,
+  isNode,
+  isPair,
+  isScalar,
+  type Pair,
+  parseDocument,
+  stringify,
+  type YAMLMap,
+} from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
 import { valueAt } from "../../faults/schemaFaults";
 
@@ -121,10 +131,10 @@ function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undef
   return `${text.slice(0, from)}${text.slice(to)}`;
 }
 
-/** Removes a one-line key with its line. */
+/** Removes a key with its lines. */
 function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
   if (map.flow === true) return map.items.length === 1 ? undefined : withoutFlowPair(text, map, pair);
-  const at = isOneLine(pair) ? lineOf(text, pair) : undefined;
+  const at = lineOf(text, pair);
   if (at === undefined) return undefined;
   const before = text.slice(0, at.start);
   if (map.items.length > 1) return `${before}${text.slice(at.end)}`;
@@ -141,15 +151,22 @@ function isBlock(type: string | undefined): boolean {
   return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
 }
 
-/** The line of a one-line pair, its newline included; `undefined` if something else comes before the key. */
+/** The lines of a pair, the last newline included; `undefined` if something else comes before the key. */
 function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {
   const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
-  const value = isNode(pair.value) ? pair.value.range?.[1] : undefined;
+  const value = endOf(pair.value);
   if (key === undefined || value === undefined) return undefined;
   const start = text.lastIndexOf("\n", key - 1) + 1;
   const newline = text.indexOf("\n", value);
   if (text.slice(start, key).trim() !== "") return undefined;
   return { start, end: newline === -1 ? text.length : newline + 1 };
+}
+
+/** Where a value ends, comments behind it left out; `undefined` where that isn't said. */
+function endOf(value: unknown): number | undefined {
+  if (!isNode(value) || (isScalar(value) && isBlock(value.type))) return undefined;
+  const last = isCollection(value) && value.flow !== true ? value.items.at(-1) : undefined;
+  return last === undefined ? value.range?.[1] : endOf(isPair(last) ? last.value : last);
 }
 
 function holds(text: string, path: readonly string[], value: EditValue): boolean {

@@ -1,0 +1,134 @@
+import { existsSync } from "node:fs";
+import { hostname } from "node:os";
+import { type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { newKey } from "../../components/planned/networkKey";
+import { declaresNothing } from "../../components/settings/load";
+import { defined } from "../../faults/defined";
+import { FaultyInput } from "../../faults/fault";
+import { readJsonFile } from "../../faults/jsonDocument";
+import { plainJson } from "../../faults/plainText";
+import { schemaFaults } from "../../faults/schemaFaults";
+import { readTextFile } from "../../faults/textFile";
+import { createFile, replaceFile } from "../../harness/files/replaceFile";
+import { choose } from "../init/choose";
+import { type HostFacts, hostFacts } from "../init/facts";
+import { found } from "../init/found";
+import { IMAGES } from "../init/images";
+import { atTerminal } from "../init/questions";
+import { readHost, thisComputer } from "../init/readHost";
+import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
+import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
+
+interface InitOptions {
+  readonly name?: string;
+  readonly from?: string;
+  readonly facts?: true;
+  readonly yes?: true;
+}
+
+export function initCommand(): Command {
+  return command({
+    name: "init",
+    description: "Look at this machine and write its stack file, each value with its reason.",
+    options: [
+      new Option(
+        "--name <name>",
+        "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else dgx)",
+      ),
+      new Option(
+        "--from <file>",
+        "write it from what --facts printed on another machine, and don't look at this one",
+      ),
+      new Option("--facts", "print what was found as JSON, and write nothing"),
+      new Option(
+        "-y, --yes",
+        "ask nothing: the model that fits best, this machine alone, the clients on PATH",
+      ),
+    ],
+    notes: `Only the stack file is written, in one step, and only where none is yet. Nothing on the machine is changed or started. A
+server's argv is read without its keys.
+
+Exit code: 0 written, 1 written but refused by a policy until something is mended, 2 wrong use, an unreadable file, or one that
+is there already.`,
+    example: "init --name spark",
+    run: async (options: InitOptions) => {
+      const { name = stackName() } = options;
+      const file = stackPath({ stack: name });
+      if (options.facts !== true) keptIn(file);
+      const facts = options.from === undefined ? await readHost(thisComputer()) : readFacts(options.from);
+      if (options.facts === true) return { result: facts, text: plainJson(facts) };
+      // What lies on this computer says nothing of another one.
+      const home = options.from === undefined ? thisComputer().home : undefined;
+      const asks = options.yes !== true && process.stdin.isTTY === true;
+      const place = { name, project: projectFolder(), ...defined({ home }) };
+      const choice = asks ? await atTerminal((ask) => choose(facts, place, ask)) : await choose(facts, place);
+      write(file, choice.text);
+      const { model, mend, refused } = choice;
+      const next = nextCommands(choice.wanted);
+      return {
+        result: { file, model, facts, mend, refused, next },
+        text: report(facts, file, mend, next),
+        failed: refused.length > 0,
+      };
+    },
+  });
+}
+
+/** What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares something. */
+function keptIn(path: string): string {
+  const text = existsSync(path) ? readTextFile(path) : "";
+  if (text === "" || declaresNothing(path, text)) return text.replace(/^config:.*$/m, "").trim();
+  const own = machineName({ name: hostname() });
+  const other = stackNames().includes(own) ? `${own}-2` : own;
+  throw new WrongUse(
+    `${path} is there already and stays as it is. Write another stack with \`serving init --name ${other}\`, or move that file away.`,
+  );
+}
+
+/** Writes the text above what Pulumi keeps there. Somebody may have written the file meanwhile. */
+function write(file: string, text: string): void {
+  const kept = keptIn(file);
+  try {
+    if (kept !== "") replaceFile(file, `${text}${kept}\n`);
+    else if (existsSync(file)) replaceFile(file, text);
+    else if (!createFile(file, text)) keptIn(file);
+  } catch (error) {
+    explainWriting(file, error);
+  }
+}
+
+function readFacts(file: string): HostFacts {
+  const document = readJsonFile(file);
+  const parsed = hostFacts.safeParse(document.value);
+  if (parsed.success) return parsed.data;
+  throw new FaultyInput(file, schemaFaults(hostFacts, document.value, parsed.error.issues, document));
+}
+
+/** What to run next, in order, from the project's folder. */
+function nextCommands({ name, server, network }: Wanted): string[] {
+  const serving = "npm run -s serving --";
+  return [
+    ...(stackName() === name ? [] : [`export LOCAL_SERVING_STACK=${name}`]),
+    `${serving} plan`,
+    ...(server === undefined ? [] : [`${serving} pin ${IMAGES.server.split("@")[0]} --write`]),
+    ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
+    "npm run up",
+    ...(server === undefined ? [] : [`${serving} wait`]),
+    `${serving} verify`,
+  ];
+}
+
+function report(facts: HostFacts, file: string, mend: readonly string[], next: readonly string[]): string {
+  return [
+    `Found on ${facts.host}:`,
+    ...found(facts).map((each) => `  - ${each}`),
+    "",
+    `${file} is written: each value has its reason above it.`,
+    ...(mend.length === 0 ? [] : ["", "Mend first:", ...mend.map((each) => `  - ${each}`)]),
+    "",
+    "Next:",
+    ...next.map((each) => `  ${each}`),
+  ].join("\n");
+}

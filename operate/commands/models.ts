@@ -1,0 +1,178 @@
+import { Argument, type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { readCatalogue } from "../../components/catalogue/readCatalogue";
+import type { Recipe } from "../../components/catalogue/recipe";
+import { addModel } from "../models/addModel";
+import { aloneIn, type Fit, fitModel, type Seat } from "../models/fit";
+import { type ModelRow, modelTable, recipeText } from "../models/modelText";
+import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
+import { readOneMachine } from "../stack/readStack";
+import {
+  machineOption,
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
+import { writeStackFile } from "../stackEdit/writeStackFile";
+
+interface Options extends StackFileOptions {
+  readonly machine?: string;
+  readonly server?: string;
+}
+
+const seatOptions = () => [
+  ...stackFileOptions(),
+  machineOption(),
+  new Option(
+    "--server <key>",
+    "server of the stack file that the model would run in (default: the only one)",
+  ),
+];
+const model = () => new Argument("<model>", "hub id, or a part of it that only one has");
+
+/** The catalogue, and what becomes of a stack file with one of its models. */
+export function modelsCommand(): Command {
+  const list = command({
+    name: "models",
+    description: "List the models that are known, and whether each fits on the machine of the stack file.",
+    options: [...seatOptions(), new Option("--all", "also those for several machines")],
+    notes: `"perhaps" is what starts at best: what it takes outside its weights is not known of that model.
+The first line of each entry's sources: serving models show MODEL. Exit code: 0, or 2 for wrong use.`,
+    example: "models",
+    run: (options: Options & { readonly all?: true }) => {
+      const { seat } = placed(options);
+      const shown = readCatalogue(seat.project).filter(
+        ({ machines }) => options.all === true || machines === 1,
+      );
+      const rows = shown.map((recipe) => rowOf(recipe, seat)).sort((a, b) => rank(a.fit) - rank(b.fit));
+      const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
+      return {
+        result: { machine: seat.machine, server: seat.server, models: rows.map(rowResult) },
+        text: [
+          `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
+          "",
+          ...modelTable(rows),
+          "",
+          "Next: serving models show MODEL, then serving models use MODEL --write",
+        ].join("\n"),
+      };
+    },
+  });
+  return list.addCommand(show()).addCommand(use()).addCommand(add());
+}
+
+function show(): Command {
+  return command({
+    name: "show",
+    description: "Show everything that is known of a model, each value with its source.",
+    arguments: [model()],
+    options: seatOptions(),
+    example: "models show gpt-oss-120b",
+    run: (options: Options, wanted: string) => {
+      const { seat } = placed(options);
+      const recipe = chooseRecipe(seat.project, wanted);
+      const row = rowOf(recipe, seat);
+      return { result: { ...rowResult(row), recipe }, text: recipeText(recipe, row) };
+    },
+  });
+}
+
+function use(): Command {
+  return command({
+    name: "use",
+    description: "Show the change of the stack file by which a server serves this model; --write makes it.",
+    arguments: [model()],
+    options: [
+      ...seatOptions(),
+      new Option("--drafts", "with speculative decoding, where a recipe is published"),
+      new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
+    ],
+    notes: `What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe.
+Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
+    example: "models use gpt-oss-120b --write && serving plan",
+    run: (options: Options & { readonly drafts?: true; readonly write?: true }, wanted: string) => {
+      const { stack, seat: bare } = placed(options);
+      const seat = { ...bare, drafts: options.drafts === true };
+      const recipe = chooseRecipe(seat.project, wanted);
+      const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
+      const backup =
+        options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
+      const why = found.values.map(
+        ({ path, value, why: reason }) => `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
+      );
+      const next =
+        backup === undefined
+          ? ["Write it: the same command with --write"]
+          : [`${stack.file} is written; the old file is ${backup}.`, "Next: serving plan"];
+      return {
+        result: {
+          ...rowResult({ fit: found, alone: found.verdict }),
+          diff,
+          written: backup !== undefined,
+          backup: backup ?? "",
+        },
+        text: [
+          diff.trimEnd() || `${stack.file} has all of this already.`,
+          "",
+          "Why each value:",
+          ...why,
+          "",
+          ...next,
+        ].join("\n"),
+      };
+    },
+  });
+}
+
+function add(): Command {
+  return command({
+    name: "add",
+    description: "Add a model to models/: its config.json, and a recipe whose gaps you fill in.",
+    arguments: [new Argument("<id>", "hub id of the model")],
+    options: [
+      new Option("--config <file>", "its config.json").conflicts("fromCache"),
+      new Option("--from-cache", "take the config.json of the model cache of the stack file's machine"),
+      ...stackFileOptions(),
+      machineOption(),
+    ],
+    notes: "Nothing is overwritten. Exit code: 0 added, 2 wrong use, or a config.json that can't be read.",
+    example: "models add org/model --config config.json",
+    run: (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
+      const cache = () => readOneMachine(stackFile(options), options.machine).settings.modelCache;
+      const written = addModel(
+        projectFolder(),
+        id,
+        options.config,
+        options.fromCache === true ? cache() : undefined,
+      );
+      return {
+        result: { written },
+        text: [
+          ...written.map((file) => `wrote ${file}`),
+          "Fill in what you know, and where it is from: docs/reference/model-recipe.md",
+        ].join("\n"),
+      };
+    },
+  });
+}
+
+function placed(options: Options) {
+  const stack = readOneMachine(stackFile(options), options.machine);
+  return { stack, seat: seatOf(stack, projectFolder(), options.server) };
+}
+
+function rowOf(recipe: Recipe, seat: Seat): ModelRow {
+  const here = fitModel(recipe, seat);
+  const alone = here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
+  return { fit: here, alone };
+}
+
+function rowResult({ fit: { recipe, ...found }, alone }: ModelRow) {
+  return { id: recipe.id, servedModelName: recipe.servedModelName, ...found, alone, speeds: recipe.speeds };
+}
+
+/** Those that fit come first. */
+function rank({ verdict }: Fit): number {
+  return ["yes", "perhaps", "no"].indexOf(verdict);
+}

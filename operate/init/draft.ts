@@ -1,0 +1,89 @@
+import { readModels } from "../../components/evidence/readModels";
+import type { MachinePlan } from "../../components/plan/types";
+import { judgeMachine } from "../../components/preflight/judgeMachine";
+import type { MachineFacts } from "../../components/preflight/types";
+import { parseStackFile } from "../../components/settings/load";
+import { defined } from "../../faults/defined";
+import type { Judged } from "../../policies/judge";
+import { judgedPlan } from "../plan/judgedPlan";
+import { projectFolder } from "../stack/stackFile";
+import { commented, commentedYaml } from "./commentedYaml";
+import type { HostFacts } from "./facts";
+import { found } from "./found";
+import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
+
+/** A stack file that may be written, with its plan. */
+export interface Draft {
+  readonly text: string;
+  readonly machine: MachinePlan;
+  /** What the policies refuse of it. */
+  readonly refused: readonly Judged[];
+  /** What the preflight of `up` would find of it on this machine, a sentence each. */
+  readonly findings: readonly { readonly verdict: "refused" | "warned"; readonly message: string }[];
+}
+
+/**
+ * Writes and plans a stack file. `home` is that of the operator where the facts are of this computer: then the model cache
+ * is read; else nothing of this computer is. `toMend` is said in the file.
+ */
+export function draft(
+  facts: HostFacts,
+  wanted: Wanted,
+  home?: string,
+  toMend: readonly string[] = [],
+): Draft {
+  const text = stackText(facts, wanted, toMend);
+  const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
+  const models = readModels(settings, projectFolder(), home);
+  const { planned, policies } = judgedPlan(settings, { home: home ?? "/home/operator", models });
+  const [machine] = planned.machines;
+  if (machine === undefined) throw new Error("a stack file of one machine plans one");
+  return {
+    text,
+    machine,
+    refused: policies.filter(({ verdict }) => verdict === "refused"),
+    findings: judgeMachine(machine, machineFacts(facts, machine, wanted)),
+  };
+}
+
+/** What the preflight would read of the machine, as far as it was. */
+function machineFacts(
+  { docker, memory, servers, ports }: HostFacts,
+  machine: MachinePlan,
+  { lowerA }: Wanted,
+): MachineFacts {
+  const [a] = servers;
+  const released = a === undefined || lowerA === undefined ? 0 : shareOfA(a, memory) - lowerA;
+  const availableGiB = memory.availableGiB + released * memory.totalGiB;
+  const ours = docker.reachable ? docker.ours.filter((each) => each.machine === machine.name) : [];
+  const containers = ours.map((each) => defined({ ...each, ports: each.ports.map((host) => ({ host })) }));
+  const listeners = ports.map((port) =>
+    defined({ port, argv: servers.find((server) => server.port === port)?.argv }),
+  );
+  return {
+    docker: docker.reachable ? defined({ ...docker, containers }) : docker,
+    memory: { ...memory, availableGiB },
+    listeners,
+    directories: [],
+    fileFolders: [],
+    faultyVariables: [],
+  };
+}
+
+function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]): string {
+  const list = (title: string, sentences: readonly string[]) =>
+    sentences.length === 0
+      ? ""
+      : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
+  const { settings, comments } = settingsFor(facts, wanted);
+  return [
+    "# yaml-language-server: $schema=docs/reference/stack-file.schema.json\n#\n",
+    commented(
+      `${facts.host} as it should be. \`serving init\` looked at it on ${facts.readAt.slice(0, 10)} and wrote this file once; now it is yours. Edit, read the preview (\`npm run preview\`), apply (\`npm run up\`). docs/reference/stack-file.md describes every key.`,
+    ),
+    list("Found", found(facts)),
+    list("Mend before `npm run up`", toMend),
+    `config:\n  local-serving:machines:\n    ${machineName(wanted)}:\n`,
+    commentedYaml(settings, comments, "      "),
+  ].join("");
+}

@@ -1,0 +1,82 @@
+import { z } from "zod";
+import { gibibytes, port, utilization } from "../../components/planned/fields";
+
+const text = () => z.string().min(1).max(4096);
+
+/** A vLLM that runs here and isn't ours: instance A, and any further one. */
+const hostServer = z.strictObject({
+  port: port(),
+  address: text().describe("Address that it listens on."),
+  runsIn: text().optional().describe("Its systemd unit or container, where that can be seen."),
+  argv: z
+    .array(text())
+    .optional()
+    .describe("How it was started, without options that say nothing of memory or model."),
+  unread: text().optional().describe("Why its argv can't be read."),
+  venv: text().optional().describe("Its Python environment."),
+  version: text().optional(),
+  model: text().optional(),
+  servedModelName: text().optional(),
+  maxModelLen: z.int().min(1).optional(),
+  share: utilization().optional().describe("What it takes of the machine's memory."),
+  shareFrom: z.enum(["argv", "default", "container", "metrics"]).optional(),
+});
+
+const ollama = z.strictObject({
+  version: text().optional().describe("Of the Ollama that answers."),
+  unit: z.boolean().describe("Whether systemd has `ollama.service`."),
+  user: text().optional(),
+  address: text().optional().describe("Address that it listens on."),
+  modelsDirectory: text().optional(),
+  models: z.array(
+    z.strictObject({ name: text(), sizeGB: z.number().min(0), loadedGiB: gibibytes().optional() }),
+  ),
+});
+
+const docker = z.union([
+  z.strictObject({ reachable: z.literal(false), reason: text() }),
+  z.strictObject({
+    reachable: z.literal(true),
+    gpuRuntime: z.boolean(),
+    missingBridge: text().optional(),
+    ours: z
+      .array(
+        z.strictObject({
+          name: text(),
+          machine: text(),
+          ports: z.array(port()),
+          gpuMemoryUtilization: utilization().optional(),
+        }),
+      )
+      .describe("Running containers that a stack of this project made."),
+  }),
+]);
+
+/** What `serving init` sees of a machine: what `--facts` prints and `--from` takes. No key is in it. */
+export const hostFacts = z.strictObject({
+  readAt: z.iso.datetime(),
+  host: text().describe("Its name."),
+  kernel: text().describe("Release, as `uname -r` prints it."),
+  kernelArguments: z.array(text()).describe("Those of its kernel that known troubles ask for."),
+  driver: text().optional().describe("Version of the NVIDIA driver."),
+  gpus: z.array(text()),
+  memory: z.strictObject({ totalGiB: gibibytes(), availableGiB: z.number().min(0) }),
+  dockerHost: text().optional().describe("Where Docker listens, if not at its usual socket."),
+  docker,
+  servers: z.array(hostServer),
+  ports: z.array(port()).describe("Every TCP port that something listens on."),
+  ollama: ollama.optional(),
+  modelCache: z.strictObject({
+    path: text(),
+    usual: z.boolean().describe("Whether it is ~/.cache/huggingface."),
+    freeGB: z.number().min(0).optional(),
+    models: z.array(
+      z.strictObject({ id: text(), whole: z.boolean(), weightsGB: z.number().positive().optional() }),
+    ),
+  }),
+  clients: z.array(text()).describe("Coding clients on PATH, by their programs."),
+});
+
+export type HostFacts = z.output<typeof hostFacts>;
+export type HostServer = z.output<typeof hostServer>;
+export type OllamaFacts = z.output<typeof ollama>;

@@ -1,0 +1,172 @@
+import { existsSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import type { ContainerState } from "../../components/docker/containers";
+import type { Listener, ListeningSocket } from "../../components/host/listeners";
+import { demandOfProcess, humanReadableInteger } from "../../components/inference-server/argv/memoryDemand";
+import {
+  readServerArguments,
+  type ServerArguments,
+} from "../../components/inference-server/argv/serverArguments";
+import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
+import { shareFrom } from "../../components/inference-server/argv/utilization";
+import { isText } from "../../components/inference-server/argv/words";
+import { EVERY_ADDRESS, originOf } from "../../components/planned/reach";
+import { BYTES_PER_GIB, type MemoryDemand, shareToDeclare } from "../../components/planned/serverMemory";
+import { TEN_THOUSAND } from "../../components/planned/utilization";
+import { defined } from "../../faults/defined";
+import { objectsIn, textOr } from "../../faults/json";
+import { holdsSecret } from "../../faults/secrets";
+import { Api } from "../verify/api";
+import { readMetrics } from "../verify/metrics";
+import type { HostServer } from "./facts";
+
+/** What is known of the machine before its servers are looked at. */
+export interface Around {
+  readonly proc: string;
+  readonly totalGiB: number;
+  readonly sockets: readonly ListeningSocket[];
+  readonly listeners: readonly Listener[];
+  /** Running containers that no stack of ours made. */
+  readonly containers: readonly ContainerState[];
+  /** Ports of another user's process that is asked whether it is a vLLM. */
+  readonly usualPorts: readonly number[];
+}
+
+/** Options that say what a server is and what it takes; the value of any other, such as `--api-key`, is left unread. */
+const KEPT = [
+  ...["served-model-name", "host", "port", "tensor-parallel-size", "max-model-len", "max-num-seqs"],
+  ...["gpu-memory-utilization", "kv-cache-memory-bytes", "kv-cache-dtype", "quantization", "cpu-offload-gb"],
+  ...["kv-offloading-size", "swap-space"],
+];
+
+const ANSWER_WITHIN_SECONDS = 2;
+
+/** Every vLLM on the machine that isn't ours, the one on the lowest port first: by its argv, its container, its own answers. */
+export async function readHostServers(around: Around): Promise<HostServer[]> {
+  const { listeners, containers } = around;
+  const found = await Promise.all(listeners.map((listener) => hostServer(listener, around)));
+  const servers = found.filter((server) => server !== undefined);
+  const contained = containers.filter(({ gpuMemoryUtilization: share }) => share !== undefined);
+  for (const container of contained) {
+    const ports = container.ports.map(({ host }) => host);
+    const isIts = ({ port, runsIn, share }: HostServer) =>
+      runsIn === containerText(container) ||
+      ports.includes(port) ||
+      (ports.length === 0 && runsIn === undefined && share === undefined);
+    const at = servers.findIndex(isIts);
+    const [port = USUAL_PORT] = ports;
+    const [published] = container.ports;
+    const server = servers[at] ?? { port, address: published?.ip ?? EVERY_ADDRESS };
+    const merged = { ...server, runsIn: containerText(container), ...shareOf(container, around.totalGiB) };
+    if (at < 0) servers.push(merged);
+    else servers[at] = merged;
+  }
+  return servers.sort((a, b) => a.port - b.port);
+}
+
+/** vLLM's own default. */
+const USUAL_PORT = 8000;
+
+const containerText = ({ name }: ContainerState) => `container ${name}`;
+
+function shareOf({ gpuMemoryUtilization, memory }: ContainerState, totalGiB: number): Partial<HostServer> {
+  const share = memory === undefined ? gpuMemoryUtilization : shareToDeclare(memory, totalGiB);
+  return { ...defined({ share }), shareFrom: "container" };
+}
+
+async function hostServer(listener: Listener, around: Around): Promise<HostServer | undefined> {
+  const { port, pid, argv } = listener;
+  const { containers, sockets, usualPorts } = around;
+  const address = addressOf(sockets, port);
+  if (argv !== undefined) {
+    const [words] = serverInvocations(argv, new Map()).servers;
+    if (words === undefined) return undefined;
+    const told = fromArgv(argv, readServerArguments(words), around.totalGiB);
+    const asked = (await answers({ address, port }, around.totalGiB)) ?? {};
+    const runsIn = pid === undefined ? undefined : await unitOf(pid, around);
+    return { port, address, ...asked, ...told, ...defined({ runsIn }) };
+  }
+  const contained = containers.some(({ ports }) => ports.some(({ host }) => host === port));
+  if (!contained && !usualPorts.includes(port)) return undefined;
+  const asked = await answers({ address, port }, around.totalGiB);
+  if (asked === undefined) return undefined;
+  return { port, address, ...asked, ...(contained ? {} : { unread: "it belongs to another user" }) };
+}
+
+/** Address of a port's socket; every IPv6 address is every address. */
+export function addressOf(sockets: readonly ListeningSocket[], port: number): string {
+  const address = sockets.find((socket) => socket.port === port)?.address ?? EVERY_ADDRESS;
+  return address === "::" ? EVERY_ADDRESS : address;
+}
+
+function fromArgv(argv: readonly string[], args: ServerArguments, totalGiB: number): Partial<HostServer> {
+  const first = (name: string) => {
+    const [value] = args.options.get(name) ?? [];
+    return isText(value) && !holdsSecret(value) ? value : undefined;
+  };
+  const model = isText(args.model) && !holdsSecret(args.model) ? args.model : undefined;
+  const window = humanReadableInteger(first("max-model-len") ?? "");
+  const demand = demandOfProcess(argv);
+  const kept = KEPT.flatMap((name) => (first(name) === undefined ? [] : [`--${name}`, String(first(name))]));
+  const venv = venvOf(argv);
+  return {
+    ...defined({ model, servedModelName: first("served-model-name") ?? model, maxModelLen: window, venv }),
+    ...(demand === undefined
+      ? { unread: args.unreadable[0] ?? "what it asks of the memory can't be counted" }
+      : {
+          argv: ["vllm", "serve", ...(model === undefined ? [] : [model]), ...kept],
+          share: shareToDeclare(demand, totalGiB),
+          shareFrom: args.options.has("gpu-memory-utilization") ? ("argv" as const) : ("default" as const),
+        }),
+  };
+}
+
+/** The Python environment that a process runs in, by the path of its program. */
+function venvOf([program = ""]: readonly string[]): string | undefined {
+  const folder = dirname(dirname(program));
+  return program.startsWith("/") && existsSync(`${folder}/pyvenv.cfg`) ? folder : undefined;
+}
+
+/** The systemd unit or the container that a process belongs to, by its control group. */
+async function unitOf(pid: number, { proc, containers }: Around): Promise<string | undefined> {
+  const group = await readFile(`${proc}/${pid}/cgroup`, "utf8").catch(() => "");
+  const id = /docker[-/]([0-9a-f]{64})/.exec(group)?.[1];
+  const container = containers.find((each) => each.id === id);
+  return container === undefined ? /\/([^/\s]+\.service)$/m.exec(group)?.[1] : containerText(container);
+}
+
+/** What a server says of itself without a key; `undefined` where it isn't a vLLM. */
+async function answers(
+  { address, port }: Pick<HostServer, "address" | "port">,
+  totalGiB: number,
+): Promise<Partial<HostServer> | undefined> {
+  const host = address.includes(":") ? `[${address}]` : address;
+  const api = new Api(originOf({ address: host, port }), ANSWER_WITHIN_SECONDS);
+  const none = () => undefined;
+  const [version, models, metrics] = await Promise.all([
+    api.json("/version").catch(none),
+    api.json("/v1/models").catch(none),
+    readMetrics(api).catch(none),
+  ]);
+  const [first] = objectsIn(models?.data);
+  if (metrics === undefined && first?.owned_by !== "vllm") return undefined;
+  const demand = demandIn(metrics?.labels("vllm:cache_config_info") ?? {});
+  const window = Number(first?.max_model_len);
+  return defined({
+    version: textOr(version?.version) || undefined,
+    model: textOr(first?.root) || undefined,
+    servedModelName: textOr(first?.id) || undefined,
+    maxModelLen: Number.isInteger(window) && window > 0 ? window : undefined,
+    ...(demand && { share: shareToDeclare(demand, totalGiB), shareFrom: "metrics" as const }),
+  });
+}
+
+/** What its metrics say that it asks of the memory. */
+function demandIn(labels: Readonly<Record<string, string>>): MemoryDemand | undefined {
+  const share = shareFrom(labels.gpu_memory_utilization ?? "", "the metric");
+  if (!share.known) return undefined;
+  const bytes = humanReadableInteger(labels.kv_cache_memory_bytes ?? "");
+  const utilization = share.tenThousandths / TEN_THOUSAND;
+  return bytes === undefined ? { utilization } : { utilization, kvCacheGiB: bytes / BYTES_PER_GIB };
+}

@@ -1,0 +1,223 @@
+import { CLIENTS, type ClientKey } from "../../components/clients/registry";
+import { hundredths, takenBy } from "../../components/memory/ledger";
+import { INSTANCE_A, servedName } from "../../components/planned/fields";
+import { EVERY_ADDRESS, isLoopback } from "../../components/planned/reach";
+import { upToHundredth } from "../../components/planned/utilization";
+import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
+import { ollamaModelName } from "../../components/settings/simpleServer";
+import { objectOr } from "../../faults/json";
+import type { HostFacts, HostServer } from "./facts";
+import { IMAGES, SERVER_VERSIONS } from "./images";
+
+/** A value of server B, by its path below it, and why it is that. */
+export interface ServerValue {
+  readonly path: readonly string[];
+  readonly value: unknown;
+  readonly why: string;
+}
+
+/** What was asked for beside the facts. */
+export interface Wanted {
+  /** Name of the stack. */
+  readonly name: string;
+  /** Server B's own values; without them there is no B. */
+  readonly server?: readonly ServerValue[];
+  /** Share that instance A is to be lowered to by its owner. */
+  readonly lowerA?: number;
+  /** How other computers know the machine, where the local network is served. */
+  readonly network?: string;
+  readonly clients: readonly ClientKey[];
+}
+
+/** Variable of the operator's shell with the bridge's key. */
+export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
+
+type Settings = Record<string, unknown>;
+
+/** A machine's settings with the reason for each, by dotted path. Pure. */
+export function settingsFor(
+  facts: HostFacts,
+  wanted: Wanted,
+): { settings: Settings; comments: Map<string, string> } {
+  const { memory, dockerHost, modelCache, servers, ollama } = facts;
+  const [a, ...others] = servers;
+  const venvs = servers.flatMap(({ venv }) => venv ?? []);
+  const comments = new Map(Object.entries(COMMENTS));
+  const settings = {
+    totalGiB: memory.totalGiB,
+    operatingSystemGiB: operatingSystem(facts),
+    dockerHost,
+    modelCache: modelCache.usual ? undefined : modelCache.path,
+    instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
+    otherGpuMemoryGiB:
+      others.length === 0
+        ? undefined
+        : hundredths(others.reduce((sum, { share = 0 }) => sum + share * memory.totalGiB, 0)),
+    ...(wanted.server === undefined ? {} : serverB(facts, wanted, wanted.server, comments)),
+    ...services(facts, wanted),
+    simpleServer: ollama?.unit === true ? simpleServer(ollama) : undefined,
+    venvs: venvs.length === 0 ? undefined : venvs,
+  };
+  if (a === undefined) comments.set("instanceA", NO_INSTANCE_A);
+  return { settings, comments };
+}
+
+const NO_INSTANCE_A =
+  "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
+
+const COMMENTS = {
+  totalGiB: "MemTotal of /proc/meminfo, in GiB.",
+  operatingSystemGiB:
+    "MemTotal - MemAvailable of /proc/meminfo when this was written, less what vLLM and Ollama took then.",
+  dockerHost: "By DOCKER_HOST.",
+  modelCache: "By HF_HOME.",
+  otherGpuMemoryGiB: "What the other vLLM servers take.",
+  "inferenceServers.b": "Instance B: a vLLM of ours, in a container.",
+  "inferenceServers.b.image": "The digest is what runs; the tag is for people.",
+  "inferenceServers.b.versions": "`serving pin IMAGE:TAG --write` reads them inside the image.",
+  bridge: "Turns messages-style requests into chat completions.",
+  "bridge.keyVariable": "NAME of the variable of your shell that holds its key.",
+  chatUi: "Chat in the browser.",
+  clients: "Programs that get files for these servers; your own files stay as they are.",
+  "clients.host": "How other computers know this machine.",
+  simpleServer:
+    "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan` prints the commands.",
+  "simpleServer.loadedGiB": "What Ollama says that it took.",
+  venvs: "Where instance A runs: `serving inventory` reads its versions.",
+};
+
+/** Memory that neither a server nor a loaded model of Ollama explains, where that can be told. */
+function operatingSystem({ memory, docker, servers, ollama }: HostFacts): number | undefined {
+  const { totalGiB, availableGiB } = memory;
+  const theirs = servers.reduce((sum, { share = 1 }) => sum + takenBy({ utilization: share }, totalGiB), 0);
+  const loaded = (ollama?.models ?? []).reduce((sum, { loadedGiB = 0 }) => sum + loadedGiB, 0);
+  const left = hundredths(totalGiB - availableGiB - theirs - loaded);
+  const oursRun = docker.reachable && docker.ours.length > 0;
+  return oursRun || left < DEFAULT_OPERATING_SYSTEM_GIB ? undefined : left;
+}
+
+/** The share that instance A runs with. What can't be read counts as everything in use: that is never too little. */
+export function shareOfA({ share }: HostServer, { totalGiB, availableGiB }: HostFacts["memory"]): number {
+  return share ?? Math.min(1, upToHundredth((totalGiB - availableGiB) / totalGiB));
+}
+
+function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, comments: Map<string, string>) {
+  const { port, address, maxModelLen, model, runsIn } = a;
+  const runs = shareOfA(a, memory);
+  comments.set(
+    "instanceA",
+    `Instance A is the vLLM on port ${port}${runsIn === undefined ? "" : `, run by ${runsIn}`}. It is not ours: nothing here starts, stops or changes it. It is declared because its memory counts.`,
+  );
+  comments.set(
+    "instanceA.gpuMemoryUtilization",
+    lowerA !== undefined
+      ? `It runs with ${runs}, which leaves too little. Restart it with --gpu-memory-utilization ${lowerA} before \`npm run up\`, which refuses until then.`
+      : a.share === undefined
+        ? "It can't be read, so all memory in use counts as its own. Write its --gpu-memory-utilization here."
+        : "As it runs.",
+  );
+  const listen = address.includes(":") && isLoopback(address) ? "127.0.0.1" : address;
+  return {
+    port,
+    listen: listen.includes(":") || listen === EVERY_ADDRESS ? undefined : listen,
+    gpuMemoryUtilization: lowerA ?? runs,
+    servedModelName: nameOf(a),
+    maxModelLen,
+    model,
+  };
+}
+
+/** The name that instance A serves its model by, where clients can ask for it. */
+function nameOf({ servedModelName }: HostServer): string | undefined {
+  return servedName().safeParse(servedModelName).data;
+}
+
+/** What the catalogue says of a value that needs no reason. */
+const NAMES_MODEL = "names the model";
+
+function serverB(
+  facts: HostFacts,
+  wanted: Wanted,
+  values: readonly ServerValue[],
+  comments: Map<string, string>,
+): Settings {
+  let b: Settings = {};
+  let before = NAMES_MODEL;
+  for (const { path, value, why } of values) {
+    b = withValue(b, path, value);
+    // One reason stands above all values that it is for.
+    if (why !== before && why !== NAMES_MODEL) comments.set(["inferenceServers.b", ...path].join("."), why);
+    before = why;
+  }
+  const port = freePort(8001, facts, wanted);
+  return { inferenceServers: { b: { ...b, image: IMAGES.server, versions: SERVER_VERSIONS, port } } };
+}
+
+function withValue(block: Settings, [key = "", ...below]: readonly string[], value: unknown): Settings {
+  return {
+    ...block,
+    [key]: below.length === 0 ? value : withValue({ ...objectOr(block[key]) }, below, value),
+  };
+}
+
+/** The machine's name in the file: the stack's, as far as a machine may have it. */
+export function machineName({ name }: Pick<Wanted, "name">): string {
+  const fitting = name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]/g, "-")
+    .slice(0, 31);
+  return /^[a-z]/.test(fitting) ? fitting : "dgx";
+}
+
+/** The first port from `port` on that nothing but this machine's own containers listens on. */
+function freePort(port: number, { ports, docker }: HostFacts, wanted: Wanted): number {
+  const ours = docker.reachable ? docker.ours.filter(({ machine }) => machine === machineName(wanted)) : [];
+  const own = ours.flatMap((each) => each.ports);
+  let free = port;
+  while (ports.includes(free) && !own.includes(free)) free++;
+  return free;
+}
+
+/** Bridge, chat UI and clients of server B; without one, of instance A where it says what it serves. */
+function services(facts: HostFacts, wanted: Wanted): Settings {
+  const [a] = facts.servers;
+  const { server, network, clients } = wanted;
+  const ofA = server === undefined;
+  if (ofA && (a === undefined || nameOf(a) === undefined)) return {};
+  // No container reaches what listens on loopback alone.
+  const reached = !ofA || !isLoopback(a?.address ?? "");
+  const listen = network === undefined ? undefined : EVERY_ADDRESS;
+  const only = ofA ? [INSTANCE_A] : undefined;
+  const settingsOf = (key: ClientKey) => ({
+    server: ofA ? INSTANCE_A : undefined,
+    via: reached && (key === "claudeCode" || network !== undefined) ? "bridge" : "native",
+  });
+  const known = CLIENTS.map(({ key }) => key).filter((key) => clients.includes(key));
+  const around = {
+    bridge: {
+      image: IMAGES.bridge,
+      port: freePort(8787, facts, wanted),
+      listen,
+      keyVariable: network === undefined ? undefined : BRIDGE_KEY,
+      servers: only,
+    },
+    chatUi: { image: IMAGES.chatUi, port: freePort(8080, facts, wanted), listen, connections: only },
+  };
+  return {
+    ...(reached ? around : {}),
+    clients: { host: network, ...Object.fromEntries(known.map((key) => [key, settingsOf(key)])) },
+  };
+}
+
+function simpleServer({ user, address, modelsDirectory, models }: NonNullable<HostFacts["ollama"]>) {
+  const named = models.filter(({ name }) => ollamaModelName().safeParse(name).success);
+  const loaded = named.flatMap(({ name, loadedGiB }) => (loadedGiB === undefined ? [] : [[name, loadedGiB]]));
+  return {
+    mode: "host",
+    listen: address?.includes(":") ? undefined : address,
+    modelsDirectory,
+    serviceUser: user === "ollama" ? undefined : user,
+    models: named.map(({ name }) => name),
+    loadedGiB: loaded.length === 0 ? undefined : Object.fromEntries(loaded),
+  };
+}

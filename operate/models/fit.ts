@@ -1,0 +1,210 @@
+import { gte, valid } from "@renovatebot/pep440";
+import type { Recipe } from "../../components/catalogue/recipe";
+import {
+  MODEL_KEYS,
+  type ServerValue,
+  serverValues,
+  shareFor,
+} from "../../components/catalogue/serverValues";
+import { readEvidence } from "../../components/evidence/readEvidence";
+import { declaredResources } from "../../components/machine/declaredResources";
+import type { ServerKv } from "../../components/memory/serverKv";
+import { plan } from "../../components/plan/plan";
+import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
+import { upToHundredth, utilizationText } from "../../components/planned/utilization";
+import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
+import type { StackSettings } from "../../components/settings/stackSettings";
+import { judge } from "../../policies/judge";
+import { imageReference } from "../../policies/lib/imageReference";
+
+/** The server of a stack that a model would run in. */
+export interface Seat {
+  readonly settings: StackSettings;
+  readonly machine: string;
+  /** Key in `inferenceServers`; a new one takes its image from another server. */
+  readonly server: string;
+  /** Folder that holds `models/`. */
+  readonly project: string;
+  /** Variables that belong to the model that runs there now, and go with it. */
+  readonly leaves: readonly string[];
+  readonly drafts?: boolean;
+}
+
+/** Whether a model can run in a seat, and with what. */
+export interface Fit {
+  readonly recipe: Recipe;
+  readonly beside: boolean;
+  /** `perhaps`: at best, or as far as it is known. */
+  readonly verdict: "yes" | "perhaps" | "no";
+  /** What speaks against it, where that is the verdict. */
+  readonly reasons: readonly string[];
+  /** How much memory it lacks, in GiB, where that is the reason. */
+  readonly missingGiB?: number;
+  /** What the server's block would hold of it. */
+  readonly values: readonly ServerValue[];
+  /** `null` where the KV cache can't be planned. */
+  readonly kv: ServerKv | null;
+}
+
+/** Shorter windows than this are no use to an agent. */
+const SHORTEST_WINDOW = 16_384;
+
+/** The first start compiles kernels beside the loaded weights. */
+const ONE_JOB: ServerValue = {
+  path: ["compileJobs"],
+  value: 1,
+  why: "more compile processes beside these weights would not fit into the machine",
+};
+
+/** Plans a model in its seat with the values of its recipe: the largest share that is left, and a window that fits at best. */
+export function fitModel(recipe: Recipe, seat: Seat): Fit {
+  const beside = besideOthers(seat);
+  const placement = { beside, ...(seat.drafts === undefined ? {} : { drafts: seat.drafts }) };
+  const reasons = unfit(recipe, seat, beside);
+  const wanted = shareFor(recipe, placement);
+  const none: Fit = { recipe, beside, verdict: "no", reasons, values: [], kv: null };
+  if (reasons.length > 0 || wanted === undefined) return none;
+  const tried = (largest: number, window?: number, jobs?: ServerValue) => {
+    const values = serverValues(recipe, { ...placement, largest });
+    const shorter = values.map((each) =>
+      window !== undefined && each.path[0] === "maxModelLen"
+        ? { ...each, value: window, why: `the longest that its share holds at best; ${each.why}` }
+        : each,
+    );
+    const all = jobs === undefined ? shorter : [...shorter, jobs];
+    return { values: all, ...planned(all, seat) };
+  };
+  const first = tried(wanted);
+  const { largest } = first;
+  if (largest <= 0) return { ...none, reasons: ["Nothing of the machine's memory is left for it."] };
+  const share = Math.min(wanted, largest);
+  let best = share === wanted ? first : tried(share);
+  const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
+  if (jobs !== undefined) best = tried(share, undefined, jobs);
+  for (
+    let window = half(recipe.settings.maxModelLen);
+    isCramped(best) && window >= SHORTEST_WINDOW;
+    window /= 2
+  )
+    best = tried(share, window, jobs);
+  const { values, kv } = best;
+  const refused = refusals(best);
+  if (refused.length === 0 && kv?.atBest.fits !== false)
+    return { recipe, beside, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps", reasons: [] };
+  const least = leastShare(best, totalOf(seat));
+  const missingGiB = (least - largest) * totalOf(seat);
+  if (missingGiB <= 0) return { ...none, values, kv, reasons: refused };
+  const why = `It needs a share of ${utilizationText(least)} at the least, and ${utilizationText(largest)} is left: ${missingGiB.toFixed(1)} GiB too little.`;
+  return { ...none, values, kv, missingGiB, reasons: [why] };
+}
+
+/** Whether other engines take memory of the machine. */
+function besideOthers({ settings, machine, server }: Seat): boolean {
+  const { instanceA, inferenceServers } = machineOf(settings, machine);
+  return instanceA !== "none" || Object.keys(inferenceServers).some((key) => key !== server);
+}
+
+/** The same seat on a machine that runs nothing else. */
+export function aloneIn(seat: Seat): Seat {
+  const machine = machineOf(seat.settings, seat.machine);
+  const inferenceServers = { [seat.server]: currentServer(seat) };
+  return {
+    ...seat,
+    settings: { machines: { [seat.machine]: { ...machine, instanceA: "none", inferenceServers } } },
+  };
+}
+
+/** What rules a model out before any figure. */
+function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
+  const { image, versions } = currentServer(seat);
+  const { minimumVllm: least, share } = recipe;
+  const has = versions?.vllm;
+  const repository = imageReference(image)?.repository;
+  if (recipe.machines > 1) return [`It needs ${recipe.machines} machines.`];
+  if (beside && share.beside === "never")
+    return ["It is only ever published as the one engine of its machine."];
+  if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
+  if (recipe.image !== undefined && repository !== recipe.image)
+    return [`It needs the image ${recipe.image}, and ${seat.server} runs ${repository}.`];
+  if (least !== undefined && has !== undefined && valid(has) !== null && !gte(has, least))
+    return [
+      `It needs vLLM ${least} or newer, and the image of ${seat.server} has ${has}: take a newer one by \`serving pin\`.`,
+    ];
+  return [];
+}
+
+/** The stack's settings with a model's values in the seat. */
+export function withModel(seat: Seat, values: readonly ServerValue[]): StackSettings {
+  const block: Record<string, unknown> = structuredClone(currentServer(seat));
+  const gone = [...MODEL_KEYS, ...seat.leaves.map((name) => ["environment", name])];
+  for (const path of gone) put(block, path, undefined);
+  for (const { path, value } of values) put(block, path, value);
+  const machine = machineOf(seat.settings, seat.machine);
+  const inferenceServers = { ...machine.inferenceServers, [seat.server]: inferenceServer.parse(block) };
+  return { machines: { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } } };
+}
+
+function planned(values: readonly ServerValue[], seat: Seat) {
+  const settings = withModel(seat, values);
+  const whole = plan(settings, readEvidence(settings, seat.project));
+  const own = whole.machines.find(({ name }) => name === seat.machine);
+  const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
+  const largest = own?.ledger.largestUtilizationThatFits[name] ?? 0;
+  const shortGiB = own === undefined ? 0 : own.ledger.sumGiB - own.ledger.totalGiB;
+  return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
+}
+type Planned = ReturnType<typeof planned>;
+
+/** Why the policies would refuse a plan. */
+function refusals({ whole }: Planned): string[] {
+  const found = judge(declaredResources(whole));
+  return found.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));
+}
+
+/** Whether a shorter window may help. */
+function isCramped({ kv }: Planned): boolean {
+  return kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
+}
+
+/** The least share with which it starts at best. */
+function leastShare({ kv, needs }: Planned, totalGiB: number): number {
+  const best = kv === null ? 0 : kv.room.outsideGiB.low + kv.bytesPerRequest / BYTES_PER_GIB;
+  return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
+}
+
+/** Half a window, down to a power of two. */
+function half(tokens = 0): number {
+  return 2 ** Math.floor(Math.log2(tokens / 2));
+}
+
+function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
+  const { inferenceServers } = machineOf(settings, machine);
+  const there = inferenceServers[server];
+  if (there !== undefined) return there;
+  const [other] = Object.values(inferenceServers);
+  if (other === undefined) throw new Error(`${machine} has no server whose image ${server} could take.`);
+  const ports = Object.values(inferenceServers).map(({ port }) => port);
+  return inferenceServer.parse({ ...other, measured: undefined, port: Math.max(...ports) + 1 });
+}
+
+function machineOf({ machines }: StackSettings, name: string) {
+  const machine = machines[name];
+  if (machine === undefined) throw new Error(`There is no machine ${name}.`);
+  return machine;
+}
+
+function totalOf({ settings, machine }: Seat): number {
+  return machineOf(settings, machine).totalGiB;
+}
+
+/** Sets a value within a block, or removes it. */
+function put(block: Record<string, unknown>, [key = "", ...rest]: readonly string[], value: unknown): void {
+  const inner = block[key];
+  if (rest.length > 0) {
+    const map = typeof inner === "object" && inner !== null ? { ...inner } : {};
+    if (value === undefined && inner === undefined) return;
+    put(map, rest, value);
+    block[key] = map;
+  } else if (value === undefined) delete block[key];
+  else block[key] = value;
+}

@@ -1,0 +1,99 @@
+import { columns, styled } from "../../commandLine/output";
+import type { Recipe } from "../../components/catalogue/recipe";
+import type { Fit } from "./fit";
+
+/** What is said where nobody published a figure. */
+const UNKNOWN = "not known";
+
+/** One model of the table: whether it fits where it would run, and whether it would fit alone. */
+export interface ModelRow {
+  readonly fit: Fit;
+  readonly alone: Fit["verdict"];
+}
+
+/** The catalogue for one machine, a line for each model. */
+export function modelTable(rows: readonly ModelRow[]): string[] {
+  return columns([
+    ["model", "fits", "share", "KV room", "windows", "agents", "tokens/s", "needs"],
+    ...rows.map(({ fit, alone }) => [
+      fit.recipe.servedModelName,
+      fitText(fit),
+      ...(fit.verdict === "no" ? ["-", "-", "-", "-"] : figures(fit)),
+      speedText(fit.recipe),
+      needs(fit.recipe, fit, alone),
+    ]),
+  ]);
+}
+
+function fitText({ verdict, missingGiB }: Fit): string {
+  if (verdict !== "no") return verdict;
+  return missingGiB === undefined ? "no" : `no: ${missingGiB.toFixed(1)} GiB over`;
+}
+
+function figures({ values, kv }: Fit): string[] {
+  const share = String(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
+  if (kv === null) return [share, UNKNOWN, UNKNOWN, UNKNOWN];
+  const { room, atBest, maxConcurrency, agents } = kv;
+  return [
+    share,
+    `${Math.max(0, room.lowGiB).toFixed(1)} to ${room.highGiB.toFixed(1)} GiB`,
+    `${maxConcurrency.toFixed(1)} to ${atBest.maxConcurrency.toFixed(1)} of ${Math.round(kv.maxModelLen / 1024)}K`,
+    String(agents[0]?.atOnce ?? UNKNOWN),
+  ];
+}
+
+function speedText({ speeds }: Recipe): string {
+  const decode = speeds.filter(({ what }) => what === "decode").map((each) => each.tokensPerSecond);
+  return decode.length === 0 ? UNKNOWN : String(Math.max(...decode));
+}
+
+function needs(
+  { minimumVllm, image, weights, machines }: Recipe,
+  { verdict, beside }: Fit,
+  alone: string,
+): string {
+  return [
+    ...(machines > 1 ? [`${machines} machines`] : []),
+    ...(beside && verdict === "no" && alone !== "no" ? ["the machine for itself"] : []),
+    ...(image === undefined ? [] : [`image ${image}`]),
+    ...(minimumVllm === undefined ? [] : [`vLLM ${minimumVllm}`]),
+    weights.diskGB === undefined ? "disk not known" : `${weights.diskGB} GB of disk`,
+  ].join(", ");
+}
+
+/** Everything that is known of a model, each value with its source. */
+export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
+  const { config, notes, speeds, starts, sources } = recipe;
+  const value = (path: string) => {
+    const found = path.split(".").reduce<unknown>((at, key) => (at as Record<string, unknown>)[key], recipe);
+    return typeof found === "object" ? JSON.stringify(found) : String(found);
+  };
+  const known = sources.flatMap(({ of, basis, source, date }) =>
+    of.map((path) => [path, value(path), `${basis}: ${source} (${date})`]),
+  );
+  const missing = [
+    "weights.diskGB",
+    "quantization",
+    "minimumVllm",
+    "share.alone",
+    "share.beside",
+    "draft",
+  ].filter((path) => !known.some(([each]) => each === path));
+  return [
+    styled("bold", recipe.id),
+    `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
+    `  config.json: ${config.from}, ${config.source} (${config.date})`,
+    `  here: ${fitText(fit)}${fit.reasons.map((reason) => `. ${reason}`).join("")}${fit.beside ? `; alone on the machine: ${alone}` : ""}`,
+    "",
+    ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map((line) => `  ${line}`),
+    "",
+    ...speeds.map(
+      (each) =>
+        `  ${each.what} ${each.tokensPerSecond} tokens/s${each.with === undefined ? "" : ` (${each.with})`}, ${each.basis}: ${each.source} (${each.date})`,
+    ),
+    ...starts.map(
+      (each) => `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
+    ),
+    ...notes.map((note) => `  ${note}`),
+  ].join("\n");
+}

@@ -1,0 +1,115 @@
+import { basename } from "node:path";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
+import type { Recipe } from "../../components/catalogue/recipe";
+import { MODEL_KEYS } from "../../components/catalogue/serverValues";
+import { downToHundredth } from "../../components/planned/utilization";
+import { parseStackFile } from "../../components/settings/load";
+import type { OneMachine } from "../stack/readStack";
+import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
+import { aloneIn, type Fit, fitModel, type Seat } from "./fit";
+
+/** The change of a stack file by which a server serves a model. */
+export interface ModelChange {
+  readonly fit: Fit;
+  readonly before: string;
+  readonly after: string;
+  readonly diff: string;
+}
+
+/** The recipe of an id, of a served name, or of the only id that holds the text. Throws `WrongUse` with what there is. */
+export function chooseRecipe(project: string, wanted: string): Recipe {
+  const all = readCatalogue(project);
+  const exact = all.find(({ id, servedModelName }) =>
+    [id, servedModelName, modelFolder(id)].includes(wanted),
+  );
+  const like = all.filter(({ id }) => id.toLowerCase().includes(wanted.toLowerCase()));
+  const [only] = exact === undefined && like.length === 1 ? like : [exact];
+  if (only !== undefined) return only;
+  const found = (like.length > 0 ? like : all).map(({ id }) => id).join(", ");
+  throw new WrongUse(
+    like.length > 0
+      ? `${wanted}: which one? ${found}.`
+      : `${wanted} is not in the catalogue: ${found}. Add it: serving models add ${wanted} --config FILE`,
+  );
+}
+
+/** Where a model would run: the server that is named, else the machine's only one. */
+export function seatOf(stack: OneMachine, project: string, named?: string): Seat {
+  const servers = Object.entries(stack.settings.inferenceServers);
+  const [first, ...more] = servers;
+  if (first === undefined)
+    throw new WrongUse(
+      `${basename(stack.file)} has no server in \`inferenceServers\` whose image and port a model could take.`,
+    );
+  if (named === undefined && more.length > 0)
+    throw new WrongUse(`Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`);
+  if (named !== undefined && !/^[a-z][a-z0-9-]{0,30}$/.test(named))
+    throw new WrongUse(`--server ${named}: expected lower-case letters, digits and dashes, first a letter.`);
+  const server = named ?? first[0];
+  const now = servers.find(([key]) => key === server)?.[1].model.id;
+  const leaving = readCatalogue(project).find(({ id }) => id === now);
+  const settings = parseStackFile(stack.file, stack.text);
+  const leaves = Object.keys(leaving?.settings.environment ?? {});
+  return { settings, machine: stack.name, server, project, leaves };
+}
+
+/** The change by which a seat gets a model. Throws `Failed` with figures and remedies where it doesn't fit. */
+export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): ModelChange {
+  const found = fitModel(recipe, seat);
+  if (found.verdict === "no") throw new Failed(refusal(found, seat));
+  const after = applyEdits(stack.text, editsOf(stack, seat, found));
+  parseStackFile(stack.file, after);
+  return {
+    fit: found,
+    before: stack.text,
+    after,
+    diff: unifiedDiff(basename(stack.file), stack.text, after),
+  };
+}
+
+function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] {
+  const at = ["machines", seat.machine, "inferenceServers", seat.server];
+  const kept = (path: readonly string[]) => values.some((each) => each.path.join() === path.join());
+  const gone = [...MODEL_KEYS, ...seat.leaves.map((name) => ["environment", name])].filter(
+    (path) => !kept(path),
+  );
+  const server = settings.inferenceServers[seat.server];
+  const [other] = Object.values(settings.inferenceServers);
+  const ports = Object.values(settings.inferenceServers).map(({ port }) => port);
+  const added: Edit[] =
+    server === undefined && other !== undefined
+      ? [
+          { path: [...at, "image"], value: other.image },
+          ...Object.entries(other.versions ?? {}).map(([key, value]) => ({
+            path: [...at, "versions", key],
+            value,
+          })),
+          { path: [...at, "port"], value: Math.max(...ports) + 1 },
+        ]
+      : [];
+  return [
+    ...added,
+    ...gone.map((path) => ({ path: [...at, ...path], value: undefined })),
+    ...values.flatMap(({ path, value }) => [
+      ...(typeof value === "object" ? [{ path: [...at, ...path], value: undefined }] : []),
+      { path: [...at, ...path], value },
+    ]),
+  ];
+}
+
+function refusal({ recipe, reasons, beside, missingGiB }: Fit, seat: Seat): string {
+  const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? { instanceA: "none", totalGiB: 0 };
+  const there = beside ? "beside the other engines of this machine" : "on this machine";
+  const alone = beside && fitModel(recipe, aloneIn(seat)).verdict !== "no";
+  const lower =
+    instanceA === "none" || missingGiB === undefined
+      ? 0
+      : downToHundredth(instanceA.gpuMemoryUtilization - missingGiB / totalGiB);
+  const remedies = [
+    "take a smaller model (`serving models` lists what fits)",
+    ...(lower > 0 ? [`lower instance A to ${lower} where it is started`] : []),
+    ...(alone ? ["run it alone (`instanceA: none`, and no other server)"] : []),
+  ];
+  return `${recipe.id} does not fit ${there}: ${reasons.join(" ")} Instead ${remedies.join(", or ")}.`;
+}
