@@ -1,5 +1,7 @@
+import { defined } from "../../faults/defined";
 import { MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
+import { isPooling, type ModelKind } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
@@ -24,16 +26,20 @@ const MODELS_INSIDE = "/root/.ollama";
 const MEMORY_GIB = 1.2;
 
 /**
- * The chat UI of one machine: its container and the volumes that keep its data. With Ollama inside, that needs the GPU, and
+ * The chat UI of one machine: its container and the volumes that keep its data. Of the servers `known` here it offers the
+ * models of those that are `connected`, and may search documents with the others. With Ollama inside, that needs the GPU, and
  * its models are in a volume that no other server sees.
  */
 export function plannedChatUi(
   machineName: string,
   machine: MachineSettings,
   settings: ChatUiSettings,
-  servers: readonly Upstream[],
+  known: readonly Upstream[],
+  connected: readonly Upstream[],
   withOllama: boolean,
 ): ChatUiPlan {
+  const servers = connected.filter(({ serves }) => !isPooling(serves));
+  const search = searchServers(settings, known);
   const dataVolume = `${machine.network}-chat-ui-data`;
   const address = settings.listen;
   const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
@@ -42,7 +48,7 @@ export function plannedChatUi(
     modelsVolume,
     address,
     port: settings.port,
-    servers: servers.map((server) => server.key),
+    servers: [...servers, ...Object.values(search)].map((server) => server.key),
     container: {
       role: "chat-ui",
       resource: `${machineName}-chat-ui`,
@@ -50,7 +56,12 @@ export function plannedChatUi(
       image: settings.image,
       command: [],
       entrypoint: null,
-      env: sorted({ ...BEHAVIOUR, ...connections(servers), ...(withOllama ? OLLAMA_INSIDE : {}) }),
+      env: sorted({
+        ...BEHAVIOUR,
+        ...connections(servers),
+        ...documentSearch(search),
+        ...(withOllama ? OLLAMA_INSIDE : {}),
+      }),
       secretEnv: [],
       ports: [{ ip: address, host: settings.port, container: PORT_INSIDE }],
       mounts: [
@@ -138,6 +149,51 @@ export function connections(servers: readonly Upstream[]): Record<string, string
           // Without /v1 it lists no model and says nothing about it.
           OPENAI_API_BASE_URLS: inference.map((server) => `${server.fromContainer}/v1`).join(SEPARATOR),
           OPENAI_API_KEYS: inference.map(() => PLACEHOLDER_KEY).join(SEPARATOR),
+        }),
+  };
+}
+
+/** Servers of pooling models that search documents. */
+interface SearchServers {
+  readonly embedding?: Upstream;
+  readonly rerank?: Upstream;
+}
+
+/** The servers that the settings name for document search, else the only one of each kind. */
+function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): SearchServers {
+  const named = (key: string | undefined, kind: ModelKind) => {
+    const able = known.filter(({ serves }) => serves === kind);
+    return key === undefined
+      ? able.length === 1
+        ? able[0]
+        : undefined
+      : able.find((each) => each.key === key);
+  };
+  return defined({
+    embedding: named(settings.embeddingServer, "embedding"),
+    rerank: named(settings.rerankServer, "rerank"),
+  });
+}
+
+/** Variables by which Open WebUI searches documents with our servers. Reranking belongs to its hybrid search. */
+function documentSearch({ embedding, rerank }: SearchServers): Record<string, string> {
+  return {
+    ...(embedding === undefined
+      ? {}
+      : {
+          RAG_EMBEDDING_ENGINE: "openai",
+          RAG_EMBEDDING_MODEL: embedding.names[0] ?? "",
+          RAG_OPENAI_API_BASE_URL: `${embedding.fromContainer}/v1`,
+          RAG_OPENAI_API_KEY: PLACEHOLDER_KEY,
+        }),
+    ...(rerank === undefined
+      ? {}
+      : {
+          ENABLE_RAG_HYBRID_SEARCH: "True",
+          RAG_RERANKING_ENGINE: "external",
+          RAG_RERANKING_MODEL: rerank.names[0] ?? "",
+          RAG_EXTERNAL_RERANKER_URL: `${rerank.fromContainer}/v1/rerank`,
+          RAG_EXTERNAL_RERANKER_API_KEY: PLACEHOLDER_KEY,
         }),
   };
 }

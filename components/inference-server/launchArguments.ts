@@ -1,3 +1,5 @@
+import { defined } from "../../faults/defined";
+import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { Serve } from "./serve";
 
@@ -10,14 +12,17 @@ const LISTEN_INSIDE = "0.0.0.0";
  */
 export function launchArguments(server: InferenceServerSettings, serve: Serve): string[] {
   const { model, tools } = server;
+  const pooling = isPooling(model.kind);
   return [
     model.id,
     "--served-model-name",
     ...serve.names,
+    ...value("--runner", pooling ? "pooling" : undefined),
     "--host",
     LISTEN_INSIDE,
     "--port",
     String(server.port),
+    ...value("--revision", model.revision),
     "--tensor-parallel-size",
     String(server.tensorParallelSize),
     ...flag("--trust-remote-code", server.trustRemoteCode),
@@ -32,8 +37,9 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     "--kv-cache-dtype",
     server.kvCacheDtype,
     ...value("--kv-cache-memory-bytes", server.kvCacheMemoryBytes),
-    ...onOrOff("enable-chunked-prefill", server.chunkedPrefill),
-    ...onOrOff("enable-prefix-caching", server.prefixCaching),
+    // Which pooling models can do either depends on how they pool: vLLM knows.
+    ...(pooling ? [] : onOrOff("enable-chunked-prefill", server.chunkedPrefill)),
+    ...(pooling ? [] : onOrOff("enable-prefix-caching", server.prefixCaching)),
     ...flag("--enable-auto-tool-choice", model.kind === "chat" && tools.autoChoice),
     ...value("--tool-call-parser", serve.toolParser ?? undefined),
     ...value("--reasoning-parser", serve.reasoningParser ?? undefined),
@@ -54,7 +60,7 @@ function speculativeConfig({ speculative }: InferenceServerSettings): string | u
   const { method, model, numSpeculativeTokens } = speculative;
   return JSON.stringify({
     method,
-    ...(model === undefined ? {} : { model }),
+    ...defined({ model }),
     num_speculative_tokens: numSpeculativeTokens,
   });
 }

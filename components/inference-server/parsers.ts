@@ -66,3 +66,8 @@ export function reasoningParser(
   if (setting !== "auto") return setting;
   return thinking && family !== "other" ? FAMILIES[family].reasoning : undefined;
 }
+
+/** The parsers that a family's models get where none is named. */
+export function familyParsers(family: ModelFamily, thinking: boolean) {
+  return { tool: toolParser(family, "auto"), reasoning: reasoningParser(family, thinking, "auto") };
+}

@@ -1,9 +1,14 @@
+import { defined } from "../../faults/defined";
 import { MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
+import type { ModelKind } from "../planned/modelKind";
 import type { Reach } from "../planned/reach";
+import type { MemoryDemand } from "../planned/serverMemory";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
+import { demandOf } from "./argv/memoryDemand";
+import { readServerArguments } from "./argv/serverArguments";
 import { launchArguments } from "./launchArguments";
 import { type Serve, served } from "./serve";
 import { gatedEntrypoint, gateMounts } from "./startGate";
@@ -12,12 +17,14 @@ import { gatedEntrypoint, gateMounts } from "./startGate";
 export interface InferenceServerPlan {
   /** Key in the stack file. */
   readonly key: string;
-  readonly model: { readonly id: string; readonly kind: "chat" | "base"; readonly thinking: boolean };
+  readonly model: { readonly id: string; readonly kind: ModelKind; readonly thinking: boolean };
   readonly servedModelName: string;
   readonly serve: Serve;
   /** Where its API is. */
   readonly reach: Reach;
   readonly container: PlannedContainer;
+  /** What its arguments ask of the machine's memory. A policy refuses what can't be read. */
+  readonly memory: MemoryDemand;
   readonly imageRecord: ImageFacts;
   /** Directory on the machine that holds the models; made when missing, never removed. */
   readonly modelCache: string;
@@ -106,6 +113,7 @@ export function plannedServer(
     stopGraceSeconds: server.stopGraceSeconds,
     labels: { [MACHINE_LABEL]: machineName, [SERVER_LABEL]: key },
   };
+  const demand = demandOf(readServerArguments(container.command));
   return {
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
@@ -113,9 +121,10 @@ export function plannedServer(
     serve,
     reach,
     container,
+    memory: demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization },
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
-    ...(token === undefined ? {} : { tokenFile: token }),
+    ...defined({ tokenFile: token }),
     jitVolume,
     codingClients: [],
   };

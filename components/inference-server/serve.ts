@@ -1,3 +1,4 @@
+import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { reasoningParser, toolParser } from "./parsers";
 
@@ -35,8 +36,11 @@ export function served(key: string, container: string, server: InferenceServerSe
     maxNumSeqs: server.maxNumSeqs,
     gpuMemoryUtilization: server.gpuMemoryUtilization,
     kvCacheDtype: server.kvCacheDtype,
-    prefixCaching: server.prefixCaching,
+    prefixCaching: server.prefixCaching && !isPooling(model.kind),
     toolParser: (model.kind === "chat" ? toolParser(model.family, tools.parser) : undefined) ?? null,
-    reasoningParser: reasoningParser(model.family, model.thinking, server.reasoningParser) ?? null,
+    reasoningParser:
+      (isPooling(model.kind)
+        ? undefined
+        : reasoningParser(model.family, model.thinking, server.reasoningParser)) ?? null,
   };
 }

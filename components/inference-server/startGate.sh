@@ -21,6 +21,8 @@ CLAIM=$SHARED/$0.claim
 FLOOR_SECONDS=3
 # Seconds for vLLM to end at the floor: the machine has no more to give.
 FLOOR_GRACE_SECONDS=10
+# vLLM gives up a start after an hour: what hangs for two takes no more.
+CLAIM_SECONDS=7200
 
 say() { echo "start gate: $*"; }
 
@@ -71,7 +73,8 @@ may_start() {
   while read -r line; do
     case $line in
       "$here" | "spent "*) [ "$line" != "spent $starts" ] || return 1 ;;
-      *) [ $((now - line)) -ge 3600 ] || count=$((count + 1)) ;;
+      # A time that is still to come is of a clock that was wrong.
+      *) [ $((now - line)) -ge 3600 ] || [ "$now" -lt "$line" ] || count=$((count + 1)) ;;
     esac
   done <"$STARTS"
   [ "$count" -ge "$starts" ] || return 0
@@ -80,7 +83,8 @@ may_start() {
 }
 
 # Takes the server's memory, where $1 MiB are available beside what others take that are starting. What they have taken of
-# it already counts twice, so this may wait too long and never opens too early.
+# it already counts twice, so this may wait until they are ready: it never opens too early, and vLLM measures its memory
+# wrongly beside one that still grows.
 claim() {
   granted= starting=
   [ -n "$shared" ] || { [ "$free" -ge "$1" ]; return; }
@@ -213,10 +217,12 @@ while :; do
       declared
       memory
       age=$((age + 1))
-      if [ -n "$claimed" ] && [ $((age % 5)) -eq 0 ] && answers "http://127.0.0.1:$port/health"; then
-        # All of its memory is taken now, so MemAvailable says it.
-        claimed=
-        exec 9<&-
+      if [ -n "$claimed" ] && [ $((age % 5)) -eq 0 ]; then
+        if [ "$age" -ge "$CLAIM_SECONDS" ] || answers "http://127.0.0.1:$port/health"; then
+          # All of its memory is taken now, so MemAvailable says it.
+          claimed=
+          exec 9<&-
+        fi
       fi
       if [ -n "$free" ] && [ "$free" -lt "$floor" ]; then below=$((below + 1)); else below=0; fi
       if [ "$below" -ge "$FLOOR_SECONDS" ]; then

@@ -15,11 +15,19 @@ import type { Serve } from "./serve";
  */
 export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart();
 
+/**
+ * A line of the gate, as docker, compose, journald or Docker's own file give it. A request that a server logs may hold the
+ * same words: it stands in quotes.
+ */
+export function gateLine(words: string): RegExp {
+  return new RegExp(`^(?:\\{"log":"|[^"']*\\s)?start gate: ${words}`);
+}
+
 /** What the gate says as it starts vLLM: a log holds every start of a container, and what came before is an earlier one's. */
-export const GATE_OPENS = /(?:^|[\s"])start gate: open after \d+ s/;
+export const GATE_OPENS = gateLine(String.raw`open after \d+ s(?:, [\d.]+ GiB are available)?(?:\\n|\s*$)`);
 
 /** Whatever else it says; the group is its words. */
-export const GATE_SAYS = /(?:^|[\s"])start gate: ((?:stopped|closed|[^:]*waiting)\b.*)/;
+export const GATE_SAYS = gateLine(String.raw`((?:stopped|closed|[^:]*waiting)\b.*)`);
 
 /** Where the gate finds what is declared, inside the container: a folder, so that a new file is seen. */
 const DECLARED_INSIDE = "/run/local-serving";

@@ -10,6 +10,11 @@ export interface Evidence {
   readonly models?: Readonly<Record<string, ModelEvidence>>;
 }
 
+/** What was found of a model. An object has members that nobody put there, such as `constructor`. */
+export function modelEvidence({ models = {} }: Evidence, id: string): ModelEvidence | undefined {
+  return Object.hasOwn(models, id) ? models[id] : undefined;
+}
+
 /** What was read of a model: its config.json, and what is known of its weights and of earlier starts. */
 export interface ModelEvidence {
   /** File that the config is from, as a reader finds it. */
@@ -20,8 +25,24 @@ export interface ModelEvidence {
   readonly problem?: string;
   /** Size of the weights in GB (10^9 bytes), by the index of the snapshot. */
   readonly weightsGB?: number;
+  /** What the catalogue says of its weights; it counts where the machine says nothing. */
+  readonly catalogue?: CatalogueWeights;
+  /** Where the config is from, if it isn't the model's own. */
+  readonly assumedFrom?: string;
   /** Starts of this model on machines of this kind that somebody published. */
   readonly starts?: readonly PublishedStart[];
+  /** How fast this model was read prompts on such a machine, by its recipe. */
+  readonly prefill?: { readonly tokensPerSecond: number; readonly source: string };
+}
+
+/** The weights of a model by the catalogue. */
+export interface CatalogueWeights {
+  /** Size on disk in GB (10^9 bytes). */
+  readonly weightsGB?: number;
+  /** What they take once loaded, in GiB. */
+  readonly residentGiB?: number;
+  /** Whether nobody published the figure: then nothing is refused for it. */
+  readonly judged: boolean;
 }
 
 /** One start of a server: what its log said of the memory for the KV cache. */

@@ -32,9 +32,16 @@ export const hostPath = (
       "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
     );
 
+/** A key that is lost in the maps of JavaScript's programs, clients among them. */
+export const isProto = (name: string) => name === "__proto__";
+export const PROTO = "JavaScript keeps the name `__proto__` for itself: write another one.";
+
 /** Name of a model for those who ask for it: it stands in URLs, files and messages. */
 export const servedName = () =>
-  z.string().regex(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs");
+  z
+    .string()
+    .regex(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs")
+    .refine((name) => !isProto(name), PROTO);
 
 /** IPv4 address that something listens on; the machine alone reaches the default. */
 export const listenAddress = (byDefault = "127.0.0.1") =>
@@ -55,10 +62,10 @@ const SHARE = "A utilization is above 0 and at most 1";
 export const shortName = () =>
   z
     .string()
-    .regex(
-      /^[a-z][a-z0-9-]{0,30}$/,
-      "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
-    )
+    .regex(/^[a-z][a-z0-9-]{0,30}$/, {
+      error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
+      abort: true,
+    })
     .refine((name) => !(name in {}), "JavaScript keeps this word for itself: expected another name");
 
 /** More GiB than any machine of this kind has: a larger figure was meant in another unit. */

@@ -1,4 +1,5 @@
 import { posix } from "node:path";
+import type { ModelKind } from "./modelKind";
 
 /**
  * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
@@ -34,9 +35,12 @@ export function engineOf({ dockerHost }: { readonly dockerHost: string }): strin
   return `localhost:${port === "" ? DEFAULT_PORTS.tcp?.[0] : Number(port)}`;
 }
 
+/** The usual Docker engine of this computer. */
+export const HERE = "unix:///var/run/docker.sock";
+
 /** Why `up` refuses a machine that is another computer. */
 export function elsewhere(name: string, { dockerHost }: { readonly dockerHost: string }): string {
-  return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer. \`up\` sets up only the computer that it runs on: run it on ${name} itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here.`;
+  return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer. \`up\` sets up only the computer that it runs on: run it on ${name} itself, with \`dockerHost: ${HERE}\`. A preview and \`serving plan\` work from here.`;
 }
 
 /** Name by which a container reaches the machine that it runs on. */
@@ -103,6 +107,8 @@ export interface Upstream extends Listening {
   readonly kind: "inference-server" | "instance-a" | "simple-server";
   /** Names that it answers to, the canonical one first; empty where none is known. */
   readonly names: readonly string[];
+  /** What its models do. */
+  readonly serves: ModelKind;
   /** Window in tokens, where it is known. */
   readonly maxModelLen: number | undefined;
   /** Scheme, host and port as a container of ours reaches it. */

@@ -1,3 +1,8 @@
+import { upToHundredth } from "./utilization";
+
+/** A GiB is 1024^3 bytes. */
+export const BYTES_PER_GIB = 1024 ** 3;
+
 /** What decides how much of a machine's memory one inference server takes. */
 export interface MemoryDemand {
   readonly utilization: number;
@@ -25,4 +30,9 @@ export function takenGiB(
 /** Whether a server takes just its share, whatever the machine's total. */
 export function takesItsShare({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolean {
   return kvCacheGiB === undefined && hostGiB === 0;
+}
+
+/** The share of the machine to declare for a server of somebody else's: its own, unless it takes memory beside it. */
+export function shareToDeclare(demand: MemoryDemand, totalGiB: number): number {
+  return takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);
 }

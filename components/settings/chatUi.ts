@@ -14,7 +14,17 @@ export const chatUi = z
       .array(serverReference())
       .optional()
       .describe(
-        "Servers whose models the chat UI offers. Default: every entry of `inferenceServers`, and the simple server where it listens beyond loopback.",
+        "Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback.",
+      ),
+    embeddingServer: serverReference()
+      .optional()
+      .describe(
+        "Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again.",
+      ),
+    rerankServer: serverReference()
+      .optional()
+      .describe(
+        "Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind.",
       ),
     memoryGiB: gibibytes()
       .optional()

@@ -1,8 +1,10 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { engineOf } from "../planned/reach";
+import { BYTES_PER_GIB } from "../planned/serverMemory";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
+import { poolingFaults } from "./poolingFaults";
 import { referenceFaults } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
 
@@ -22,7 +24,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
         "repeated_engine",
         `${machineName} and ${first} are on one Docker engine (${machine.dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
       );
-    for (const { path, code, message } of referenceFaults(machine))
+    for (const { path, code, message } of [...referenceFaults(machine), ...poolingFaults(machine)])
       fault(["machines", machineName, ...path], code, message);
     for (const { path, message } of harnessFaults(machine))
       fault(["machines", machineName, ...path], "impossible_value", message);
@@ -48,12 +50,12 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
         );
       }
       if (server.kvCacheMemoryBytes !== undefined) {
-        const budget = server.gpuMemoryUtilization * machine.totalGiB * 1024 ** 3;
+        const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
         if (server.kvCacheMemoryBytes >= budget) {
           fault(
             [...at, "kvCacheMemoryBytes"],
             "impossible_value",
-            `The KV cache alone would take the whole budget of ${(budget / 1024 ** 3).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
+            `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
           );
         }
       }

@@ -2,9 +2,19 @@ import type { InferenceServerSettings } from "./inferenceServer";
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
 export const FLAGS_WITH_SETTING: Readonly<
-  Record<string, keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id">
+  Record<
+    string,
+    | keyof InferenceServerSettings
+    | "tools.autoChoice"
+    | "tools.parser"
+    | "model.id"
+    | "model.kind"
+    | "model.revision"
+  >
 > = {
   "--model": "model.id",
+  "--runner": "model.kind",
+  "--revision": "model.revision",
   "--served-model-name": "servedModelName",
   "--host": "listen",
   "--port": "port",

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../../harness/harness";
 import { HOLDS_REQUEST, REQUEST_PLACEHOLDER } from "../../harness/providers/schema";
-import { hostPath, shortName, variableName } from "../planned/fields";
+import { hostPath, serverReference, shortName, variableName } from "../planned/fields";
 import { ollamaModelName } from "./simpleServer";
 
 /** Text that the harness's reader of the profile takes as TOML means it: on one line, with nothing to be escaped. */
@@ -98,6 +98,12 @@ export const harness = z
         "Model of Ollama that turns sessions into vectors. Without it the harness embeds nothing, since Ollama has no embedding model of its own. List it in `simpleServer.models` to have it pulled.",
       )
       .meta({ examples: ["nomic-embed-text"] }),
+    embeddingServer: serverReference()
+      .optional()
+      .describe(
+        "Inference server that turns sessions into vectors (`model.kind: embedding`) instead of Ollama. The file then says `embedding.backend: openai`, and has its address where Ollama's would be.",
+      )
+      .meta({ examples: ["search"] }),
     conformanceCommands: z
       .record(
         providerName(),

@@ -1,7 +1,11 @@
-import { dotted, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
-import { isRecord } from "../../faults/json";
+import { basename, join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
+import { dotted, errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { isRecord, objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
+import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
+import { isProto, PROTO } from "../planned/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
@@ -13,14 +17,39 @@ const PULUMI_KEYS = ["config", "secretsprovider", "encryptedkey", "encryptionsal
 const SECRET =
   "This looks like a secret (not shown), which would stand in plans, in the state and in `docker inspect`. For a Hugging Face token use `huggingFaceTokenVariable`, for the bridge's key `keyVariable`, in a command a variable of its own shell; else give a placeholder.";
 
+/**
+ * Whether a stack file declares nothing, as `pulumi stack init` leaves it: it is empty, or has Pulumi's own keys alone. `file`
+ * is its name in faults. Throws `UnreadableInput` when it is no YAML.
+ */
+export function declaresNothing(file: string, text: string): boolean {
+  return isBlank(text) || isBare(parseYaml(file, text).value);
+}
+
+const isBlank = (text: string) => text.split("\n").every((line) => /^\s*(#|$)/.test(line));
+
+function isBare(root: unknown): boolean {
+  if (!isRecord(root) || Object.keys(root).some((key) => !PULUMI_KEYS.includes(key))) return false;
+  const { config } = root;
+  return config === undefined || config === null || (isRecord(config) && Object.keys(config).length === 0);
+}
+
+function nothingYet(file: string): FaultyInput {
+  const name = /^Pulumi\.([\w.-]+)\.yaml$/.exec(basename(file))?.[1];
+  const message = `Nothing is declared yet. \`serving init${name === undefined ? "" : ` --name ${name}`}\` looks at this machine and writes it down here.`;
+  return new FaultyInput(file, [errorAt("config", "missing_key", message)]);
+}
+
 /** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
 export function loadStackFile(file: string): StackSettings {
-  return settingsOf(readYamlFile(file));
+  return parseStackFile(file, readTextFile(file));
 }
 
 /** Parses the text of a stack file; `file` is its name in faults. Throws as `loadStackFile` does. */
 export function parseStackFile(file: string, text: string): StackSettings {
-  return settingsOf(parseYaml(file, text));
+  if (isBlank(text)) throw nothingYet(file);
+  const document = parseYaml(file, text);
+  if (isBare(document.value)) throw nothingYet(file);
+  return settingsOf(document);
 }
 
 function settingsOf(document: SourceDocument): StackSettings {
@@ -40,23 +69,48 @@ function settingsOf(document: SourceDocument): StackSettings {
   const faults = Object.keys(root)
     .filter((key) => !PULUMI_KEYS.includes(key))
     .map((key) => unknownTopLevel(key, document));
-  const prefix = `${NAMESPACE}:`;
-  const ours = Object.entries(root.config).filter(([key]) => key.startsWith(prefix));
-  const settings = Object.fromEntries(ours.map(([key, value]) => [key.slice(prefix.length), value]));
-  return parseSettings(file, settings, placesBelowConfig(document), faults);
+  return parseSettings(file, ours(root.config), placesBelowConfig(document), faults);
 }
 
 /**
- * Parses the configuration as the engine hands it to the program: full keys, values as text, maps as JSON.
- * Throws `FaultyInput` with every fault.
+ * Parses the configuration as the engine hands it to the program: full keys, values as text, maps as JSON. `document` is
+ * the stack file that it comes from, where there is one. Throws `FaultyInput` with every fault.
  */
-export function parseEngineConfig(config: Readonly<Record<string, string>>): StackSettings {
+export function parseEngineConfig(config: EngineConfig, document?: SourceDocument): StackSettings {
+  const file = document?.file ?? "stack configuration";
+  const settings = ours(config, jsonOrText);
+  if (Object.keys(settings).length === 0) throw nothingYet(file);
+  return parseSettings(file, settings, document);
+}
+
+type EngineConfig = Readonly<Record<string, string>>;
+
+/**
+ * The stack file in a project's folder, with the places of our settings. The engine doesn't say which file it read, and
+ * with `--config-file` it is another: `undefined` where ours isn't there, or doesn't hold this configuration.
+ */
+export function stackFileOf(
+  config: EngineConfig,
+  project: string,
+  stack: string,
+): SourceDocument | undefined {
+  try {
+    const document = readYamlFile(join(project, `Pulumi.${stack}.yaml`));
+    const same = isDeepStrictEqual(ours(objectOr(objectOr(document.value).config)), ours(config, jsonOrText));
+    return same ? { ...placesBelowConfig(document), file: basename(document.file) } : undefined;
+  } catch {
+    return undefined; // The engine has read a good one elsewhere.
+  }
+}
+
+/** Our keys of a configuration, without the namespace. */
+function ours<T>(config: Readonly<Record<string, T>>, read: (value: T) => unknown = (value) => value) {
   const prefix = `${NAMESPACE}:`;
-  const ours = Object.entries(config).filter(([key]) => key.startsWith(prefix));
-  const settings = Object.fromEntries(
-    ours.map(([key, text]) => [key.slice(prefix.length), jsonOrText(text)]),
+  return Object.fromEntries(
+    Object.entries(config).flatMap(([key, value]) =>
+      key.startsWith(prefix) ? [[key.slice(prefix.length), read(value)]] : [],
+    ),
   );
-  return parseSettings("stack configuration", settings);
 }
 
 function parseSettings(
@@ -67,6 +121,9 @@ function parseSettings(
 ): StackSettings {
   const result = stackSettings.safeParse(value);
   const proto = protoPath(value);
+  const judged = result.success
+    ? crossFaults(result.data, document)
+    : schemaFaults(stackSettings, value, result.error.issues, document);
   const found = [
     ...earlier,
     ...(proto === undefined
@@ -75,14 +132,12 @@ function parseSettings(
           {
             path: dotted(proto),
             code: "unknown_key",
-            message: "JavaScript keeps the name `__proto__` for itself: write another one.",
+            message: PROTO,
             severity: "error" as const,
             ...document?.locate(proto, "key"),
           },
         ]),
-    ...(result.success
-      ? crossFaults(result.data, document)
-      : schemaFaults(stackSettings, value, result.error.issues, document)),
+    ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
   const faults = [...found, ...secretFaults(value, found, "secret_value", SECRET, document)];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
@@ -94,7 +149,7 @@ function parseSettings(
 function protoPath(value: unknown, path: readonly string[] = []): readonly string[] | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   for (const [key, each] of Object.entries(value)) {
-    const found = key === "__proto__" ? [...path, key] : protoPath(each, [...path, key]);
+    const found = isProto(key) ? [...path, key] : protoPath(each, [...path, key]);
     if (found !== undefined) return found;
   }
   return undefined;

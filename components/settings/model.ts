@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { gibibytes } from "../planned/fields";
+import { MODEL_KINDS } from "../planned/modelKind";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
 const FAMILIES = {
@@ -35,16 +36,23 @@ export const model = z
         `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
       ),
     kind: z
-      .enum(["chat", "base"])
+      .enum(MODEL_KINDS)
       .default("chat")
       .describe(
-        "`chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only.",
+        "`chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients).",
       ),
     thinking: z
       .boolean()
       .default(false)
       .describe(
         "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
+      ),
+    revision: z
+      .string()
+      .regex(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")
+      .optional()
+      .describe(
+        "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
       ),
     weightsGB: z
       .number()

@@ -1,6 +1,7 @@
 import type { ClientSettings } from "../clients/kind";
 import { CLIENTS } from "../clients/registry";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
+import { isPooling } from "../planned/modelKind";
 import { isLoopback } from "../planned/reach";
 import type { MachineSettings } from "./machine";
 
@@ -16,6 +17,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   const faults: MachineFault[] = [];
   const fault = (path: PropertyKey[], code: string, message: string) => faults.push({ path, code, message });
   const servers = Object.keys(machine.inferenceServers);
+  const talking = servers.filter((key) => !isPooling(machine.inferenceServers[key]?.model.kind ?? "chat"));
 
   /** Whether anything speaks against using this server, said at `path`. */
   const check = (name: string, path: PropertyKey[], needsModel: boolean) => {
@@ -75,9 +77,9 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     const settings: ClientSettings | undefined = machine.clients[key];
     if (settings === undefined) continue;
     const at = ["clients", key];
-    const name = settings.server ?? (servers.length === 1 ? servers[0] : undefined);
+    const name = settings.server ?? (talking.length === 1 ? talking[0] : undefined);
     if (name === undefined) {
-      const choice = servers.length === 0 ? "none is declared" : `there are ${servers.join(", ")}`;
+      const choice = talking.length === 0 ? "none is declared" : `there are ${talking.join(", ")}`;
       fault([...at, "server"], "missing_key", `Say which server it uses: ${choice}.`);
       continue;
     }

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { gibibytes, hostPath, listenAddress, port } from "../planned/fields";
+import { gibibytes, hostPath, isProto, listenAddress, PROTO, port } from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
@@ -8,7 +8,11 @@ const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
 /** Name of a model at Ollama. */
-export const ollamaModelName = () => z.string().regex(MODEL_NAME, "Expected a model name such as qwen3:8b");
+export const ollamaModelName = () =>
+  z
+    .string()
+    .regex(MODEL_NAME, "Expected a model name such as qwen3:8b")
+    .refine((name) => !isProto(name), PROTO);
 
 const modelNames = z
   .array(ollamaModelName())

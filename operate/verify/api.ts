@@ -105,7 +105,7 @@ export function answeredText(path: string, answer: HttpAnswer): string {
 }
 
 function expectOk(path: string, answer: HttpAnswer): void {
-  if (answer.status !== 200) throw new BadAnswer(answeredText(path, answer));
+  if (answer.status !== 200) throw new BadAnswer(answeredText(path, answer), answer.status >= 500);
 }
 
 function quoted(answer: HttpAnswer): string {

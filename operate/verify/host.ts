@@ -5,6 +5,7 @@ import { docker } from "../../components/docker/docker";
 import { readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
+import { defined } from "../../faults/defined";
 
 export interface FileOnDisk {
   readonly text: string | undefined;
@@ -12,13 +13,20 @@ export interface FileOnDisk {
   readonly mode: string;
 }
 
+/** What a container's log says of memory, line by line. */
+export interface MemoryLines {
+  readonly text: string;
+  /** That, and why, its end was not read. */
+  readonly cutShort?: string;
+}
+
 /** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Output of a docker command. Throws `Failed` with docker's own words. */
   docker(args: readonly string[]): Promise<string>;
-  /** What an inference server's log says of memory since its last start, its start gate included; "" if there is no such container. */
-  memoryLines(container: string): Promise<string>;
+  /** What an inference server's log says of memory since its last start, its start gate included; nothing if there is no such container. */
+  memoryLines(container: string): Promise<MemoryLines>;
   file(path: string): Promise<FileOnDisk | undefined>;
   meminfo(): Promise<string>;
   /** The process that listens on a TCP port, as far as the kernel lets us see it. */
@@ -76,7 +84,11 @@ export function thisHost(dockerHost: string): Host {
 const LINES_KEPT = 2000;
 
 /** Lines about memory in a container's log since its last start; a log of any size, for a bounded time. */
-export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<string> {
+export async function memoryLines(
+  container: string,
+  dockerHost: string,
+  seconds: number,
+): Promise<MemoryLines> {
   const { stdout, ended } = start(["docker", "logs", container], {
     seconds,
     env: { DOCKER_HOST: dockerHost },
@@ -90,8 +102,9 @@ export async function memoryLines(container: string, dockerHost: string, seconds
     kept.push(text);
     if (kept.length > LINES_KEPT) kept.shift();
   });
-  await ended;
-  return kept.join("\n");
+  const { stopped } = await ended;
+  const cutShort = stopped && `its log was not read beyond ${seconds} s: a later start may be missing`;
+  return { text: kept.join("\n"), ...defined({ cutShort }) };
 }
 
 async function readFileOnDisk(path: string): Promise<FileOnDisk | undefined> {

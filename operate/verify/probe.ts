@@ -51,6 +51,14 @@ export function worst(verdicts: readonly Verdict[]): Verdict {
 /** An answer that came and holds nothing to judge. Its message is a sentence for a person. */
 export class BadAnswer extends Error {
   override readonly name = "BadAnswer";
+
+  constructor(
+    message: string,
+    /** Whether the server failed in itself: then its log says why, and no setting that a probe knows. */
+    readonly isFailure = false,
+  ) {
+    super(message);
+  }
 }
 
 /** Longest piece of a server's words that is shown. */

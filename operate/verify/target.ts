@@ -98,6 +98,8 @@ export interface InstanceATarget extends Common {
 /** The machine itself: its files, containers and memory. */
 export interface MachineTarget extends Common {
   readonly kind: "machine";
+  /** When the run began, in milliseconds: of a container that started later, the probes before met two. */
+  readonly began: number;
 }
 
 export type Target =

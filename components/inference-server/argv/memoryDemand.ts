@@ -1,4 +1,4 @@
-import type { MemoryDemand } from "../../planned/serverMemory";
+import { BYTES_PER_GIB, type MemoryDemand } from "../../planned/serverMemory";
 import { TEN_THOUSAND } from "../../planned/utilization";
 import { readServerArguments, type ServerArguments } from "./serverArguments";
 import { serverInvocations } from "./serverInvocations";
@@ -10,7 +10,6 @@ export type Demand =
   | { readonly known: true; readonly byDefault: boolean; readonly memory: MemoryDemand }
   | { readonly known: false; readonly why: string };
 
-const BYTES_PER_GIB = 1024 ** 3;
 const KV_CACHE = "kv-cache-memory-bytes";
 
 /** Reads what a server takes by its arguments. None of them says what its weights take. */

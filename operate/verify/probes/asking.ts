@@ -8,8 +8,8 @@ import type { ServerTarget } from "../target";
 import { answerTokens } from "../tools";
 
 /** Why a probe that needs a chat template is left out. */
-export const chatOnly = ({ server }: ServerTarget) =>
-  server.model.kind === "chat" ? undefined : "its model is a base model (`model.kind: base`)";
+export const chatOnly = ({ server: { model } }: ServerTarget) =>
+  model.kind === "chat" ? undefined : `its model is no chat model (\`model.kind: ${model.kind}\`)`;
 
 /** Why a probe of thinking is left out. */
 export const thinkingOnly = (target: ServerTarget) =>

@@ -6,6 +6,7 @@ import { Api, answeredText, errorMessage, refusalText } from "../api";
 import { BadAnswer, fail, pass, quote, skip, type Verdict, worst } from "../probe";
 import type { HarnessTarget, ProbesOf } from "../target";
 import { ollamaHas } from "./ollama";
+import { vectorsIn } from "./pooling";
 
 /** Faults of a profile that are printed; the check prints all. */
 const FAULTS_SAID = 3;
@@ -17,6 +18,9 @@ const JUDGE_PROMPT = 'Answer with the JSON object {"ok": true} and nothing else.
 
 const embeddingSetting = ({ machine }: HarnessTarget) =>
   `\`machines.${machine.name}.harness.embeddingModel\``;
+
+const embeddingServerFix = ({ machine }: HarnessTarget) =>
+  `\`machines.${machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`;
 
 const pullFix = ({ machine }: HarnessTarget, model: string) =>
   `ollama pull ${model}, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
@@ -59,7 +63,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     name: "harness-embedding",
     about: "the session-analytics file's embedding model turns a word into a vector",
     fix: (target) =>
-      `${embeddingSetting(target)} names it, \`machines.${target.machine.name}.simpleServer\` says where Ollama is.`,
+      `${embeddingSetting(target)} names a model of Ollama (\`simpleServer\` says where that is), \`embeddingServer\` beside it an inference server.`,
     run: (target) => byAnalytics(target, (values) => asked(() => embed(target, values))),
   },
 ];
@@ -165,9 +169,16 @@ async function findInOllama(target: HarnessTarget, url: string, model: string): 
 async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Verdict> {
   const setting = embeddingSetting(target);
   const [backend, model] = [textAt(values, "embedding.backend"), textAt(values, "embedding.model")];
-  if (backend !== "ollama") return skip(`its backend \`${quote(backend)}\` can't be asked here`);
+  if (!["ollama", "openai"].includes(backend))
+    return skip(`its backend \`${quote(backend)}\` can't be asked here`);
   if (model === "") return skip(`no model is named (${setting}), so the harness embeds nothing`);
   const api = apiAt(textAt(values, "embedding.ollama_url"), target.timeoutSeconds);
+  if (backend === "openai") {
+    const [vector] = vectorsIn(await api.json("/embeddings", { model, input: "probe" })) ?? [];
+    return vector === undefined
+      ? fail(`${api.baseUrl} answered 200 without a vector`, embeddingServerFix(target))
+      : pass(`${model}: ${vector.length} dimensions`);
+  }
   const answer = await api.post("/api/embed", { model, input: "probe" });
   if (answer.status === 404)
     return fail(`${api.baseUrl} answered 404: ${refusalText(answer)}`, `${pullFix(target, model)}.`);

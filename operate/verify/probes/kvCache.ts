@@ -67,8 +67,9 @@ async function fromMetrics({ api }: ServerTarget) {
 
 async function fromLog({ host, name, alone }: ServerTarget) {
   if (alone) return undefined;
-  const { kvTokens: tokens, maxConcurrency: concurrency } = readEngineLog(await host.memoryLines(name));
+  const { text, cutShort } = await host.memoryLines(name);
+  const { kvTokens: tokens, maxConcurrency: concurrency } = readEngineLog(text);
   return tokens === undefined || concurrency === undefined
     ? undefined
-    : { tokens, concurrency, source: "log" };
+    : { tokens, concurrency, source: ["log", cutShort].filter(Boolean).join("; ") };
 }

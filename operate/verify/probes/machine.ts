@@ -1,5 +1,5 @@
 import { Failed } from "../../../commandLine/exit";
-import { type ContainerState, containersOf } from "../../../components/docker/containers";
+import { type ContainerState, containersOf, startedAgain } from "../../../components/docker/containers";
 import type { PlannedFile } from "../../../components/planned/file";
 import { isHere, isLoopback } from "../../../components/planned/reach";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
@@ -44,9 +44,10 @@ export const machineProbes: ProbesOf<"machine"> = [
     about: "every planned container runs from its planned image",
     fix: ({ machine }) =>
       `Docker does not answer: start its engine, or see \`dockerHost\` of machines.${machine.name}.`,
-    run: async ({ machine, host }) => {
+    run: async ({ machine, host, began }) => {
       if (machine.containers.length === 0) return skip("the plan has no container");
       const faults: string[] = [];
+      const seen: string[] = [];
       for (const { name, image } of machine.containers) {
         const found = await inspect(host, name);
         if (found === undefined) {
@@ -57,8 +58,14 @@ export const machineProbes: ProbesOf<"machine"> = [
         else if (found.health === "unhealthy") faults.push(`${name} is unhealthy`);
         if (found.image !== image)
           faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
+        if (Date.parse(found.startedAt) > began)
+          faults.push(`${name} was started during this run: it ended, and what answered before it is gone`);
+        const { restartCount, startedAt } = found;
+        seen.push(
+          restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`,
+        );
       }
-      if (faults.length === 0) return pass(machine.containers.map(({ name }) => name).join(", "));
+      if (faults.length === 0) return pass(seen.join(", "));
       return fail(
         faults.join("; "),
         "npm run up brings the machine to the plan; serving doctor says why one stopped.",

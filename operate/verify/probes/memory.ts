@@ -50,7 +50,8 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const { name } = server.container;
   const state = await inspect(host, name).catch(() => undefined);
   if (state === undefined) return skip(`${name} is not there`);
-  const log = readEngineLog(await host.memoryLines(name));
+  const { text, cutShort } = await host.memoryLines(name);
+  const log = readEngineLog(text);
   const started = startedServer(target, server, state);
   const planned = plannedFor(target, server, started, log.maxModelLen);
   const { status, detail, record, next } = memoryVerdict(planned, log, started, dayOf(state));
@@ -64,7 +65,8 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
     ...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`),
   ];
   const fix = [...(record.length > 0 ? recording : []), ...(next.length > 0 ? trying : [])];
-  return { status, detail: `${name}: ${detail}`, fix: fix.join("\n") };
+  const whole = [detail, cutShort].filter(Boolean).join("; ");
+  return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
 
 function startedServer(

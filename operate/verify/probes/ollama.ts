@@ -1,5 +1,6 @@
 import { gte } from "@renovatebot/pep440";
 import { isHere } from "../../../components/planned/reach";
+import { BYTES_PER_GIB } from "../../../components/planned/serverMemory";
 import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
 import { fail, pass, quote, quotedList, skip } from "../probe";
@@ -14,8 +15,6 @@ const SETTING = "simpleServer";
 
 /** Loaded models may come out this much above their record before the ledger is wrong. */
 const MEMORY_TOLERANCE = 0.02;
-
-const BYTES_PER_GIB = 1024 ** 3;
 
 async function modelsOf(api: Api): Promise<string[]> {
   return objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
@@ -116,7 +115,8 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
       const other = loaded
         .flatMap(({ name, gib }) => {
           const model = models.find((each) => isNamed(each)(name));
-          return model === undefined ? [] : [{ model, gib, counted: loadedGiB[model] }];
+          if (model === undefined) return [];
+          return [{ model, gib, counted: Object.hasOwn(loadedGiB, model) ? loadedGiB[model] : undefined }];
         })
         .filter(
           ({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted,

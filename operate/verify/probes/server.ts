@@ -29,10 +29,16 @@ function names(text: string, limit: number): boolean {
   return new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
 }
 
+/**
+ * First vLLM that shortens max_tokens to what the prompt leaves, where earlier ones refuse (renderers/params.py of 0.31 and
+ * 0.32). More than the whole window is refused by all.
+ */
+const SHORTENS_FROM = "0.32.0";
+
 /** What a server's start gate said last, where it hasn't started the server since. */
 async function gateSays({ host, name, alone }: ServerTarget): Promise<string | undefined> {
   if (alone) return undefined;
-  const lines = (await host.memoryLines(name)).split("\n");
+  const lines = (await host.memoryLines(name)).text.split("\n");
   return lines.flatMap((line) => GATE_SAYS.exec(line)?.[1] ?? []).at(-1);
 }
 
@@ -136,7 +142,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     name: "completions",
     about: "POST /v1/completions continues a text (base models)",
     skip: ({ server }) =>
-      server.model.kind === "base" ? undefined : "its model is a chat model, asked by chat completions",
+      server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`,
     fix: ({ setting }) => `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
     run: async (target) => {
       const body = await target.api.json("/v1/completions", {
@@ -163,11 +169,10 @@ export const windowProbes: ProbesOf<"inference-server"> = [
     run: async (target) => {
       const [first] = await servedModels(target.api);
       const limit = typeof first?.max_model_len === "number" ? first.max_model_len : target.maxModelLen;
+      const running = textOr((await target.api.json("/version")).version);
       // The prompt is at least one token, so this exceeds the window with any tokenizer.
-      const answer = await target.api.post(
-        CHAT.path,
-        CHAT.ask(await questionOf(target, { maxTokens: limit })),
-      );
+      const maxTokens = isVersion(running) && gte(running, SHORTENS_FROM) ? limit + 1 : limit;
+      const answer = await target.api.post(CHAT.path, CHAT.ask(await questionOf(target, { maxTokens })));
       const said = refusalText(answer);
       if (answer.status === 400 && names(answer.text, limit)) return pass(`400: ${said}`);
       return fail(

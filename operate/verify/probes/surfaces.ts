@@ -15,7 +15,9 @@ import {
   type OfferedTool,
   READ_FILE,
   RUN_COMMAND,
+  SWALLOWED,
   TOOL_REQUEST,
+  UNKNOWN_TIER,
 } from "../tools";
 import { answerOf, asAgent, chatOnly, questionOf, servedModels, thinkingOnly } from "./asking";
 
@@ -32,6 +34,9 @@ const messagesFix = ({ setting }: Settings) =>
   `The messages API needs a vLLM of 0.26 or later (${setting("image")}); until it works keep clients.claudeCode.via: bridge.`;
 const parserFix = ({ setting }: Settings) =>
   `${setting("tools.autoChoice")}: true and ${setting("tools.parser")}: the parser of the model's family.`;
+
+/** How an answer ends that came to its end, on each API. */
+const WHOLE = ["stop", "completed", "end_turn"];
 
 const SEVERAL = [RUN_COMMAND, LIST_FOLDER, READ_FILE];
 
@@ -102,6 +107,9 @@ export function judgeCall(
         `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
         otherParser,
       );
+    // The parser of another form takes a call that it can't read, and answers with nothing.
+    if (text.trim() === "" && WHOLE.includes(stop))
+      return fail(`${words.noCall}, and no text: ${SWALLOWED} (${quote(shape)})`, otherParser);
     return fail(`${words.noCall} (${quote(shape)}); it said \`${quote(text)}\``, parserFix({ setting }));
   }
   const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
@@ -231,9 +239,6 @@ export const responsesProbes: ServerProbes = [
 ];
 
 const COUNT = `${MESSAGES.path}/count_tokens`;
-
-/** A tier that nobody pinned: its 404 looks like a network failure in a client. */
-const UNKNOWN_TIER = "claude-unpinned-tier";
 
 export const messagesProbes: ServerProbes = [
   ...probesOf(MESSAGES, messagesFix),

@@ -9,6 +9,7 @@ import { instanceAProbes, machineProbes } from "../probes/machine";
 import { memoryProbes } from "../probes/memory";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
+import { poolingProbes } from "../probes/pooling";
 import { serverProbes, windowProbes } from "../probes/server";
 import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
 import type { ProbesOf, Target } from "../target";
@@ -17,6 +18,7 @@ import type { ProbesOf, Target } from "../target";
 const CATALOG: { readonly [Kind in Target["kind"]]: ProbesOf<Kind> } = {
   "inference-server": [
     ...serverProbes,
+    ...poolingProbes,
     ...chatProbes,
     ...responsesProbes,
     ...messagesProbes,

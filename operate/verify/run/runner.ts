@@ -100,6 +100,11 @@ async function run(probe: Probe<Target>, target: Target): Promise<Run> {
       return { ...fail(error.message, first.fix(target)), noAnswer: error.reason, closes };
     }
     if (error instanceof NoAnswer) return { ...fail(error.message), noAnswer: error.reason };
+    if (error instanceof BadAnswer && error.isFailure) {
+      const ours = target.machine.containers.some(({ name }) => name === target.name);
+      const where = ours ? ` (docker logs ${target.name})` : "";
+      return fail(error.message, `The server failed: its log says why${where}, then serving doctor.`);
+    }
     if (error instanceof BadAnswer || error instanceof Failed) return fail(error.message);
     // An unforeseen answer, such as one nested a million deep, ends its own probe and not the run.
     const said = quote(error instanceof Error ? error.message : String(error));

@@ -35,6 +35,7 @@ interface TargetOptions {
 
 /** Everything of one machine that can be probed. */
 export async function targetsOf(machine: MachinePlan, host: Host, options: TargetOptions): Promise<Target[]> {
+  const began = Date.now();
   const unreachable = isHere(machine)
     ? undefined
     : `it is read on the machine itself: run this command on ${machine.name}`;
@@ -47,7 +48,7 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
     ...chatUis(machine, host, options),
     ...simpleServers(machine, host, options),
     ...(await harnessTargets(here, options.timeoutSeconds)),
-    { kind: "machine", name: machine.name, ...here },
+    { kind: "machine", name: machine.name, began, ...here },
   ];
 }
 
