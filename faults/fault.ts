@@ -75,7 +75,11 @@ export class FaultyInput extends Error {
       message: withoutKeys(fault.message),
     }));
     const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
-    super([`${input}: ${count}`, ...faults.map((fault) => `  ${faultLine(fault)}`)].join("\n"));
+    // Without a line the input's name, just said, helps nobody to find the place.
+    const lines = faults.map(
+      (fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`,
+    );
+    super([`${input}: ${count}`, ...lines].join("\n"));
     this.name = "FaultyInput";
     this.faults = faults;
   }

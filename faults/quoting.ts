@@ -22,8 +22,8 @@ export function isSlip(text: string, meant: string | undefined): boolean {
   return meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
 }
 
-/** Share of a key's letters that may differ before a suggestion is more confusing than helpful. */
-const LARGEST_DIFFERENCE = 0.5;
+/** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
+const LARGEST_DIFFERENCE = 1 / 3;
 
 /** The known key that a mistyped one most likely meant, or `undefined` when none is close. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
@@ -34,5 +34,6 @@ export function nearestKey(key: string, known: readonly string[]): string | unde
     if (best === undefined || off < best.distance) best = { key: candidate, distance: off };
   }
   if (best === undefined) return undefined;
-  return best.distance <= Math.max(key.length, best.key.length) * LARGEST_DIFFERENCE ? best.key : undefined;
+  const most = Math.ceil(Math.max(key.length, best.key.length) * LARGEST_DIFFERENCE);
+  return best.distance <= most ? best.key : undefined;
 }

@@ -26,7 +26,8 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
     return issue.keys.map((key) => ({
       path: dotted([...issue.path, key]),
       code: "unknown_key",
-      message: unknownKeyText(schema, issue.path, key),
+      // A schema may have words of its own for a key that it once had.
+      message: issue.message.includes(`\`${key}\``) ? issue.message : unknownKeyText(schema, issue.path, key),
       severity: "error",
       ...at([...issue.path, key], "key"),
     }));

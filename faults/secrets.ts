@@ -124,7 +124,7 @@ const SECRET_NAME =
 
 /** Tokens of a tokenizer. */
 const TEXT_TOKEN =
-  /(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|stop|start|end|think|image|img|video|audio|special|added|next|first|last|per|each|output|prompt|draft)_token$/;
+  /(?:^|_)(?:bos|eos|pad|unk|sep|cls|mask|stop|start|end|think|image|img|video|audio|special|added|next|first|last|per|each|output|prompt|draft|from)_token$/;
 
 /** A last word that makes a name one of a reference to a secret, or of no secret at all. */
 const REFERENCE =

@@ -1,11 +1,11 @@
-import { closeSync, fstatSync, openSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { UnreadableInput } from "./fault";
 
 /** Largest file that is read as configuration, in bytes: hand-written files are a few KiB. */
 const LARGEST_FILE_BYTES = 1024 * 1024;
 
 /**
- * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a pipe and /dev/zero included).
+ * Reads a whole text file of at most `limit` bytes, never more, whatever the file is (a shell's pipe and /dev/zero included).
  * Throws `UnreadableInput` when it can't be read, is larger, or isn't UTF-8 text.
  */
 export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): string {
@@ -32,7 +32,13 @@ export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buf
   return bytes;
 }
 
+/** Pipes of a shell, such as `<(COMMAND)` and /dev/stdin: somebody writes into them already. */
+const OPEN_PIPE = /^\/(?:dev|proc)\//;
+
 function readAtMost(file: string, limit: number): Buffer {
+  if (statSync(file).isFIFO() && !OPEN_PIPE.test(file)) {
+    throw new Error("is a named pipe, which may wait for ever: give a file, or `<(COMMAND)`");
+  }
   const descriptor = openSync(file, "r");
   try {
     const size = fstatSync(descriptor).size;

@@ -159,7 +159,8 @@ export function stateOf({ containers }: Facts, name: string): ContainerState | u
   return containers?.find((each) => each.name === name);
 }
 
-/** Containers of the plan with their state, where it was read. */
-export function plannedStates(facts: Facts): ContainerState[] {
-  return (facts.stack?.plan.containers ?? []).flatMap((each) => stateOf(facts, each.name) ?? []);
+/** Containers of the plan with their state, where it was read; without a stack file those that were given. */
+export function plannedStates(facts: Facts): readonly ContainerState[] {
+  if (facts.stack === undefined) return facts.containers ?? [];
+  return facts.stack.plan.containers.flatMap((each) => stateOf(facts, each.name) ?? []);
 }

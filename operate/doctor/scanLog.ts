@@ -1,7 +1,8 @@
 import { StringDecoder } from "node:string_decoder";
 import { defined } from "../../faults/defined";
 import { redact } from "../programs/redact";
-import { escaped, type Sign } from "./sign";
+import { UNKNOWN_TIER } from "../verify/tools";
+import { BROKE_OFF, escaped, OPENS, RAISED, READY, type Sign, STOPPED, TROUBLE } from "./sign";
 
 export interface Hit {
   /** The line, without secrets, cut to what is worth reading. */
@@ -112,7 +113,9 @@ interface Match {
 
 class Scanner {
   lines = 0;
-  private readonly matches = new Map<Sign, Match>();
+  private matches = new Map<Sign, Match>();
+  /** Of the starts before. */
+  private before = new Map<Sign, Match>();
   private rest = "";
   /** Inside a line that was already longer than what is looked at. */
   private skipping = false;
@@ -141,7 +144,7 @@ class Scanner {
     if (this.rest !== "" && !this.skipping) this.search(this.rest);
     this.rest = "";
     return new Map(
-      [...this.matches].map(([sign, { match, lineNumber, firstLineNumber, count }]) => [
+      [...this.counting()].map(([sign, { match, lineNumber, firstLineNumber, count }]) => [
         sign,
         {
           line: excerpt(match.input, match.index),
@@ -152,6 +155,21 @@ class Scanner {
         },
       ]),
     );
+  }
+
+  /** Docker starts at once what failed: until that start is up or fails itself, what ended the one before it counts. */
+  private counting(): Map<Sign, Match> {
+    const isDecided = [READY, TROUBLE, RAISED].some((sign) => this.matches.has(sign));
+    return isDecided ? this.matches : new Map([...this.before, ...this.matches]);
+  }
+
+  private open(opening: Match): void {
+    const ended = this.counting();
+    if (ended.has(READY))
+      for (const sign of ended.keys()) if (sign.when === "start" || sign === READY) ended.delete(sign);
+    const cut = this.matches.has(OPENS) && ![STOPPED, TROUBLE, RAISED].some((end) => this.matches.has(end));
+    this.before = ended;
+    this.matches = new Map(cut ? [[BROKE_OFF, opening]] : []);
   }
 
   private takePiece(piece: string): void {
@@ -204,9 +222,12 @@ class Scanner {
   private match(sign: Sign, line: string): void {
     // A prompt may say anything; vLLM prints prompts only when it is told to.
     if (line.includes("Received request ") && line.includes("prompt")) return;
+    // The refusal that `serving verify` asks for.
+    if (line.includes(UNKNOWN_TIER)) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
-    if (sign.when === "opens") this.matches.clear();
+    if (sign.when === "opens")
+      this.open({ match, lineNumber: this.lines, firstLineNumber: this.lines, count: 1 });
     const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
     const firstLineNumber = earlier?.firstLineNumber ?? this.lines;

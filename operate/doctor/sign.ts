@@ -7,7 +7,7 @@ export interface Sign {
   readonly pattern: RegExp;
   /**
    * `start`: a start failed, which is over once the same log shows a later start that succeeded. `any`: it always counts.
-   * `opens`: another start begins, and all that was seen before is over.
+   * `opens`: another start begins; once it is up or has failed, all that was seen before is over.
    */
   readonly when: "start" | "any" | "opens";
   /** Which line of several is kept: the newest, or the one whose first group is the largest number. */
@@ -41,7 +41,10 @@ export function startSign(literals: string | readonly string[], pattern?: RegExp
   return sign(literals, pattern, { when: "start" });
 }
 
-sign("start gate: open after", GATE_OPENS, { when: "opens" });
+export const OPENS = sign("start gate: open after", GATE_OPENS, { when: "opens" });
+
+/** The line that opens the next start where nothing says how the one before ended: found by what is missing. */
+export const BROKE_OFF = startSign([], /(?!)/);
 
 /** uvicorn says that a server is up: vLLM, LiteLLM and Open WebUI all print it. */
 export const READY = sign("Application startup complete");
@@ -56,16 +59,31 @@ export const STARTED_WITH_UTILIZATION = sign(
 );
 export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
 
+/** Points to a cause that is elsewhere: `EngineDeadError`, a start that gives up, the heading over several faults. */
+const POINTER =
+  "(?!Engine core initialization failed|EngineCore encountered an issue|\\d+ validation errors? for)";
+
+/** A server that was asked to stop, or that its start gate stopped or killed: while it loads, vLLM heeds no SIGTERM. */
+export const STOPPED = sign([
+  ...["Shutting down", "SIGTERM", "SIGINT", "KeyboardInterrupt"],
+  ...["start gate: stopped", "start gate: vLLM did not end in time"],
+]);
+
+/** What Python raises; in backticks it only names what might be. */
+const NAMED = "(?<!`)\\b[A-Z]\\w*(?:Error|Exception)";
+
 /** Anything that reads like an error: where no diagnosis explains it, the trouble is unknown. */
 export const TROUBLE = sign(
   ["ERROR", "Error", "error:", "FATAL", "CRITICAL", "Traceback", "panic:", "Exception"],
-  /\b(?:ERROR|FATAL|CRITICAL)\b|Traceback \(most recent call last\)|\bpanic:|\b[A-Z]\w*(?:Error|Exception)\b: (?!Engine core initialization failed)|^\S*\s?error: /,
+  new RegExp(
+    `\\b(?:ERROR|FATAL|CRITICAL)\\b|Traceback \\(most recent call last\\)|\\bpanic:|${NAMED}\\b: ${POINTER}|^\\S*\\s?error: |\\bvllm(?: \\w+)?: error: `,
+  ),
 );
 
 /** The end of an uncaught failure: better evidence than the first line that has ERROR in it. */
 export const RAISED = sign(
-  ["Error:", "Exception:", "panic:"],
-  /\b[A-Z]\w*(?:Error|Exception): (?!Engine core initialization failed)\S|panic: /,
+  ["Error:", "Exception:", "panic:", "Value error,", "Input should be"],
+  new RegExp(`${NAMED}: ${POINTER}\\S|panic: |^.{0,60}  (?:Value error, |Input should be )\\S`),
 );
 
 /** Text as a pattern that matches just that text. */

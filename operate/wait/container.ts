@@ -24,6 +24,9 @@ export interface Following {
 
 const INSPECT_SECONDS = 20;
 
+/** More than a start prints; a server that ran for months prints more before it goes back to its gate. */
+const NEWEST_LINES = "5000";
+
 export function dockerReader(dockerHost: string): ContainerReader {
   let root: Promise<string> | undefined;
   return {
@@ -42,10 +45,10 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return folder === "" ? 0 : downloadedBytes(folder);
     },
     follow: (name, since, line) => {
-      const { stdout, ended, stop } = start(["docker", "logs", "--follow", "--since", since, name], {
-        env: { DOCKER_HOST: dockerHost },
-        merged: true,
-      });
+      const { stdout, ended, stop } = start(
+        ["docker", "logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name],
+        { env: { DOCKER_HOST: dockerHost }, merged: true },
+      );
       let over = false;
       void ended.then(() => {
         over = true; // Where Docker is gone, the state says so.
@@ -54,6 +57,13 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return { stop, ended: () => over };
     },
   };
+}
+
+/** Docker notes a start only after the container has begun: first lines were seen up to 11 ms older (20.10). */
+const NOTED_LATE_MILLISECONDS = 1000;
+
+function before(time: string): string {
+  return new Date(Date.parse(time) - NOTED_LATE_MILLISECONDS).toISOString();
 }
 
 /** Below a store of containerd: one folder for each piece that is on its way, with its bytes so far in `data`. */

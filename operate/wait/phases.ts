@@ -100,7 +100,7 @@ const RULES: readonly Rule[] = [
   },
   {
     pattern:
-      /torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
+      /(?<!disabling )torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
     read: () => ({ phase: "compiling" }),
   },
 ];

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Failed } from "../../commandLine/exit";
-import type { ContainerState } from "../../components/docker/containers";
+import { type ContainerState, startedAgain } from "../../components/docker/containers";
 import { GATE_OPENS } from "../../components/inference-server/startGate";
+import { RAISED } from "../doctor/sign";
 import { redact } from "../programs/redact";
 import type { ContainerReader, Following } from "./container";
 import { afterLine, beforeContainer, type Phase, START, type StartProgress } from "./phases";
@@ -13,6 +14,8 @@ export interface WaitResult {
   /** Phase that it ended in. */
   readonly phase: Phase;
   readonly reason: string;
+  /** The line of its log that says what it died of; "" where none does. */
+  readonly cause: string;
   /** The end of the container's log, when it did not become ready. */
   readonly lastLines: readonly string[];
 }
@@ -32,6 +35,13 @@ export interface WaitOptions {
 /** Lines of the log that are shown when a start fails: a Python traceback is about this long. */
 const LAST_LINES = 30;
 
+/** Longest line that is shown: vLLM prints its whole configuration in one of 5,000 characters. */
+const LINE_CHARACTERS = 400;
+
+function shortened(line: string): string {
+  return line.length <= LINE_CHARACTERS ? line : `${line.slice(0, LINE_CHARACTERS)} ...`;
+}
+
 /** Lines that are kept, so that a private key of several lines is known by its first. */
 const KEPT_LINES = 120;
 
@@ -41,6 +51,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   const started = performance.now();
   const seconds = () => (performance.now() - started) / 1000;
   const lines: string[] = [];
+  let cause = "";
   let progress: StartProgress = { phase: "waiting for the container" };
   let followed: (Following & { readonly startedAt: string }) | undefined;
   let answered = false;
@@ -51,14 +62,18 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     seconds: seconds(),
     phase: progress.phase,
     reason: redact(reason),
+    cause: outcome === "died" ? shortened(redact(cause)).trim() : "",
     // vLLM prints the arguments that it was started with, a key among them.
     lastLines:
-      outcome === "ready" ? [] : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean),
+      outcome === "ready"
+        ? []
+        : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
   });
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {
       progress = afterLine(progress, line);
-      if (GATE_OPENS.test(line)) lines.length = 0;
+      if (GATE_OPENS.test(line)) [lines.length, cause] = [0, ""];
+      if (RAISED.pattern.test(line)) cause = line;
       if (line.trim() !== "") lines.push(line);
       if (lines.length > KEPT_LINES) lines.shift();
     });
@@ -79,14 +94,15 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
         if (state.error !== "") return result("died", `Docker can't start it: ${state.error}`);
       } else {
         first ??= state;
-        if (followed?.startedAt !== state.startedAt) {
+        const death = deathOf(state, first);
+        // Of a container that Docker restarted the log of the start that failed is wanted, not that of the next one.
+        if (followed === undefined || (death === undefined && followed.startedAt !== state.startedAt)) {
           followed?.stop();
           if (state.status === "running" || followed === undefined) progress = START;
           followed = { startedAt: state.startedAt, ...follow(state.startedAt) };
-        } else if (followed.ended() && state.status === "running") {
+        } else if (death === undefined && followed.ended() && state.status === "running") {
           followed = { startedAt: state.startedAt, ...follow(aMomentAgo()) };
         }
-        const death = deathOf(state, first);
         if (death !== undefined) {
           await sleep(intervalMilliseconds); // The last lines are still on their way.
           return result("died", death);
@@ -121,9 +137,11 @@ function isCreated({ status }: ContainerState): boolean {
 function deathOf(state: ContainerState, first: ContainerState): string | undefined {
   const ended = state.status === "exited" || state.status === "dead" || state.status === "restarting";
   if (!ended && state.restartCount <= first.restartCount) return undefined;
+  // Of one that runs again the engine no longer says how it ended.
+  const how = ended || state.exitCode !== 0 ? ` with exit code ${state.exitCode}` : "";
   const memory = state.oomKilled ? ", killed for memory" : "";
-  const again = state.restartCount > 0 ? `; Docker has started it again ${state.restartCount} times` : "";
-  return `it ended with exit code ${state.exitCode}${memory}${again}`;
+  const again = state.restartCount > 0 ? `; ${startedAgain(state.restartCount)}` : "";
+  return `it ended${how}${memory}${again}`;
 }
 
 function look(reader: ContainerReader, name: string): Promise<ContainerState | Failed | undefined> {

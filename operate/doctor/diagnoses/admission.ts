@@ -41,7 +41,7 @@ export const admission: readonly Row[] = [
       if (largest * total < needed)
         return {
           cause: `${cause}; no utilization leaves enough for ${weights > 0 ? "weights and engine" : "an engine"}.`,
-          advice: `Nothing in the stack file: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. Free the memory that something else holds, or serve a smaller model.`,
+          advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. Free the memory that something else holds, or serve a smaller model.`,
           command: WHO_HOLDS_IT,
         };
       return {
@@ -65,7 +65,7 @@ export const admission: readonly Row[] = [
       const { facts, hit, server } = told;
       return {
         cause: `The server started while an earlier process still held its memory: ${numberOf(hit, 0)} GiB were free then, ${facts.meminfo?.availableGiB.toFixed(2)} GiB are free now, and it wants ${wanted(hit)}.`,
-        advice: "Nothing in the stack file: the memory has come free since. Start it again.",
+        advice: "No setting to change: the memory has come free since. Start it again.",
         command: `docker restart ${server.container}`,
       };
     },

@@ -23,7 +23,7 @@ export const SOUND_IMAGE =
 
 /** The plan's own file never has this fault, so what runs is another one. */
 const NOT_OUR_FILE =
-  "Nothing in the stack file: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
+  "No setting to change: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
 
 function restartBridge({ facts: { stack } }: Told): string {
   const bridge = stack?.plan.containers.find((each) => each.role === "bridge");
@@ -56,7 +56,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
         ? { cause, advice: NOT_OUR_FILE, command: "npm run up" }
         : {
             cause,
-            advice: `Nothing in the stack file: its key comes from ${variable}, which was empty or not set in the shell that ran \`up\`.`,
+            advice: `No setting to change: its key comes from ${variable}, which was empty or not set in the shell that ran \`up\`.`,
             command: `test -n "$${variable}" && npm run up`,
           };
     },
@@ -74,8 +74,8 @@ export const bridge: readonly (Diagnosis | Row)[] = [
           : "A client sent no key to the bridge.",
         advice:
           variable === undefined
-            ? "Nothing in the stack file: start the client with its launcher, which sends the placeholder that the bridge knows."
-            : `Nothing in the stack file: export ${variable} with the value that the bridge was started with, then start the client with its launcher.`,
+            ? "No setting to change: start the client with its launcher, which sends the placeholder that the bridge knows."
+            : `No setting to change: export ${variable} with the value that the bridge was started with, then start the client with its launcher.`,
         command: "local-claude",
       };
     },
@@ -96,9 +96,17 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     id: "bridge-upstream-down",
     source: "LiteLLM: Hosted_vllmException - Cannot connect to host",
     caughtBy: "the plan's warning `loopback-only`, where the server is declared to listen on loopback",
+    aside: true,
     when: UPSTREAM_DOWN,
-    say({ hit }) {
+    say({ hit, facts: { containers } }) {
       const [host = "", port = ""] = hit.groups;
+      // The bridge keeps its log while a server is replaced.
+      if (containers?.some(({ name, health }) => name === host && health === "healthy"))
+        return {
+          cause: `Nothing answered the bridge at ${host}:${port} while the server was down or starting; it is healthy now.`,
+          advice: "Nothing to change.",
+          command: "serving verify",
+        };
       return isLoopback(host)
         ? {
             cause: `The bridge looks for the server on its own loopback (${host}:${port}), where a container finds only itself.`,
@@ -108,7 +116,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
         : {
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
             advice:
-              "Nothing in the stack file, unless the server itself has a diagnosis: look at its container first.",
+              "No setting to change, unless the server itself has a diagnosis: look at its container first.",
             command: `docker ps --all --filter publish=${port}; serving wait`,
           };
     },
@@ -127,7 +135,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
           "This LiteLLM is one of two releases that steal credentials: stop it, and change every key it could read.",
         evidence,
         ...(facts.stack !== undefined && setting(facts, "bridge") === undefined
-          ? { advice: "Nothing in the stack file: it declares no bridge, so this one was started by hand." }
+          ? { advice: "No setting to change: it declares no bridge, so this one was started by hand." }
           : { edits: [machineEdit(facts, ["bridge", "image"], SOUND_IMAGE)] }),
         command: running === undefined ? APPLY : `docker stop ${shellWord(running.name)}`,
       };

@@ -1,5 +1,5 @@
 import type { Row } from "../diagnosis";
-import { sign } from "../sign";
+import { sign, startSign } from "../sign";
 
 const EXTERNALLY_MANAGED = sign(
   ["externally-managed-environment", "externally managed"],
@@ -11,6 +11,12 @@ const E2M1 = sign(
   /\.e2m1x2.{0,60}sm_12[01]|sm_12[01].{0,60}\.e2m1x2|(?:NVFP4|nvfp4).{0,120}(?:not supported|unsupported).{0,60}sm_121/,
 );
 const NO_KERNEL = sign("no kernel image is available for execution on the device");
+const ILLEGAL_ACCESS = sign(
+  ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
+  /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
+);
+/** vLLM model_executor/layers/fused_moe/oracle/. */
+const MOE_BACKEND = startSign("moe_backend='", /moe_backend='(\w+)' is not supported for (.{1,40}?MoE)\./);
 const DEV_VERSION = sign(
   "version ",
   /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
@@ -32,7 +38,7 @@ export const build: readonly Row[] = [
     caughtBy: false,
     when: EXTERNALLY_MANAGED,
     cause: "The package manager owns the system's Python, which therefore refuses pip.",
-    advice: "Nothing in the stack file: use a virtual environment, or the container.",
+    advice: "No setting to change: use a virtual environment, or the container.",
     command: "python3 -m venv ~/vllm-venv && ~/vllm-venv/bin/pip install --upgrade pip",
   },
   {
@@ -41,7 +47,7 @@ export const build: readonly Row[] = [
     caughtBy: false,
     when: NUMA,
     cause: "The headers of libnuma, which a source build needs, are not installed.",
-    advice: "Nothing in the stack file: install them, or use the container.",
+    advice: "No setting to change: install them, or use the container.",
     command: "sudo apt-get install -y libnuma-dev numactl",
   },
   {
@@ -66,6 +72,39 @@ export const build: readonly Row[] = [
     command: "serving pin vllm/vllm-openai:v0.30.0",
   },
   {
+    id: "cuda-illegal-access",
+    source:
+      "vllm-project/vllm #49926 and #35566, eugr/spark-vllm-docker #186 and #390: seen on this kind of GPU",
+    caughtBy: false,
+    when: ILLEGAL_ACCESS,
+    say: ({ server }) => ({
+      cause:
+        "A kernel of the GPU read or wrote where it may not, and the engine died of it: a fault of that kernel, not of a setting.",
+      ...(server.settings?.speculative === undefined
+        ? {
+            advice:
+              "The server starts again by itself. If it happens again, pin another release, and see whether another `attentionBackend` or `moeBackend` avoids it.",
+            command: "serving pin vllm/vllm-openai:v0.30.0",
+          }
+        : {
+            edits: [server.set(["speculative"], undefined)],
+            advice:
+              "It was seen with speculative decoding more than without. If it happens again, pin another release.",
+          }),
+    }),
+  },
+  {
+    id: "moe-backend-unfit",
+    source: "vLLM model_executor/layers/fused_moe/oracle/",
+    caughtBy: false,
+    when: MOE_BACKEND,
+    say: ({ hit, server }) => ({
+      cause: `The MoE backend ${hit.groups[0]} does not run this model: it is not for ${hit.groups[1]}.`,
+      edits: [server.set(["moeBackend"], undefined)],
+      advice: "Without the setting vLLM takes a backend that fits the model's quantization.",
+    }),
+  },
+  {
     id: "source-build-unpinned",
     source: "specification, Versioning 6: a source build must pin a release tag and record the version",
     caughtBy: "the policies `inference-image` and `moving-tag`, for images",
@@ -85,7 +124,7 @@ export const build: readonly Row[] = [
     when: TORCH,
     cause: "This vLLM was built for another torch than the installed one.",
     advice:
-      "Nothing in the stack file: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",
+      "No setting to change: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",
     command: "pip check; serving inventory",
   },
 ];

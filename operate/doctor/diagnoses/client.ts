@@ -24,9 +24,13 @@ const MISSING_V1 = sign(
   [" /chat/completions", " /responses", " /messages"],
   /"(?:GET|POST) \/((?:chat\/completions|responses|messages)\S*) HTTP\/[\d.]+" 404/,
 );
+/**
+ * vLLM renderers/params.py. Of a prompt that is far too long it counts no further than it must (`at least`), or only the
+ * characters: such a figure is not one to work with.
+ */
 const TOO_LONG = sign(
-  "maximum context length is",
-  /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains (?:at least )?([\d,]+) input tokens)?/,
+  ["maximum context length is", "cannot be greater than max_model_len="],
+  /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
 );
 const ENV_KEY = sign("Missing environment variable", /Missing environment variable: `?(\w+)`?/);
 const WIRE_API = sign("wire_api", /`?wire_api = "chat"`? is no longer supported/);
@@ -75,7 +79,7 @@ export const client: readonly (Diagnosis | Row)[] = [
       return {
         cause,
         advice:
-          "Nothing in the stack file: the file that the plan writes pins every tier, so this client was started without it. Use the launcher.",
+          "No setting to change: the file that the plan writes pins every tier, so this client was started without it. Use the launcher.",
         command: claudeCode.launcher,
       };
     },
@@ -96,7 +100,7 @@ export const client: readonly (Diagnosis | Row)[] = [
           ? { edits: [machineEdit(facts, path, undefined)] }
           : {
               advice:
-                "Nothing in the stack file: the files that the plan writes have the right base URL, so this client uses another one. Start it with its launcher.",
+                "No setting to change: the files that the plan writes have the right base URL, so this client uses another one. Start it with its launcher.",
               command: "serving plan --format json | jq '.machines[].endpoints'",
             }),
       };
@@ -108,7 +112,8 @@ export const client: readonly (Diagnosis | Row)[] = [
     caughtBy: "the plan's warning `client-window`",
     when: TOO_LONG,
     say({ facts, hit, server }) {
-      const [window, output, prompt] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
+      const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];
+      const window = numberOf(hit, 0) || numberOf(hit, 3);
       const cause = `The prompt and the requested output together exceed the window of ${window} tokens, so vLLM refuses the request.`;
       if (output === 0 || prompt === 0)
         return {
@@ -139,7 +144,7 @@ export const client: readonly (Diagnosis | Row)[] = [
     when: ENV_KEY,
     say: ({ hit }) => ({
       cause: `The client will not start without ${hit.groups[0]}; any text will do, since the server ignores it.`,
-      advice: "Nothing in the stack file: start the client with its launcher, or export a placeholder.",
+      advice: "No setting to change: start the client with its launcher, or export a placeholder.",
       command: codex.launcher,
     }),
   },
@@ -150,7 +155,7 @@ export const client: readonly (Diagnosis | Row)[] = [
     when: WIRE_API,
     cause: "The Responses-style client reads a file with the removed wire protocol `chat`.",
     advice:
-      "Nothing in the stack file: the file that the plan writes says `responses`. Start the client with its launcher, or correct your own file.",
+      "No setting to change: the file that the plan writes says `responses`. Start the client with its launcher, or correct your own file.",
     command: codex.launcher,
   },
   {
@@ -166,7 +171,7 @@ export const client: readonly (Diagnosis | Row)[] = [
         cause: "The model's tokenizer cuts every prompt at 2048 tokens, so the model never sees the rest.",
         evidence: hit.line,
         advice:
-          "Nothing in the stack file, and no server flag helps: set `truncation` to null in the model's tokenizer.json, or take a corrected revision of the model.",
+          "No setting to change, and no server flag helps: set `truncation` to null in the model's tokenizer.json, or take a corrected revision of the model.",
         command: `grep -l '"max_length": *2048' ${cache}/hub/models--${model}/snapshots/*/tokenizer*.json`,
       };
     },

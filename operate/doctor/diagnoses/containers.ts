@@ -1,6 +1,6 @@
 import type { Diagnosis, Row } from "../diagnosis";
 import { seen, setting } from "../facts";
-import { sign } from "../sign";
+import { sign, startSign } from "../sign";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
@@ -10,6 +10,16 @@ const NO_GPU_RUNTIME = sign(
 const IMAGE_GONE = sign(
   ["manifest unknown", "No such image", "manifest for "],
   /manifest unknown|No such image: (\S+)|manifest for \S+ not found/,
+);
+
+const NO_DEVICE = startSign([
+  "Failed to infer device type",
+  "No CUDA GPUs are available",
+  "Found no NVIDIA driver on your system",
+]);
+const NO_SPACE = sign(
+  ["No space left on device", "Insufficient space in /dev/shm"],
+  /No space left on device|Insufficient space in (\/dev\/shm)/,
 );
 
 /** Exit codes of a container that somebody stopped: it ended by itself, or on TERM. */
@@ -30,10 +40,32 @@ export const containers: readonly (Diagnosis | Row)[] = [
       return {
         cause: "Docker can't give GPUs to containers: the NVIDIA Container Toolkit is missing or not set up.",
         evidence,
-        advice: "Nothing in the stack file: install the toolkit first where it is missing.",
+        advice: "No setting to change: install the toolkit first where it is missing.",
         command: "sudo nvidia-ctk runtime configure --runtime=docker && sudo systemctl restart docker",
       };
     },
+  },
+  {
+    id: "no-device",
+    source: "vLLM config/device.py, torch: no GPU in sight",
+    caughtBy: "the preflight of `up`, for Docker's part",
+    when: NO_DEVICE,
+    cause: "vLLM sees no GPU: the container was started without one, or the driver doesn't answer.",
+    advice: "No setting to change: see whether the driver answers on the host, then inside a container.",
+    command: "nvidia-smi && docker run --rm --gpus all ubuntu nvidia-smi",
+  },
+  {
+    id: "no-space",
+    source: "ENOSPC, and vLLM distributed/device_communicators/shm_broadcast.py",
+    caughtBy: false,
+    when: NO_SPACE,
+    say: ({ hit }) => ({
+      cause: hit.groups[0]
+        ? "Shared memory (/dev/shm) is full, through which vLLM's processes talk."
+        : "A disk is full: that of the model cache, of Docker, or of the kernels that were compiled.",
+      advice: "No setting to change, unless `modelCache` names another disk: free some space.",
+      command: "df -h /dev/shm / /var/lib/docker ~/.cache; docker system df",
+    }),
   },
   {
     id: "image-not-found",
@@ -55,7 +87,7 @@ export const containers: readonly (Diagnosis | Row)[] = [
             cause: `No Docker engine answers at ${stack?.settings.dockerHost ?? "the local socket"}.`,
             evidence: dockerProblem,
             advice:
-              "Nothing in the stack file, unless `dockerHost` is wrong: start the engine, or join the group `docker` and log in again.",
+              "No setting to change, unless `dockerHost` is wrong: start the engine, or join the group `docker` and log in again.",
             command: "sudo systemctl start docker && docker version",
           },
   },
@@ -75,14 +107,14 @@ export const containers: readonly (Diagnosis | Row)[] = [
         return {
           cause: `Somebody stopped ${stopped.name}, and the engine doesn't start it again by itself.`,
           evidence: stateLine(stopped),
-          advice: "Nothing in the stack file.",
+          advice: "No setting to change.",
           command: `docker start ${stopped.name} && serving wait`,
         };
       if (missing === undefined || allContainers !== true) return undefined;
       return {
         cause: `There is no container ${missing}: the stack file was not applied on this machine, or somebody removed it.`,
         evidence: `containers: ${running.map(({ name }) => name).join(", ") || "none"}`,
-        advice: "Nothing in the stack file: apply it.",
+        advice: "No setting to change: apply it.",
         command: "npm run preview && npm run up",
       };
     },
@@ -100,8 +132,8 @@ export const containers: readonly (Diagnosis | Row)[] = [
         cause: `${off.length === 1 ? "A file differs" : `${off.length} files differ`} from what the stack file asks for: edited by hand, or written by an earlier \`up\`.`,
         evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),
         advice: byHand
-          ? "Nothing in the stack file: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
-          : "Nothing in the stack file: apply it. `up` keeps an edited file beside the restored one.",
+          ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
+          : "No setting to change: apply it. `up` keeps an edited file beside the restored one.",
         command: byHand ? "serving plan" : "npm run preview && npm run up",
       };
     },

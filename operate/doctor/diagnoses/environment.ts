@@ -1,6 +1,8 @@
-import type { Row } from "../diagnosis";
+import { optionInsteadOf } from "../../../components/inference-server/droppedVariables";
+import { FLAGS_WITH_SETTING } from "../../../components/settings/extraArguments";
+import { APPLY, type Row } from "../diagnosis";
 import { firstGroup, type Server, textSetting } from "../facts";
-import { sign } from "../sign";
+import { sign, startSign } from "../sign";
 
 const UNKNOWN_VARIABLE = sign(
   "Unknown vLLM environment variable detected",
@@ -10,17 +12,16 @@ const FP4_VARIABLE = sign(
   "VLLM_USE_FLASHINFER_MOE_FP4",
   /Unknown vLLM environment variable detected: (VLLM_USE_FLASHINFER_MOE_FP4)\b/,
 );
+/** argparse's words, and pydantic's for a number out of its range. */
+const UNKNOWN_ARGUMENT = startSign("error: unrecognized arguments:", /error: unrecognized arguments: (\S+)/);
+const ARGUMENT_REFUSED = startSign(
+  ["error: argument ", "[type="],
+  /error: argument (--[\w-]+)\S*: (?:invalid |Value |expected )|Input should be .{1,80} \[type=\w+, input_value=/,
+);
 const THINKING_REFUSED = sign(
   ["chat_template_kwargs", "enable_thinking", "thinking"],
   /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
 );
-
-/** Settings that carry the intent of a variable which vLLM dropped. */
-const SUCCESSORS: Readonly<Record<string, string>> = {
-  VLLM_ATTENTION_BACKEND: "attentionBackend",
-  VLLM_FLASHINFER_MOE_BACKEND: "moeBackend",
-  VLLM_NVFP4_GEMM_BACKEND: "moeBackend",
-};
 
 const FP4_SOURCE = "vllm-project/vllm #43148, #44992: VLLM_USE_FLASHINFER_MOE_FP4 is gone since 0.24";
 const FP4_CAUGHT_BY = "the plan's warning `inert-variable`";
@@ -35,16 +36,18 @@ export const environment: readonly Row[] = [
     id: "unknown-vllm-variable",
     source: "vLLM vllm/envs.py, validate_environ",
     caughtBy: false,
+    aside: true,
     when: UNKNOWN_VARIABLE,
     say({ hit, server }) {
       const [variable = ""] = hit.groups;
-      const successor = SUCCESSORS[variable];
+      const option = optionInsteadOf(variable);
+      const setting = FLAGS_WITH_SETTING[`--${option}`];
       const value = server.settings?.environment[variable];
       return {
-        cause: `${variable} is set, but this version of vLLM ignores it${successor === undefined ? "" : `: \`${successor}\` has taken its place`}.`,
+        cause: `${variable} is set, but this version of vLLM ignores it${option === undefined ? "" : `: \`${setting ?? `--${option}`}\` has taken its place`}.`,
         edits: [
           server.set(["environment", variable], undefined),
-          ...(successor === undefined || value === undefined ? [] : [server.set([successor], value)]),
+          ...(setting === undefined || value === undefined ? [] : [server.set([setting], value)]),
         ],
       };
     },
@@ -53,6 +56,7 @@ export const environment: readonly Row[] = [
     id: "fp4-variable-without-backend",
     source: FP4_SOURCE,
     caughtBy: FP4_CAUGHT_BY,
+    aside: true,
     when: FP4_VARIABLE,
     say: ({ server }) =>
       needsBackend(server)
@@ -75,11 +79,33 @@ export const environment: readonly Row[] = [
       return {
         cause: `VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, but this version of vLLM ignores it: ${known ? "`moeBackend`" : "the MoE backend"} replaces it.`,
         advice: known
-          ? "Nothing in the stack file."
+          ? "No setting to change."
           : "With `moeBackend: marlin` in the stack file there is nothing to do.",
         command: "serving plan",
       };
     },
+  },
+  {
+    id: "argument-unknown",
+    source: "vLLM utils/argparse_utils.py: arguments come and go with vLLM's version",
+    caughtBy: "the policy `engine-names`, where the version is recorded",
+    when: UNKNOWN_ARGUMENT,
+    say: ({ hit, server }) => ({
+      cause: `This version of vLLM has no argument ${hit.groups[0]}.`,
+      advice: `Take it out of \`extraArgs\` of inferenceServers.${server.key}, or remove the setting that stands for it; \`serving plan\` shows the whole command line.`,
+      command: APPLY,
+    }),
+  },
+  {
+    id: "argument-refused",
+    source: "vLLM utils/argparse_utils.py, config/",
+    caughtBy: "the policy `engine-names`, where the version is recorded",
+    when: ARGUMENT_REFUSED,
+    say: ({ hit, server }) => ({
+      cause: `This version of vLLM refuses the value of ${hit.groups[0] || "an argument"}.`,
+      advice: `The line says which values it takes: correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`,
+      command: APPLY,
+    }),
   },
   {
     id: "thinking-parameter-refused",
@@ -90,7 +116,7 @@ export const environment: readonly Row[] = [
     say: ({ facts, hit }) => ({
       cause: `The server refuses \`${firstGroup(hit) ?? "thinking"}\`, one of the two parameters that turn hidden reasoning off.`,
       advice:
-        "Nothing in the stack file, and nothing to do: the harness asks again without it. With another client, leave that parameter out; in the bridge, `drop_params: true` does so.",
+        "No setting to change, and nothing to do: the harness asks again without it. With another client, leave that parameter out; in the bridge, `drop_params: true` does so.",
       command: `serving config check providers ${textSetting(facts, "harness", "home") ?? "~/.hx"}/providers.toml --probe`,
     }),
   },

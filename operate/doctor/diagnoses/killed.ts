@@ -1,21 +1,28 @@
 import type { ContainerState } from "../../../components/docker/containers";
 import type { Diagnosis, Row } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
-import { sign, startSign } from "../sign";
+import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../sign";
 import { lowerShare } from "./memory";
 
 /** The kernel's killer and earlyoom's. */
 const KERNEL_KILL = sign("Killed process", /Killed process (\d+) \(([^)]*)\)/);
+/** The line before it names the container, or a control group of somebody else whose own limit was reached. */
+const KILLED_IN = sign(
+  "oom-kill:",
+  /oom-kill:(?=\S*?task_memcg=[^,\s]*?([0-9a-f]{64})|constraint=CONSTRAINT_MEMCG).*?,pid=(\d+)/,
+);
 const EARLYOOM = sign("sending SIG", /sending SIG(?:TERM|KILL) to process (\d+) [^"]*"([^"]*)"/);
 
 const EXIT_KILLED = 137;
 const EXITED_137 = sign(
   ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exitcode[=:] ?-9/i,
+  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|\bstatus=9\/KILL|signal 9 \(SIGKILL\)|exit ?code[=:] ?-9/i,
 );
+/** What vLLM says of an engine that went away; one that fails by itself says why first. */
+const ENGINE_GONE = startSign("engine core exited unexpectedly");
 const START_EXITED_137 = startSign(
   ["137", "SIGKILL", "signal 9", "-9"],
-  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exitcode[=:] ?-9/i,
+  /\bExited \(137\)|\bexit(?:ed)?(?: with)?(?: code| status)?:?\s*137\b|exit ?code[=:] ?-9/i,
 );
 
 /** Programs that the run-time compilation of kernels starts. */
@@ -34,7 +41,7 @@ const COMPILER_KILLED = startSign(
 );
 const KERNEL_KILLED_COMPILER = sign(
   "Killed process",
-  /Killed process \d+ \(((?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|ninja|nvlink|fatbinary)[^)]*)\)/,
+  /Killed process (\d+) \((?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|ninja|nvlink|fatbinary)[^)]*\)/,
 );
 /** What vLLM and FlashInfer print while kernels are compiled. */
 const COMPILING = sign(
@@ -64,9 +71,21 @@ const READY_TIMEOUT = startSign(
 /** As many compilers at once are safe beside resident weights. */
 const SAFE_JOBS = 2;
 
+/** A kill of the kernel. One inside of a container counts for that container alone, and only since it was last started. */
+function killBy(facts: Facts, ...signs: readonly Sign[]): Sighting | undefined {
+  const hit = seen(facts, ...signs);
+  const [id, pid] = hit?.log.hits.get(KILLED_IN)?.groups ?? [];
+  if (hit === undefined || pid !== hit.groups[0] || facts.containers === undefined) return hit;
+  const container = plannedStates(facts).find((each) => each.id === id);
+  const at = Date.parse(/^\d{4}-\S+/.exec(hit.line)?.[0].replace(",", ".") ?? "");
+  return container === undefined || at < Date.parse(container.startedAt)
+    ? undefined
+    : { ...hit, log: { ...hit.log, container: container.name } };
+}
+
 /** The evidence that compilers were killed, whoever reports it. */
 function compiling(facts: Facts): Sighting | undefined {
-  const killed = seen(facts, COMPILER_KILLED, KERNEL_KILLED_COMPILER);
+  const killed = seen(facts, COMPILER_KILLED) ?? killBy(facts, KERNEL_KILLED_COMPILER);
   if (killed !== undefined) return killed;
   const hit = seen(facts, COMPILING);
   if (hit === undefined || cameUpAfter(hit)) return undefined;
@@ -97,13 +116,15 @@ export const killings: readonly (Diagnosis | Row)[] = [
     source:
       "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
     caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
-    when: [KERNEL_KILL, EARLYOOM],
-    say({ facts, hit, server }) {
-      const victim = hit.groups[1] || "a process";
-      if (COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined) return undefined;
+    explain(facts) {
+      const hit = killBy(facts, KERNEL_KILL, EARLYOOM);
+      const victim = hit?.groups[1] || "a process";
+      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined)
+        return undefined;
       return {
         cause: `The machine ran out of memory, and ${victim} was killed for it.`,
-        ...lowerShare(facts, server),
+        evidence: hit.line,
+        ...lowerShare(facts, serverOf(facts, hit.log)),
       };
     },
   },
@@ -112,16 +133,20 @@ export const killings: readonly (Diagnosis | Row)[] = [
     source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
     caughtBy: false,
     explain(facts) {
-      if (seen(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
+      if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
         return undefined;
       const state = killedContainer(facts);
-      const hit = seen(facts, EXITED_137);
-      const evidence = state === undefined ? hit?.line : stateLine(state);
+      const cut = seen(facts, BROKE_OFF);
+      const gone = seen(facts, ENGINE_GONE);
+      const hit = seen(facts, EXITED_137) ?? (gone?.log.hits.has(RAISED) ? undefined : gone) ?? cut;
+      const line =
+        hit && (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
+      const evidence = state === undefined ? line : stateLine(state);
       if (evidence === undefined || (state === undefined && hit?.log.kind === "probes")) return undefined;
       const container = state?.name ?? serverOf(facts, hit?.log).container;
       return {
         cause:
-          "Something outside killed the process (signal 9): the kernel for lack of memory, somebody's `docker kill`, or a stop that took too long.",
+          "Something outside killed the process (signal 9): the kernel for lack of memory, somebody's `docker kill`, a stop that took too long, or a loss of power.",
         evidence,
         advice:
           "This alone doesn't show which: the kernel's log says whether it was memory. Hand it over with `--dmesg`.",
@@ -172,7 +197,7 @@ export const killings: readonly (Diagnosis | Row)[] = [
       return {
         cause:
           "The server is loading weights or compiling kernels: a first start normally takes 10 to 15 minutes, and killing it loses them.",
-        advice: "Nothing in the stack file: do not kill it, wait.",
+        advice: "No setting to change: do not kill it, wait.",
         command: "serving wait",
       };
     },

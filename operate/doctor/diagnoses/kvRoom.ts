@@ -1,3 +1,4 @@
+import { BYTES_PER_GIB } from "../../../components/planned/serverMemory";
 import { downToHundredth } from "../../../components/planned/utilization";
 import type { Row } from "../diagnosis";
 import { type Facts, numberOf, ranWith, type Server, type Sighting, seen } from "../facts";
@@ -15,6 +16,17 @@ const TOO_MANY = startSign(
   /max_num_seqs \((\d+)\) exceeds available Mamba cache blocks \((\d+)\)/,
 );
 const REDUCED = sign("Auto-fit max_model_len", /Auto-fit max_model_len: reduced from ([\d,]+) to ([\d,]+)/);
+
+/** vLLM config/model.py, _get_and_verify_max_len. */
+const ABOVE_MODEL = startSign(
+  "is greater than the derived max_model_len",
+  /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,
+);
+
+const BATCH_TOO_SMALL = startSign(
+  "must be greater than or equal to max_num_seqs",
+  /max_num_batched_tokens \((\d+)\) must be greater than or equal to max_num_seqs \((\d+)\)/,
+);
 
 /** Room that is asked for where it isn't known what a request of the whole window takes, in GiB. */
 const SOME_ROOM_GIB = 4;
@@ -38,7 +50,7 @@ function roomForOne({ stack }: Facts, { container }: Server): number {
   const kv = stack?.plan.kv[container];
   return kv === null || kv === undefined
     ? SOME_ROOM_GIB
-    : (kv.bytesPerRequest + kv.bytesPerBlock) / 1024 ** 3;
+    : (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
 }
 
 function utilizationOf({ log }: Sighting, { settings }: Server): number | undefined {
@@ -76,7 +88,7 @@ export const kvRoom: readonly Row[] = [
         advice:
           largest === undefined
             ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it, and reduce \`maxModelLen\`.`
-            : `Nothing in the stack file gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model.`,
+            : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model.`,
         command: LOOK_AT_KV,
       };
     },
@@ -106,6 +118,26 @@ export const kvRoom: readonly Row[] = [
           }
         : { cause, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
     },
+  },
+  {
+    id: "window-above-model",
+    source: "vLLM config/model.py, _get_and_verify_max_len",
+    caughtBy: false,
+    when: ABOVE_MODEL,
+    say: ({ hit, server }) => ({
+      cause: `The window of ${numberOf(hit, 0)} tokens is longer than the model's own, ${numberOf(hit, 1)}.`,
+      edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
+    }),
+  },
+  {
+    id: "batch-below-sequences",
+    source: "vLLM config/scheduler.py",
+    caughtBy: false,
+    when: BATCH_TOO_SMALL,
+    say: ({ hit, server }) => ({
+      cause: `A batch of ${numberOf(hit, 0)} tokens is smaller than the number of sequences, ${numberOf(hit, 1)}: each takes at least one.`,
+      edits: [server.set(["maxNumSeqs"], numberOf(hit, 0))],
+    }),
   },
   {
     id: "too-many-sequences",

@@ -1,8 +1,9 @@
+import { gateLine } from "../../../components/inference-server/startGate";
 import { weightBand } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis, type Row } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
-import { READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../sign";
+import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../sign";
 
 /** vLLM v1/worker/gpu_worker.py: free memory grew while it was being measured. */
 const RACE = startSign(
@@ -29,12 +30,14 @@ const NV_NO_MEMORY = sign("NV_ERR_NO_MEMORY");
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
   "stopped at the floor:",
-  /start gate: stopped at the floor: ([\d.]+) GiB are available, below ([\d.]+) GiB/,
+  gateLine(String.raw`stopped at the floor: ([\d.]+) GiB are available, below ([\d.]+) GiB`),
 );
 const GATE_CLOSED = sign(
   "start gate: closed:",
-  /start gate: closed: (\d+) starts within an hour failed.*: (docker exec [\w.-]+ rm [\w./-]+)/,
+  gateLine(String.raw`closed: (\d+) starts within an hour failed.*: (docker exec [\w.-]+ rm [\w./-]+)`),
 );
+
+const GATE_WAITS = sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for .*)`));
 
 /** How much less a server is given when the machine ran out: about 6 GiB of 121.6. */
 const STEP_DOWN = 0.05;
@@ -45,8 +48,8 @@ const EXHAUSTED_SHARE = 0.02;
 const CHECK_NEIGHBOURS =
   "grep -E 'MemTotal|MemAvailable|SwapFree' /proc/meminfo; ps -eo pid,rss,args --sort=-rss | head -n 8";
 
-function bandOf(weights: number): string {
-  const { verdict, comfortable } = weightBand(weights);
+function bandOf(weights: number, shareGiB: number): string {
+  const { verdict, comfortable } = weightBand(weights, shareGiB);
   return comfortable ? `${verdict}, so something else holds the memory` : verdict;
 }
 
@@ -90,7 +93,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
       cause:
         "Another process gave memory back while vLLM measured how much there is, so its measurement is meaningless.",
       advice:
-        "Nothing in the stack file: start one server at a time, while the memory is steady. Unload Ollama's models first (`ollama stop MODEL`).",
+        "No setting to change: start one server at a time, while the memory is steady. Unload Ollama's models first (`ollama stop MODEL`).",
       command: `docker restart ${server.container}`,
     }),
   },
@@ -99,11 +102,13 @@ export const memory: readonly (Diagnosis | Row)[] = [
     source: 'specification, Errors: "Real out-of-memory during weight load"; Limits, memory bands',
     caughtBy: "the plan's warning `weights`, where `model.weightsGB` is declared",
     when: CUDA_OOM,
-    say({ hit, server }) {
+    say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const weights = server.settings?.model.weightsGB;
+      const shareGiB =
+        (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
       return {
-        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights)}`}.`,
+        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights, shareGiB)}`}.`,
         advice:
           weights === undefined
             ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; serve a smaller or more strongly quantized model."
@@ -185,6 +190,29 @@ export const memory: readonly (Diagnosis | Row)[] = [
         "Fix what made them fail first. A change of the stack file that replaces the container begins anew; without one, this command does.",
       command: hit.groups[1],
     }),
+  },
+  {
+    id: "start-gate-waits",
+    source: "the start gate: a server starts once there is memory for it",
+    caughtBy: "`serving plan --meminfo`, by what is available",
+    when: GATE_WAITS,
+    say({ hit }) {
+      const { hits } = hit.log;
+      const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;
+      if (opened || hits.has(AT_THE_FLOOR) || hits.has(GATE_CLOSED)) return undefined;
+      const [words = ""] = hit.groups;
+      return {
+        cause: `The server isn't started yet; its start gate says: ${words}.`,
+        ...(words.includes("npm run up")
+          ? { advice: "No setting to change: apply it." }
+          : {
+              advice: words.includes("instance A")
+                ? "No setting to change where instance A is on its way: the gate opens by itself. If A is gone, declare `instanceA: none`."
+                : "No setting to change: the gate opens by itself once so much is available. If other programs keep the memory, end them, or lower `gpuMemoryUtilization`.",
+              command: CHECK_NEIGHBOURS,
+            }),
+      };
+    },
   },
   {
     id: "memory-exhausted",

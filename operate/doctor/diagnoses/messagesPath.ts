@@ -44,6 +44,12 @@ const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
 const NEAR_ZERO_PERCENT = 1;
 
+function toolsFail({ probes = [] }: Facts): boolean {
+  return probes.some(
+    ({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail",
+  );
+}
+
 /** Where the messages-style client goes through the bridge, and the bridge translates. */
 function throughTheBridge(facts: Facts) {
   const edits = [];
@@ -105,12 +111,16 @@ export const messagesPath: readonly (Diagnosis | Row)[] = [
       'specification, Errors: "`/v1/messages` request ending in a `system` message on an affected build"; vllm-project/vllm #48874',
     caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
     when: [CALL_AS_TEXT, PROBE_FAILED],
-    say: ({ facts }) => ({
-      cause:
-        "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
-      ...throughTheBridge(facts),
-      command: `${APPLY} && serving verify --only native-messages-path`,
-    }),
+    // Where tools work nowhere, it isn't the path.
+    say: ({ facts }) =>
+      toolsFail(facts)
+        ? undefined
+        : {
+            cause:
+              "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
+            ...throughTheBridge(facts),
+            command: `${APPLY} && serving verify --only native-messages-path`,
+          },
   },
   {
     id: "prefix-cache-cold",

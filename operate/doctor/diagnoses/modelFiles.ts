@@ -11,6 +11,30 @@ const HUB_UNREACHABLE = startSign(
   /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
 );
 const TRANSFORMERS_OLD = startSign("Transformers does not recognize this architecture");
+const NO_SUCH_ARCHITECTURE = startSign(
+  "are not supported for now",
+  /Model architectures (\[[^\]]*\]) are not supported for now/,
+);
+const DAMAGED = startSign(
+  [
+    "Error while deserializing header",
+    "FileNotFoundError: No such file",
+    "missing: {'",
+    "Cannot find any model weights",
+    "is not a valid JSON file",
+    "Couldn't instantiate the backend tokenizer",
+  ],
+  /SafetensorError: Error while deserializing header|FileNotFoundError: No such file or directory: \S+\.safetensors|Weight files referenced in index but missing|Cannot find any model weights|config file at '\S+' is not a valid JSON file|Couldn't instantiate the backend tokenizer/,
+);
+const DENIED = startSign("Permission denied", /PermissionError: \[Errno 13\] Permission denied: '([^']+)'/);
+const NO_DRAFT = startSign(
+  ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
+  /Unsupported speculative method: '(\S+)'|Invalid repository ID or local directory specified: '(\S+)'/,
+);
+const NO_TEMPLATE = startSign(
+  "The supplied chat template",
+  /The supplied chat template (?:string )?\((\S+?)\) (?:appears|looks)/,
+);
 
 export const modelFiles: readonly Row[] = [
   {
@@ -37,7 +61,7 @@ export const modelFiles: readonly Row[] = [
         : {
             cause: "The model isn't in the cache, and the hub can't be reached to fetch it.",
             advice:
-              "Nothing in the stack file, unless `modelCache` names another directory: fill the cache while there is a network.",
+              "No setting to change, unless `modelCache` names another directory: fill the cache while there is a network.",
             command: `hf download ${server.settings?.model.id ?? "<model>"}`,
           },
   },
@@ -50,5 +74,69 @@ export const modelFiles: readonly Row[] = [
     advice:
       "Pin an image above the floors and put the printed lines into the stack file. Never upgrade inside a running environment.",
     command: "serving pin vllm/vllm-openai:v0.30.0",
+  },
+  {
+    id: "architecture-unsupported",
+    source: "vLLM model_executor/models/registry.py",
+    caughtBy: "the policy `inference-image`, where the versions are recorded",
+    when: NO_SUCH_ARCHITECTURE,
+    say: ({ hit, server }) => ({
+      cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
+      advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"}.`,
+      command: "serving pin vllm/vllm-openai:v0.30.0",
+    }),
+  },
+  {
+    id: "model-files-damaged",
+    source:
+      "safetensors and vLLM model_executor/model_loader: a download that broke off leaves cut or missing files",
+    caughtBy: false,
+    when: DAMAGED,
+    say: ({ server }) => ({
+      cause: "Files of the model are cut or missing, as a download that broke off leaves them.",
+      advice:
+        "No setting to change: fetch the model again. Without --force-download a cut file passes for a whole one. A file that the server may not read looks missing, too.",
+      command: `hf download --force-download ${server.settings?.model.id ?? "<model>"}`,
+    }),
+  },
+  {
+    id: "draft-unusable",
+    source: "vLLM config/speculative.py: the draft model, or the model's own drafts, must be there",
+    caughtBy: false,
+    when: NO_DRAFT,
+    say: ({ hit: { groups }, server }) =>
+      groups[1] === server.settings?.model.id
+        ? undefined
+        : {
+            cause: groups[0]
+              ? `This model has no drafts of the method ${groups[0]}.`
+              : `There is no model ${groups[1]}, neither in the cache nor in a folder.`,
+            edits: [server.set(["speculative"], undefined)],
+            advice: "Speculative decoding only saves time: without it the server starts.",
+          },
+  },
+  {
+    id: "permission-denied",
+    source: "EACCES: files that a download by another user left, or a cache that only another user may write",
+    caughtBy: false,
+    when: DENIED,
+    say: ({ hit }) => ({
+      cause: `The server may not open ${hit.groups[0]}.`,
+      advice:
+        "No setting to change: give the files of the cache to the user that the container runs as (root, unless the image says otherwise).",
+      command: "ls -ln ~/.cache/huggingface/hub",
+    }),
+  },
+  {
+    id: "chat-template-missing",
+    source: "vLLM entrypoints/chat_utils.py, validate_chat_template",
+    caughtBy: false,
+    when: NO_TEMPLATE,
+    say: ({ hit, server }) => ({
+      cause: `There is no chat template ${hit.groups[0]} inside the container.`,
+      edits: [server.set(["chatTemplate"], undefined)],
+      advice:
+        "Without the setting the model's own template is used. A file of the host is not seen inside: the setting takes the template's text, too.",
+    }),
   },
 ];

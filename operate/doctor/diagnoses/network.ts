@@ -35,16 +35,15 @@ function declaredAddresses(facts: Facts): { path: string[]; address: string }[] 
   });
 }
 
-/** Clients get a name, services every address of the machine. */
+/** Clients get a name, services every address of the machine, and vLLM, which checks nobody, only loopback. */
 function stable(facts: Facts, paths: readonly string[][]) {
-  return paths.map((path) =>
-    machineEdit(
-      facts,
-      path,
-      path[0] === "clients" ? `${facts.stack?.machine ?? "<machine>"}.local` : "0.0.0.0",
-    ),
-  );
+  const clients = `${facts.stack?.machine ?? "<machine>"}.local`;
+  const values: Readonly<Record<string, string>> = { clients, inferenceServers: "127.0.0.1" };
+  return paths.map((path) => machineEdit(facts, path, values[path[0] ?? ""] ?? "0.0.0.0"));
 }
+
+const BRIDGE_INSTEAD =
+  " vLLM checks nobody, so a server stays on 127.0.0.1: for the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
 
 export const network: readonly Diagnosis[] = [
   {
@@ -71,7 +70,7 @@ export const network: readonly Diagnosis[] = [
           hit?.line ??
           `the machine has ${addresses?.join(", ")}; ${gone.map((each) => `${each.path.join(".")}: ${each.address}`).join(", ")}`,
         edits: stable(facts, paths.length > 0 ? paths : [["clients", "host"]]),
-        advice: `Give the machine a DHCP reservation, or use its mDNS name (here \`${facts.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).`,
+        advice: `Give the machine a DHCP reservation, or use its mDNS name (here \`${facts.stack?.machine ?? "<machine>"}.local\`; \`hostname\` says which).${paths.some(([first]) => first === "inferenceServers") ? BRIDGE_INSTEAD : ""}`,
         command: `ip -4 -brief address; hostname; ${APPLY}`,
       };
     },

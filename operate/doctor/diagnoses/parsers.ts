@@ -1,5 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { toolParser } from "../../../components/inference-server/parsers";
+import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { seen } from "../facts";
 import { sign, startSign } from "../sign";
@@ -7,10 +8,22 @@ import { sign, startSign } from "../sign";
 /** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
 const ONE_QWEN_PARSER = "0.24.0";
 
-/** An answer, or what `serving verify` says of one. */
+/** An answer, which may lack the field where it is empty, or what `serving verify` says of one. */
 const NO_CALLS = sign(
-  "tool_calls",
-  /\btool_calls\\?["']?\s*[:=]\s*(?:\[\s*\]|null|None)|\btool_calls\b.{0,30}\bempty\b/,
+  ["tool_calls", "finish_reason"],
+  /\btool_calls\\?["']?\s*[:=]\s*(?:\[\s*\]|null|None)|\btool_calls\b.{0,30}\bempty\b|^(?!.*\btool_calls\b).*\bfinish_reason\b/,
+);
+/** A whole answer without a text, a thought or a call; the parser took what it could not read. */
+const NOTHING_SAID = sign(
+  ["finish_reason", SWALLOWED],
+  new RegExp(
+    `^(?!.*"tool_calls"\\s*:\\s*\\[\\s*\\{)(?!.*"reasoning(?:_content)?"\\s*:\\s*").*"content"\\s*:\\s*(?:null|"").*"finish_reason"\\s*:\\s*"stop"|${SWALLOWED}`,
+  ),
+);
+/** A whole answer that is all thought. */
+const ONLY_THOUGHTS = sign(
+  ["finish_reason", "no text, only reasoning"],
+  /^(?!.*"tool_calls"\s*:\s*\[\s*\{)(?=.*"reasoning(?:_content)?"\s*:\s*"[^"]).*"content"\s*:\s*(?:null|"").*"finish_reason"\s*:\s*"stop"|no text, only reasoning \((?:finish_reason stop|status completed|stop_reason end_turn)/,
 );
 const XML_IN_CONTENT = sign(
   ["<tool_call", "<function=", "XML in "],
@@ -24,8 +37,8 @@ const XML_IN_REASONING = sign(
 const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
 
 const UNKNOWN_PARSER = startSign(
-  ["invalid tool call parser", "invalid reasoning parser"],
-  /invalid (tool call|reasoning) parser: (\S+?) \(cho/,
+  ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
+  /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
 );
 const NO_PARSER = startSign("--enable-auto-tool-choice requires --tool-call-parser");
 const THINK_IN_CONTENT = sign("</think>", /"content"\s*:\s*"(?:[^"\\]|\\.)*<\/think>/);
@@ -37,9 +50,10 @@ export const parsers: readonly Row[] = [
     id: "tool-parser-mismatch",
     source: 'specification, Errors: "`tool_calls: []` with XML in `content`"; vllm-project/vllm #22975',
     caughtBy: "`serving verify`; the plan can't know what a model prints",
-    when: XML_IN_CONTENT,
+    when: [NOTHING_SAID, XML_IN_CONTENT],
     say({ facts, server }) {
-      if (seen(facts, NO_CALLS) === undefined) return undefined;
+      const swallowed = seen(facts, NOTHING_SAID) !== undefined;
+      if (!swallowed && seen(facts, NO_CALLS) === undefined) return undefined;
       const { tools, model, versions } = server.settings ?? {};
       if (tools?.autoChoice === false)
         return {
@@ -52,7 +66,7 @@ export const parsers: readonly Row[] = [
       const onlyRenamed =
         !hermes && parser === "qwen3_coder" && valid(version) !== null && gte(version, ONE_QWEN_PARSER);
       return {
-        cause: `The model's tool calls came as text: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`,
+        cause: `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`,
         edits: [server.set(["tools", "parser"], hermes ? "hermes" : "qwen3_xml")],
         advice: onlyRenamed
           ? `From vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser: if the probe still fails after this, the model's chat template is the cause.`
@@ -65,11 +79,10 @@ export const parsers: readonly Row[] = [
     id: "reasoning-parser-intercepts",
     source: 'specification, Errors: "`tool_calls: []` with XML in `reasoning`"; vllm-project/vllm #39056',
     caughtBy: "the policy `reasoning-parser`, where the model is declared to have no thinking mode",
-    when: XML_IN_REASONING,
+    when: [XML_IN_REASONING, ONLY_THOUGHTS],
     say: ({ facts, server }) =>
       seen(facts, NO_CALLS) && {
-        cause:
-          "The reasoning parser takes the model's tool calls for reasoning: this model has no thinking mode.",
+        cause: `The reasoning parser takes the model's ${seen(facts, XML_IN_REASONING) === undefined ? "answers" : "tool calls"} for reasoning: this model has no thinking mode.`,
         edits: [server.set(["model", "thinking"], false), server.set(["reasoningParser"], "auto")],
         advice: "`auto` passes no reasoning parser at all for a model without a thinking mode.",
         command: VERIFY_TOOLS,
@@ -80,12 +93,15 @@ export const parsers: readonly Row[] = [
     source: "vLLM v1 argument check: invalid tool call parser, invalid reasoning parser",
     caughtBy: false,
     when: UNKNOWN_PARSER,
-    say: ({ hit, server }) => ({
-      cause: `vLLM has no ${hit.groups[0]} parser called ${hit.groups[1]}.`,
-      edits: [server.set(hit.groups[0] === "tool call" ? ["tools", "parser"] : ["reasoningParser"], "auto")],
-      advice:
-        "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
-    }),
+    say({ hit, server }) {
+      const [kind = "", name = "", reasoning = ""] = hit.groups;
+      return {
+        cause: `vLLM has no ${kind || "reasoning"} parser called ${name || reasoning}.`,
+        edits: [server.set(kind === "tool call" ? ["tools", "parser"] : ["reasoningParser"], "auto")],
+        advice:
+          "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
+      };
+    },
   },
   {
     id: "tool-choice-without-parser",

@@ -2,7 +2,7 @@ import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
 import type { Diagnosis, Row } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
-import { sign, startSign } from "../sign";
+import { STARTED_WITH_PORT, sign, startSign } from "../sign";
 
 /** Port of the simple server unless the stack file says otherwise. */
 const PORT = 11434;
@@ -14,8 +14,8 @@ const REFUSED_FROM_AFAR = sign(
   /(?:dial tcp |connect to |ECONNREFUSED )(?!127\.|0\.0\.0\.0|localhost)[\w.-]+(?: port |:)11434\b|declared for the network, it does not answer on/,
 );
 const PORT_TAKEN = startSign(
-  ["address already in use", "port is already allocated"],
-  /(?:listen tcp |bind: |Bind for |address \(')?([\d.]+|\[::\]|\*)?(?:', |:)(\d{2,5})\)?[:)]?.{0,60}(?:address already in use|port is already allocated)|(?:address already in use|port is already allocated).{0,60}?[:(' ](\d{4,5})\b/,
+  ["ddress already in use", "port is already allocated"],
+  /(?:listen tcp |bind: |Bind for |address \(')?([\d.]+|\[::\]|\*)?(?:', |:)(\d{2,5})\)?[:)]?.{0,60}(?:address already in use|port is already allocated)|(?:address already in use|port is already allocated).{0,60}?[:(' ](\d{4,5})\b|OSError: \[Errno 98\] Address already in use/,
 );
 const IN_A_VOLUME = sign(
   ["OLLAMA_MODELS:/root/.ollama", "/var/lib/docker/volumes/"],
@@ -73,8 +73,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
         return {
           cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
           evidence,
-          advice:
-            "Nothing in the stack file: write the drop-in that the plan prints and restart the service.",
+          advice: "No setting to change: write the drop-in that the plan prints and restart the service.",
           command: "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama",
         };
       // Loopback by choice is fine.
@@ -97,7 +96,9 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
       );
       const evidence = hit?.line ?? failed?.error;
       if (evidence === undefined) return undefined;
-      const groups = hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [];
+      // vLLM names its port in another line.
+      const started = hit?.log.hits.get(STARTED_WITH_PORT)?.groups ?? [];
+      const groups = [...started, ...(hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [])];
       const port = Number(groups.filter((group) => /^\d+$/.test(group)).at(-1) ?? 0);
       return {
         cause:
@@ -106,7 +107,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
             : `Port ${port} is taken by another program.`,
         evidence,
         advice:
-          "Nothing in the stack file: see who listens and stop it, by container name or by port. Instance A stays.",
+          "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
         command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
       };
     },
@@ -133,7 +134,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
           "An Ollama in a container answers, and keeps its models in a volume: the one on the host can't see what is pulled there.",
         evidence,
         advice:
-          "Nothing in the stack file: stop that container and pull the models on the host. Its volume is left as it is.",
+          "No setting to change: stop that container and pull the models on the host. Its volume is left as it is.",
         command: `docker ps --filter name=${name}; docker stop ${name} && sudo systemctl restart ollama`,
       };
     },
@@ -146,7 +147,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
     cause:
       "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
     advice:
-      "Nothing in the stack file: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
+      "No setting to change: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
     command: "nvidia-smi -L && sudo systemctl restart ollama && ollama ps",
   },
   {
@@ -162,7 +163,7 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
       );
       return {
         cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
-        advice: "Nothing in the stack file, unless you want another `simpleServer.modelsDirectory`.",
+        advice: "No setting to change, unless you want another `simpleServer.modelsDirectory`.",
         command: `sudo install -d -o ${user} -g ${user} -m 0755 ${path} && namei -l ${path}`,
       };
     },

@@ -1,5 +1,6 @@
 import { createReadStream, statSync } from "node:fs";
 import { containersOf } from "../../../components/docker/containers";
+import { GATE_OPENS } from "../../../components/inference-server/startGate";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { UnreadableInput } from "../../../faults/fault";
@@ -43,7 +44,7 @@ function read<Value>(file: string | undefined, reader: (file: string) => Value):
   return file === undefined ? undefined : reader(file);
 }
 
-/** Largest log that is read whole, in bytes; of a larger one the start and the newest part say what is wrong. */
+/** Most of a log that is read, in bytes; of a larger one its last start and the newest part say what is wrong. */
 const READ_WHOLE_BYTES = 64 * 1024 ** 2;
 const HEAD_BYTES = 8 * 1024 ** 2;
 
@@ -56,15 +57,39 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
     if (!found.isFile()) return await scanPipe(file, kind);
     const { size } = found;
-    if (size <= READ_WHOLE_BYTES) return await scanLog({ name: file, kind }, bytesOf(file, [{}]), SIGNS);
-    const spans = [{ end: HEAD_BYTES - 1 }, { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) }];
+    const start = size <= READ_WHOLE_BYTES ? 0 : await lastStart(file);
+    if (size - start <= READ_WHOLE_BYTES)
+      return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
+    const spans = [{ start, end: start + HEAD_BYTES - 1 }, { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) }];
     const log = await scanLog({ name: file, kind }, bytesOf(file, spans), SIGNS);
-    const left = `of ${size} bytes the first ${HEAD_BYTES} and the last ${READ_WHOLE_BYTES - HEAD_BYTES} were read`;
+    const first = start === 0 ? "" : ` since the last start`;
+    const left = `of ${size} bytes the first ${HEAD_BYTES}${first} and the last ${READ_WHOLE_BYTES - HEAD_BYTES} were read`;
     return { ...log, cutShort: log.cutShort === undefined ? left : `${left}; ${log.cutShort}` };
   } catch (error) {
     if (error instanceof UnreadableInput) throw error;
     throw new UnreadableInput(file, readFailure(error));
   }
+}
+
+/** Where the start gate last opened, in bytes: what came before is an earlier start's. 0 where it never did. */
+async function lastStart(file: string): Promise<number> {
+  let [opened, at, rest] = [0, 0, Buffer.alloc(0)];
+  for await (const chunk of bytesOf(file, [{}])) {
+    const bytes = Buffer.concat([rest, chunk]);
+    const end = bytes.lastIndexOf("\n") + 1;
+    for (let found = -1; ; ) {
+      found = bytes.indexOf("start gate: open", found + 1);
+      if (found === -1 || found >= end) break;
+      const start = bytes.lastIndexOf("\n", found) + 1;
+      const line = bytes.toString("utf8", start, bytes.indexOf("\n", found));
+      if (GATE_OPENS.test(line)) opened = at + start;
+    }
+    // The beginning of a line waits for its rest, unless that never comes.
+    const kept = Math.max(end, bytes.length - AT_ONCE_BYTES);
+    rest = bytes.subarray(kept);
+    at += kept;
+  }
+  return opened;
 }
 
 /** A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be. */

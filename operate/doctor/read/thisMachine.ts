@@ -26,7 +26,8 @@ export async function scanProgram(
   return neverEnded && log.lines > 1 ? { cutShort: "it did not end in time", ...log } : undefined;
 }
 
-const NEWEST_LINES = ["--no-pager", "--lines", "5000"];
+/** With times that can be compared. */
+const NEWEST_LINES = ["--no-pager", "--lines", "5000", "--output", "short-iso"];
 
 /** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
 const FEWEST_KERNEL_LINES = 5;
@@ -37,7 +38,7 @@ export const thisMachine = {
     const about = { name: "the kernel's log", kind: "kernel" } as const;
     const journal = await scanProgram(about, ["journalctl", "--dmesg", ...NEWEST_LINES]);
     if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
-    return scanProgram(about, ["dmesg"]);
+    return scanProgram(about, ["dmesg", "--time-format", "iso"]);
   },
   journal: (unit: string) => {
     const about = { name: `journal of ${unit}`, kind: "service" } as const;

@@ -42,7 +42,9 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
   const known = explainedBy(diagnoses);
   const troubles = known.filter(({ diagnosis }) => diagnosis.harmless !== true);
   const isExplained = troubles.some(({ diagnosis }) => diagnosis.aside !== true);
-  const all = [...(isExplained ? [] : explainedBy(unexplained)), ...troubles];
+  const lines = troubles.map(({ explanation }) => explanation.evidence);
+  const unknown = explainedBy(unexplained).filter(({ explanation }) => !lines.includes(explanation.evidence));
+  const all = [...(isExplained ? [] : unknown), ...troubles];
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : known).map(({ diagnosis, explanation }) => {
     const { id, source, caughtBy, harmless } = diagnosis;
@@ -66,8 +68,7 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
 
 /** The change of the real stack file; one that would make it unreadable is put in words instead. */
 function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
-  if (edits.length === 0)
-    return { change: advice ?? "Nothing in the stack file.", edits: [] as readonly Edit[] };
+  if (edits.length === 0) return { change: advice ?? "No setting to change.", edits: [] as readonly Edit[] };
   if (stack === undefined) return { change: inWords(edits), edits };
   const open = edits.filter((edit) => !isSo(stack, edit));
   if (open.length === 0)

@@ -3,6 +3,7 @@ import type { ContainerState } from "../../../components/docker/containers";
 import { kvPlan, modelShape } from "../../../components/kv";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
 import type { Facts, Stack } from "../../../operate/doctor/facts";
+import { REAL_STARTS } from "./realStarts";
 import { withMachine, withServer } from "./stack";
 
 /** One trouble as it is found, and what has to be said of it. */
@@ -16,6 +17,7 @@ export interface MatrixCase {
   readonly editsAgain?: readonly unknown[];
   readonly evidence: string;
   readonly change?: string;
+  readonly cause?: string;
   /** It looks like trouble and is none. */
   readonly harmless?: true;
   /** Without a stack file it can't be told. */
@@ -32,7 +34,7 @@ const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}
 
 export const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 
-function container(overlay: Partial<ContainerState> = {}): ContainerState {
+export function container(overlay: Partial<ContainerState> = {}): ContainerState {
   return {
     id: "0".repeat(64),
     name: CONTAINER,
@@ -61,6 +63,12 @@ function own(id: string, evidence: string, more: Partial<MatrixCase> = {}): Matr
 
 export const cases: readonly MatrixCase[] = [
   { name: "a healthy log", files: { log: "healthy.log" }, ids: [], evidence: "" },
+  {
+    name: "a server that was asked to stop",
+    files: { log: "vllm-0.30.0/stopped.log" },
+    ids: [],
+    evidence: "",
+  },
   {
     name: "a refusal that a later start made good",
     files: { log: "past-refusal.log" },
@@ -116,6 +124,14 @@ export const cases: readonly MatrixCase[] = [
   own("window-reduced", "to 180,224", { edits: [[`${B}.maxModelLen`, 180224]] }),
   own("profiling-race", "current free memory 71.90 GiB", { change: "one server at a time" }),
   own("out-of-memory-loading", "CUDA out of memory", { change: "smaller" }),
+  {
+    ...own("out-of-memory-loading", "CUDA out of memory", {}),
+    name: "out-of-memory-loading, more than the share holds",
+    // The plan has its say, too.
+    ids: ["out-of-memory-loading", "plan-refused"],
+    text: withServer(["model.weightsGB", 40], ["gpuMemoryUtilization", 0.3]),
+    cause: "40 GB of weights are more than a share of 36.49 GiB holds.",
+  },
   own("out-of-memory-serving", "2.25 GiB", {
     edits: [[`${B}.maxNumBatchedTokens`, 4096]],
     after: ({ settings }) => expect(settings.inferenceServers.b?.maxNumBatchedTokens).toBe(4096),
@@ -176,6 +192,17 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "admission-refused-and-closed.log" },
     ids: ["admission-refused", "start-gate-closed"],
   },
+  own("start-gate-waits", "31.40 GiB are available", { change: "opens by itself once so much is available" }),
+  {
+    ...own("start-gate-waits", "does not answer", { change: "If A is gone, declare `instanceA: none`." }),
+    name: "start-gate-waits, for instance A",
+    files: { log: "start-gate-waits-for-a.log" },
+  },
+  {
+    ...own("start-gate-waits", "`npm run up` writes", { change: "No setting to change: apply it." }),
+    name: "start-gate-waits, for its file",
+    files: { log: "start-gate-waits-for-its-file.log" },
+  },
   {
     name: "stopped at the floor, and started well since",
     files: { log: "past-floor.log" },
@@ -183,6 +210,16 @@ export const cases: readonly MatrixCase[] = [
     evidence: "",
   },
   own("killed", "exited with code 137", { change: "--dmesg" }),
+  {
+    ...own("killed", "open after 60 s, 60.00 GiB are available: the start before it broke off", {}),
+    name: "killed, by a log that breaks off before Docker's next start",
+    files: { log: "killed-and-restarted.log" },
+  },
+  {
+    ...own("killed", "engine core exited unexpectedly", { change: "--dmesg" }),
+    name: "killed, by the engine's process that was killed with SIGKILL",
+    files: { log: "vllm-0.30.0/engine-killed.log" },
+  },
   {
     ...own("killed", "exit code 137, OOMKilled", {}),
     name: "killed, by the container's state",
@@ -241,8 +278,6 @@ export const cases: readonly MatrixCase[] = [
   own("no-kernel-image", "no kernel image", {}),
   own("source-build-unpinned", "0.25.2.dev0", {}),
   own("unknown-vllm-variable", "VLLM_ATTENTION_BACKEND", {
-    // The plan knows it too, and has nothing against it any more once it is changed.
-    ids: ["unknown-vllm-variable", "plan-refused"],
     text: withServer(["environment", { VLLM_ATTENTION_BACKEND: "FLASHINFER" }]),
     edits: [
       [`${B}.environment.VLLM_ATTENTION_BACKEND`, undefined],
@@ -260,7 +295,7 @@ export const cases: readonly MatrixCase[] = [
     edits: [[`${B}.moeBackend`, "marlin"]],
   }),
   {
-    ...own("inert-fp4-variable", "VLLM_USE_FLASHINFER_MOE_FP4", { change: "Nothing in the stack file." }),
+    ...own("inert-fp4-variable", "VLLM_USE_FLASHINFER_MOE_FP4", { change: "No setting to change." }),
     name: "inert-fp4-variable, where the backend says what it meant",
     files: { log: "fp4-variable-without-backend.log" },
     harmless: true,
@@ -421,6 +456,24 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["tools.autoChoice", false]),
     editsAgain: [expect.objectContaining({ value: "qwen3_xml" })],
   },
+  {
+    ...own("tool-parser-mismatch", "<tool_call>", { edits: [[`${B}.tools.parser`, "hermes"]] }),
+    name: "tool-parser-mismatch, an answer without the field tool_calls",
+    files: { log: "tool-parser-no-field.log" },
+    cause: "tool calls came as text",
+  },
+  {
+    ...own("tool-parser-mismatch", '"content":null', { edits: [[`${B}.tools.parser`, "qwen3_xml"]] }),
+    name: "tool-parser-mismatch, the call was swallowed",
+    files: { log: "tool-parser-swallowed.log" },
+    cause: "tool calls never came",
+  },
+  {
+    ...own("reasoning-parser-intercepts", '"content":null', { edits: [[`${B}.model.thinking`, false]] }),
+    name: "reasoning-parser-intercepts, all of an answer",
+    files: { log: "reasoning-parser-takes-answer.log" },
+    cause: "takes the model's answers for reasoning",
+  },
   own("reasoning-parser-intercepts", "I will look it up", {
     edits: [[`${B}.model.thinking`, false]],
     after: ({ plan }) => expect(plan.containers[0]?.command).not.toContain("--reasoning-parser"),
@@ -468,6 +521,12 @@ export const cases: readonly MatrixCase[] = [
     ],
     change: "+          via: bridge",
   }),
+  {
+    ...own("probe-failed", "probe chat-tools: no call", {}),
+    name: "a native path that fails where tools work nowhere",
+    files: { log: "native-path-fails.log" },
+    more: { probes: [{ name: "chat-tools", status: "fail", detail: "no call", fix: "" }] },
+  },
   own("prefix-cache-cold", "Prefix cache hit rate: 0.2%", {
     text: withServer(["prefixCaching", false]),
     edits: [[`${B}.prefixCaching`, true]],
@@ -483,11 +542,33 @@ export const cases: readonly MatrixCase[] = [
   own("bridge-wrong-key", "No connected db", {}),
   own("bridge-cooldown", "No deployments available", {}),
   own("bridge-upstream-down", `${CONTAINER}:8001`, {}),
+  {
+    ...own("bridge-upstream-down", `${CONTAINER}:8001`, { change: "Nothing to change." }),
+    name: "bridge-upstream-down, while the server was replaced",
+    cause: `Nothing answered the bridge at ${CONTAINER}:8001 while the server was down or starting; it is healthy now.`,
+    more: { containers: [container({ health: "healthy" })] },
+  },
   own("bridge-compromised", "1.82.7", {}),
   own("unpinned-tier", "claude-haiku-5-5", {
     edits: [["clients.claudeCode", { via: "native" }]],
   }),
+  {
+    name: "the tier that `serving verify` asks for, to be refused",
+    files: { log: "asked-by-verify.log" },
+    ids: [],
+    evidence: "",
+  },
   own("wrong-base-url", "/v1/v1/messages", {}),
+  {
+    ...own("window-exceeded", "at least 32769 input tokens", { change: "Raise `maxModelLen`" }),
+    name: "window-exceeded by a prompt that was not counted to its end",
+    files: { log: "window-exceeded-at-least.log" },
+  },
+  {
+    ...own("window-exceeded", "contains 1310778 characters", { change: "Raise `maxModelLen`" }),
+    name: "window-exceeded by a prompt whose characters alone were counted",
+    files: { log: "window-exceeded-characters.log" },
+  },
   own("window-exceeded", "262144 tokens", {
     edits: [[`${B}.maxModelLen`, 272384]],
     after: ({ settings }) => expect(settings.inferenceServers.b?.maxModelLen).toBeGreaterThanOrEqual(272000),
@@ -549,12 +630,27 @@ export const cases: readonly MatrixCase[] = [
   own("address-changed", "192.168.1.50", { edits: [["clients.host", "dgx.local"]] }),
   {
     ...own("address-changed", "the machine has 127.0.0.1, 192.168.1.77", {
-      edits: [["inferenceServers.b.listen", "0.0.0.0"]],
+      edits: [
+        ["clients.host", "dgx.local"],
+        ["bridge.listen", "0.0.0.0"],
+        ["inferenceServers.b.listen", "127.0.0.1"],
+      ],
     }),
-    name: "address-changed, by the machine's own addresses",
+    name: "address-changed, by the machine's own addresses: the bridge is published, the server is not",
     files: {},
-    text: withMachine(["inferenceServers.b.listen", "192.168.1.50"]),
+    text: withMachine(
+      ["inferenceServers.b.listen", "192.168.1.50"],
+      ["bridge", { image: BRIDGE_IMAGE, listen: "192.168.1.50", keyVariable: "BRIDGE_KEY" }],
+      ["clients", { host: "192.168.1.50", codex: { via: "bridge" } }],
+    ),
     more: { addresses: ["127.0.0.1", "192.168.1.77"] },
+    after: ({ plan }) => {
+      const published = plan.containers.map(({ role, ports }) => [role, ...ports.map(({ ip }) => ip)]);
+      expect(published).toEqual([
+        ["inference-server", "127.0.0.1"],
+        ["bridge", "0.0.0.0"],
+      ]);
+    },
   },
   {
     ...own("system-role-refused", "must be at the beginning", {
@@ -610,7 +706,39 @@ export const cases: readonly MatrixCase[] = [
     text: withMachine(["clients.host", "172.17.0.1"]),
   },
 
+  ...Object.entries(REAL_STARTS).map(([name, { id, ...more }]) => ({
+    name: `${name}, as vLLM 0.30.0 logs it`,
+    files: { log: `vllm-0.30.0/${name}.log` },
+    ids: [id],
+    ...more,
+  })),
+
+  own("permission-denied", "/models/dense/model.safetensors", { change: "give the files" }),
+  own("cuda-illegal-access", "illegal memory access", { change: "pin another release" }),
+  {
+    ...own("cuda-illegal-access", "illegal memory access", { edits: [[`${B}.speculative`, undefined]] }),
+    name: "cuda-illegal-access, with speculative decoding",
+    text: withServer(["speculative", { method: "mtp", numSpeculativeTokens: 2 }]),
+  },
   own("unknown", "flux capacitor", { change: "docker inspect" }),
+  {
+    ...own("unknown", "flux capacitor", {}),
+    name: "unknown, beside a variable that does nothing",
+    files: { log: "unknown-beside-variable.log" },
+    ids: ["unknown", "fp4-variable-without-backend"],
+    text: withServer(["moeBackend", undefined]),
+  },
+  {
+    ...own("unknown", "flux capacitor", {}),
+    name: "unknown, beside a bridge that found no server",
+    files: { log: "unknown-beside-bridge.log" },
+    ids: ["unknown", "bridge-upstream-down"],
+  },
+  {
+    ...own("unknown", "RuntimeError: the flux capacitor", {}),
+    name: "unknown, by the cause and not by what points to it",
+    files: { log: "engine-dead.log" },
+  },
   {
     ...own("unknown", "exit code 3", { change: "docker inspect" }),
     name: "unknown, by the container's state alone",

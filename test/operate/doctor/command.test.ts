@@ -1,5 +1,5 @@
 import { execFileSync, spawn } from "node:child_process";
-import { appendFileSync, mkdirSync, readFileSync, truncateSync, writeFileSync } from "node:fs";
+import { appendFileSync, mkdirSync, readFileSync, statSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, vi } from "vitest";
 import { doctorText } from "../../../operate/doctor/report/diagnose";
@@ -218,6 +218,30 @@ describe("serving doctor, from afar", () => {
     ]);
     expect(err).toContain(notes[0]);
     expect(doctorText([], [], notes)).toBe("No trouble found in what could be read.");
+  });
+
+  it.each([
+    ["whole, where that is little", 0, []],
+    [
+      "its beginning and the newest part",
+      100 * 1024 ** 2,
+      [
+        expect.stringMatching(
+          /starts\.log: of 2097\d{5} bytes the first 8388608 since the last start and the last 58720256 were read\.$/,
+        ),
+      ],
+    ],
+  ])("of a huge log reads the last start: %s", async (_name, more, said) => {
+    const opens = "start gate: open after 0 s, 99.00 GiB are available\n";
+    const log = file("starts.log", `${opens}torch.OutOfMemoryError: CUDA out of memory.\n`);
+    truncateSync(log, 100 * 1024 ** 2);
+    appendFileSync(log, `\n${opens}ValueError: No available memory for the cache blocks.\n`);
+    appendFileSync(log, `Received request 1: prompt: '${opens.trim()}'\n`);
+    if (more > 0) truncateSync(log, statSync(log).size + more);
+    const { out } = await runServing(["doctor", "--file", STACK, "--log", log, ...json]);
+    const { diagnoses, notes } = JSON.parse(out);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room"]);
+    expect(notes).toEqual(said);
   });
 
   it("reads a pipe, and a copy that PowerShell saved", async () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { SIGNS } from "../../../operate/doctor/diagnoses";
 import { scanLog } from "../../../operate/doctor/scanLog";
-import { READY, sign, startSign } from "../../../operate/doctor/sign";
+import { RAISED, READY, sign, startSign, TROUBLE } from "../../../operate/doctor/sign";
 
 const ABOUT = { name: "test", kind: "file" } as const;
 const MIB = 1024 ** 2;
@@ -15,6 +15,9 @@ const REFUSAL =
 /** A server's ordinary line; every ten seconds one like it. */
 const ORDINARY =
   "(APIServer pid=1) INFO 11-21 09:20:02 [loggers.py:248] Engine 000: Avg prompt throughput: 431.0 tokens/s, GPU KV cache usage: 1.2%, Prefix cache hit rate: 61.8%\n";
+
+const OPENS = "start gate: open after 0 s, 99.00 GiB are available\n";
+const UP = "INFO: Application startup complete.\n";
 
 describe("a log of any size", () => {
   it("of 100 MB is read to its end in bounded time and memory", async () => {
@@ -111,6 +114,25 @@ describe("a hit", () => {
       groups: ["7"],
       count: 3,
     });
+  });
+
+  it.each([
+    ["failed, then another start that has not got far", [REFUSAL, OPENS, ORDINARY], true],
+    ["failed, then two that have not got far", [REFUSAL, OPENS, ORDINARY, OPENS], true],
+    ["failed, then another that is up", [REFUSAL, OPENS, UP], false],
+    ["failed, then another that failed otherwise", [REFUSAL, OPENS, "OSError: No space left\n"], false],
+    ["failed, but its server was up later, then another start", [REFUSAL, OPENS, UP, OPENS], false],
+  ])("of a start counts until the next one is up or fails: one that %s", async (_, lines, counts) => {
+    const { hits } = await scanLog(ABOUT, [OPENS, ...lines], SIGNS);
+    expect([...hits.values()].some(({ line }) => line === REFUSAL.trim())).toBe(counts);
+  });
+
+  it("is no error that a warning of vLLM only names", async () => {
+    const ulimit =
+      "(APIServer pid=13) WARNING 11-22 11:23:43 [system_utils.py:299] Found ulimit of 20000 and failed to automatically increase with error current limit exceeds maximum limit. This can cause fd limit errors like `OSError: [Errno 24] Too many open files`. Consider increasing with ulimit -n\n";
+    expect((await scanLog(ABOUT, [ulimit], SIGNS)).hits.size).toBe(0);
+    const raised = "OSError: [Errno 24] Too many open files\n";
+    expect((await scanLog(ABOUT, [raised], [TROUBLE, RAISED])).hits.size).toBe(2);
   });
 
   it("is not looked for in a prompt that the server logged", async () => {
