@@ -14,6 +14,7 @@ export default defineConfig({
     // What is awaited comes in its own time on a busy machine: one generous bound for all of it.
     expect: { poll: { timeout: 60_000 } },
     globalSetup: ["test/layers/temporaryDirectory.ts"],
+    setupFiles: ["test/layers/seed.ts"],
     projects: [
       {
         extends: true,

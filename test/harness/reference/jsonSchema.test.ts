@@ -7,6 +7,7 @@ import { parse as parseToml } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
+import { PROTO } from "../../../components/planned/fields";
 import { CLIENTS } from "../../../components/clients/registry";
 import { analyticsTemplate, setKey } from "../../../harness/analytics/document";
 import { analyticsSchema } from "../../../harness/analytics/schema";
@@ -30,6 +31,11 @@ const inMachine = (change: object): unknown => {
   return { config: { "local-serving:machines": { dgx: { ...machines?.dgx, ...change } } } };
 };
 
+const inRecipe = (change: object): unknown => ({
+  ...(yaml(text("models/openai--gpt-oss-120b/recipe.yaml")) as object),
+  ...change,
+});
+
 /** The settings that agents have, and every client that takes them. */
 const AGENT = { server: "b", via: "native", model: "model", maxOutputTokens: 8192 };
 const AGENTS = CLIENTS.filter(({ settings }) => settings.safeParse(AGENT).success);
@@ -40,6 +46,10 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
     "Pulumi.dgx.yaml": yaml(text("Pulumi.dgx.yaml")),
     "every block": yaml(text("test/harness/reference/fixtures/every-block.yaml")),
     "every agent": inMachine({ clients: Object.fromEntries(AGENTS.map(({ key }) => [key, AGENT])) }),
+  },
+  "model-recipe": {
+    "every key": yaml(text("test/harness/reference/fixtures/every-key.recipe.yaml")),
+    "one model": yaml(text("models/openai--gpt-oss-120b/recipe.yaml")),
   },
   "automation-config": {
     empty: {},
@@ -85,7 +95,12 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     }),
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
       inMachine({ modelCache: "/a/../b" }),
+    [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),
     "At least one machine is needed": { config: { "local-serving:machines": {} } },
+  },
+  "model-recipe": {
+    [SAFE]: inRecipe({ machines: 2 ** 53 }),
+    [PROTO]: inRecipe({ servedModelName: "__proto__" }),
   },
   "automation-config": { [SAFE]: { review: { max_rounds: 2 ** 53 } } },
   "providers-profile": {
