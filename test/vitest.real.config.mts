@@ -1,8 +1,14 @@
 import { resolve } from "node:path";
 import { defineConfig } from "vitest/config";
 
-/** Makes an environment of its own for each version, so it needs no program that the others install. */
+/** These make an environment of their own for each version, so they need no program that the others install. */
 const ENGINE_DATA = "test/real/engineData.test.ts";
+const ENGINES = "test/real/vllm/!(clients|wholeRun).test.ts";
+
+const KV_CLASSES = "test/real/kv/agreement.test.ts";
+
+/** It needs the parts of the engine and docker layers, and installs the programs that it puts into images. */
+const WHOLE_RUN = "test/real/vllm/wholeRun.test.ts";
 
 /** The generated files in the real programs. Slow, and the first run installs them: `npm run test:real`. */
 export default defineConfig({
@@ -15,12 +21,18 @@ export default defineConfig({
     hookTimeout: 300_000,
     projects: [
       { extends: true, test: { name: "engine-data", include: [ENGINE_DATA] } },
+      { extends: true, test: { name: "engines", include: [ENGINES] } },
+      { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
+      {
+        extends: true,
+        test: { name: "whole-run", include: [WHOLE_RUN], globalSetup: ["test/layers/setup.ts"] },
+      },
       {
         extends: true,
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA],
+          exclude: [ENGINE_DATA, ENGINES, KV_CLASSES, WHOLE_RUN],
           globalSetup: ["test/real/setup.ts"],
         },
       },

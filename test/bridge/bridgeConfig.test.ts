@@ -116,6 +116,7 @@ describe("the bridge's configuration", () => {
         const server: Upstream = {
           key: "b",
           kind: "inference-server",
+          serves: "chat",
           names: [name],
           maxModelLen: 1024,
           fromContainer: "http://x:1",

@@ -11,6 +11,7 @@ const containerOf = (chatUi: Record<string, unknown> = {}, machine: Record<strin
 const upstream = (overlay: Partial<Upstream>): Upstream => ({
   key: "b",
   kind: "inference-server",
+  serves: "chat",
   names: ["model"],
   maxModelLen: 1024,
   fromContainer: "http://vllm-model-8001:8001",

@@ -313,15 +313,44 @@ describe("a launcher through the bridge", () => {
     expect(keyFault(key)).toBe(wrong);
   });
 
-  it("asks the bridge alone where computers of the network have to start it", async () => {
-    const { port, authorizations } = await serve(lists("model"));
-    const clients = { host: "localhost", claudeCode: {} };
-    const bridge = { ...BRIDGE, ...KEYED, port };
-    const ran = await run(launcher("claude-code", CLOSED_PORT, clients, { bridge }), {
-      env: { BRIDGE_KEY: KEY },
+  describe("on the network, where it can ask the bridge alone", () => {
+    /** What LiteLLM 1.103.0 says of a server that it tried, shortened. */
+    const HEALTH = '{"healthy_endpoints":[],"unhealthy_endpoints":[{"error":"litellm.InternalServerError:';
+    const DOWN = `${HEALTH} Hosted_vllmException - Cannot connect to host vllm-model-9:9"}],"unhealthy_count":1}`;
+    const starts: Partial<Ran> = { code: 7, err: "" };
+
+    it.each<[string, RequestListener, Partial<Ran>]>([
+      ["answers: starts", (_, response) => response.end('{"healthy_count":1}'), starts],
+      [
+        "is down: says so",
+        (_, response) => response.writeHead(503).end(DOWN),
+        {
+          code: 69,
+          err: expect.stringMatching(
+            /^launcher-\d+: the bridge answers, the server behind it does not\.\n {2}docker logs --tail 20 vllm-model-9 {3}what does it say, on its machine\?\n$/,
+          ),
+        },
+      ],
+      ["is too busy to answer: starts", () => {}, starts],
+      [
+        "refuses the trial: starts",
+        (_, response) => response.writeHead(503).end(`${HEALTH} 400"}]}`),
+        starts,
+      ],
+      ["is unknown to another bridge: starts", (_, response) => response.writeHead(404).end(), starts],
+    ])("and the server behind it %s", async (_, health, expected) => {
+      const asked: (string | undefined)[] = [];
+      const { port, authorizations } = await serve((request, response) => {
+        asked.push(request.url);
+        (request.url === "/v1/models" ? lists("org/model") : health)(request, response);
+      });
+      const clients = { host: "localhost", claudeCode: { model: "org/model" } };
+      const bridge = { ...BRIDGE, ...KEYED, port };
+      const text = launcher("claude-code", CLOSED_PORT, clients, { bridge });
+      expect(await run(text, { env: { BRIDGE_KEY: KEY } })).toMatchObject(expected);
+      expect(asked).toEqual(["/v1/models", "/health?model=org%2Fmodel"]);
+      expect(authorizations).toEqual([`Bearer ${KEY}`, `Bearer ${KEY}`]);
     });
-    expect([ran.code, ran.err]).toEqual([7, ""]);
-    expect(authorizations).toEqual([`Bearer ${KEY}`]);
   });
 
   it("says that the bridge refuses the key, without showing it", async () => {

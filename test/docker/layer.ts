@@ -43,7 +43,7 @@ export async function startDockerLayer(): Promise<Started> {
     const changes = [
       'ENTRYPOINT ["vllm","serve"]',
       "ENV PATH=/usr/local/bin:/usr/bin:/bin",
-      `LABEL ${LABEL}=${registry.address}`,
+      labelOf(registry.address),
     ];
     const baseImage = await mustRun("docker", [
       "import",
@@ -90,6 +90,9 @@ async function gpuRefusal(image: string): Promise<string | undefined> {
 
 /** On the base image, and so on each that is made from it: by names alone one that lost its tag is not found. */
 const LABEL = "local-serving.tests";
+
+/** Instruction that lets an image go with the registry. */
+export const labelOf = (registry: string) => `LABEL ${LABEL}=${registry}`;
 
 /** Removes the images of this run, with every container made from them. */
 async function removeImages(registry: string): Promise<void> {

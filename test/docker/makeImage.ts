@@ -22,6 +22,8 @@ export interface ImageOptions {
   readonly versions?: Versions;
   /** What the image starts by itself; by default the base image's. */
   readonly entrypoint?: readonly string[];
+  /** The arguments that it starts it with by itself. */
+  readonly command?: readonly string[];
   /** Further programs in /usr/local/bin, as the text of a script. */
   readonly programs?: Readonly<Record<string, string>>;
 }
@@ -35,6 +37,8 @@ const DEFAULT_VERSIONS: Versions = {
 };
 
 const PUSHES = 5;
+/** Docker compresses what it pushes: minutes for an image of several GB. */
+const PUSH_SECONDS = 2400;
 
 /**
  * Makes an image that holds the stand-in server and pushes it to the tests' registry, so that its digest is real.
@@ -57,17 +61,25 @@ export async function makeImage(layer: DockerLayer, options: ImageOptions = {}):
     for (const [name, script] of Object.entries(options.programs ?? {}))
       writeFileSync(join(folder, "bin", name), script, { mode: 0o755 });
     await mustRun("docker", ["cp", `${join(folder, "bin")}/.`, `${container}:/usr/local/bin`]);
-    const { entrypoint } = options;
-    const changes = entrypoint === undefined ? [] : ["--change", `ENTRYPOINT ${JSON.stringify(entrypoint)}`];
+    const { entrypoint, command } = options;
+    const changes = [
+      ...(entrypoint === undefined ? [] : ["--change", `ENTRYPOINT ${JSON.stringify(entrypoint)}`]),
+      ...(command === undefined ? [] : ["--change", `CMD ${JSON.stringify(command)}`]),
+    ];
     id = await mustRun("docker", ["commit", ...changes, container]);
   } finally {
     rmSync(folder, { recursive: true });
     await mustRun("docker", ["rm", container]);
   }
+  return pushed(id, repository, tag);
+}
+
+/** Pushes an image, so that its digest is real. */
+export async function pushed(id: string, repository: string, tag: string): Promise<PinnedImage> {
   // Another test's image may take the tag between the two steps: then that one was pushed, and ours has no digest.
   for (let attempt = 0; attempt < PUSHES; attempt += 1) {
     await mustRun("docker", ["tag", id, tag]);
-    await mustRun("docker", ["push", "--quiet", tag]);
+    await mustRun("docker", ["push", "--quiet", tag], { limitSeconds: PUSH_SECONDS });
     const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", id]);
     const repoDigests = JSON.parse(inspected) as string[];
     const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];

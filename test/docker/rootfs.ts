@@ -40,9 +40,9 @@ export async function makeRootfs(root: string): Promise<void> {
 }
 
 /** Puts the shell and the tools into a root, with the libraries that they need. */
-export async function copyTools(root: string): Promise<void> {
+export async function copyTools(root: string, more: readonly string[] = []): Promise<void> {
   mkdirSync(join(root, "bin"), { recursive: true });
-  for (const tool of TOOLS) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
+  for (const tool of [...TOOLS, ...more]) await copyBinary(hostTool(tool), join(root, "bin", tool), root);
 }
 
 function hostTool(name: string): string {

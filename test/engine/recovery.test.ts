@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
@@ -109,22 +110,39 @@ describeEngineWithGpus("an `up` that fails half way", () => {
 });
 
 describeEngine("a new stack without a daemon", () => {
+  let workspace: Workspace;
+  const config = (gpuMemoryUtilization: number) => {
+    const reference = `vllm/vllm-openai:v0.30.0@${NOWHERE.digest}`;
+    const parts = { image: { ...NOWHERE, reference }, portA: 1, portB: 8001, unique: "x" };
+    const dockerHost = "unix:///nonexistent/docker.sock";
+    return stackConfig(parts, { gpuMemoryUtilization }, { dockerHost });
+  };
+  const withPack = () => workspace.preview("--policy-pack", join(workspace.project, "policies"));
+  beforeAll(async () => {
+    workspace = await Workspace.open({ config: config(SHARE) });
+  });
+  afterAll(() => workspace.close());
+
   it("is previewed all the same, with the reason said", async () => {
-    const parts = {
-      image: { ...NOWHERE, reference: `vllm/vllm-openai:v0.30.0@${NOWHERE.digest}` },
-      portA: 1,
-      portB: 8001,
-      unique: "x",
-    };
-    const workspace = await Workspace.open({
-      config: stackConfig(parts, {}, { dockerHost: "unix:///nonexistent/docker.sock" }),
-    });
-    const preview = await workspace.preview("--policy-pack", join(workspace.project, "policies"));
-    await workspace.close();
+    const preview = await withPack();
     expect(preview, said(preview)).toMatchObject({ code: 0 });
     expect(preview.steps.map(({ op, name }) => `${op} ${name}`)).toContain("create dgx-b");
     expect(said(preview)).toMatch(
       /dgx: previewed without a Docker engine \(.*unix:\/\/\/nonexistent\/docker\.sock/,
     );
+  });
+
+  it("is refused with the line of its stack file, by the program and by the policy pack", async () => {
+    workspace.configure(config(0.95));
+    const file = join(workspace.project, `Pulumi.${workspace.stack}.yaml`);
+    const lines = readFileSync(file, "utf8").split("\n");
+    const line = lines.findIndex((each) => each.endsWith("gpuMemoryUtilization: 0.95")) + 1;
+    // What fits depends on this machine's memory.
+    const setting = "`machines\\.dgx\\.inferenceServers\\.b\\.gpuMemoryUtilization: 0\\.8\\d`";
+    const where = new RegExp(`In the stack file, line ${line}: ${setting}\\.`);
+    const [byProgram, byPack] = [await workspace.preview(), await withPack()];
+    expect(said(byProgram)).toMatch(/`up` would refuse this\. aggregate-utilization: /);
+    expect(said(byPack)).toMatch(/\[mandatory\] +aggregate-utilization /);
+    for (const each of [byProgram, byPack]) expect(said(each)).toMatch(where);
   });
 });

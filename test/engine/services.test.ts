@@ -67,7 +67,10 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     ports = { a: await freePort(), bridge: await freePort(), chat: await freePort() };
     network = `net-v${ports.bridge}`;
     bridgeImage = await pinnedImage({ ...waiting, repository: "berriai/litellm", tag: "v1.103.0" });
-    chatImage = await pinnedImage({ ...waiting, repository: "open-webui/open-webui", tag: "v0.11.3" });
+    chatImage = await pinnedImage({
+      ...{ ...waiting, command: ["start"] },
+      ...{ repository: "open-webui/open-webui", tag: "v0.11.3" },
+    });
     workspace = await Workspace.open({ config: configOf(), env: { BRIDGE_KEY: KEY } });
     mkdirSync(dirname(profile()), { recursive: true });
     writeFileSync(profile(), THEIRS, { mode: 0o640 });

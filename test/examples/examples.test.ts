@@ -13,6 +13,12 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "vllm-gpt-oss-20b-8002": "127.0.0.1:8002",
     "litellm-8787": "127.0.0.1:8787",
   },
+  "document-search.yaml": {
+    "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
+    "vllm-qwen3-embedding-8002": "127.0.0.1:8002",
+    "vllm-qwen3-reranker-8003": "127.0.0.1:8003",
+    "open-webui-8080": "127.0.0.1:8080",
+  },
   "lan-with-key.yaml": {
     "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
     "litellm-8787": "0.0.0.0:8787",

@@ -140,6 +140,7 @@ export const GOOD: readonly string[] = [
   '{"method": "mtp", "num_speculative_tokens": 2}',
   '{"rope_scaling": {"rope_type": "yarn", "factor": 4.0}}',
   '{"bos_token": "<s>", "eos_token": "<|im_end|>", "pad_token_id": 151643}',
+  '--hf-overrides {"classifier_from_token": ["no", "yes"], "is_original_qwen3_reranker": true}',
   '{"eos_token": "</s>", "unk_token": "[UNK]"}',
   '{"key": "value"}',
   '["http://127.0.0.1:8080"]',

@@ -2,6 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { holdsSecret, isSecretName } from "../../faults/secrets";
 import { readProviderSummaries } from "../../harness/automation/evaluator";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";
@@ -189,10 +190,15 @@ describe("the providers profile", () => {
   });
 
   it("is read by the harness as TOML means it, whatever the settings", () => {
-    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/);
     // Everything that the settings and `harnessFaults` let through.
-    const served = fc.stringMatching(/^[!#-&(-[\]-~]+$/);
-    const company = fc.string({ unit: "grapheme" }).filter((text) => /^[^"\\\p{Cc}]*$/u.test(text));
+    const noSecret = (text: string) => !holdsSecret(text);
+    const name = fc
+      .stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
+      .filter((text) => noSecret(text) && !isSecretName(text));
+    const served = fc.stringMatching(/^[!#-&(-[\]-~]+$/).filter(noSecret);
+    const company = fc
+      .string({ unit: "grapheme" })
+      .filter((text) => /^[^"\\\p{Cc}]*$/u.test(text) && noSecret(text));
     fc.assert(
       fc.property(
         fc.array(name, { maxLength: 5 }),

@@ -16,6 +16,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { utilizationOf } from "../../components/inference-server/argv/utilization";
 import {
+  GATE_OPENS,
+  GATE_SAYS,
   gatedEntrypoint,
   instanceAFromContainer,
   START_GATE,
@@ -45,7 +47,7 @@ beforeEach(() => {
   mkdirSync(join(folder, "tools"));
   for (const tool of TOOLS) symlinkSync(which(tool), join(folder, "tools", tool));
   writeFileSync(join(folder, "hostname"), "0123456789ab\n");
-  program("vllm", 'printf "vllm %s\\n" "$*"; printf "%s\\n" "$@" > "$OUT"; exec /bin/sleep 60');
+  program("vllm", 'printf "%s\\n" "$@" > "$OUT"; printf "vllm %s\\n" "$*"; exec /bin/sleep 60');
   program("sleep", 'echo "$1" >> "$OUT.sleeps"; exec /bin/sleep 0.02');
 });
 afterEach(() => {
@@ -99,6 +101,10 @@ function program(name: string, body: string): void {
   renameSync(join(folder, `unfinished-${name}`), join(folder, name));
 }
 
+/** A vLLM that runs until TERM, and then does this. */
+const untilTerm = (then: string) =>
+  program("vllm", `trap "${then}" TERM; echo "vllm $*"; while :; do /bin/sleep 0.05; done`);
+
 const meminfo = (gib: number) =>
   `MemTotal: 1 kB\nMemFree: 1 kB\nMemAvailable: ${Math.round(gib * KIB_PER_GIB)} kB\n`;
 
@@ -139,7 +145,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
   "the start gate under %s",
   (_, shell) => {
     /** The gate with a /proc/meminfo of its own; its sleeps take no time. */
-    function start(declared?: string, name = "b"): Gate {
+    function start(declared?: string, name = "b", whole = START_GATE): Gate {
       const places = [
         ["/proc/meminfo", "meminfo"],
         ["/run/local-serving/gate", "gate"],
@@ -148,7 +154,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
         // busybox would take its own.
         ['sleep "$1"', 'sleep "$1"'],
       ] as const;
-      const script = places.reduce((text, [from, to]) => text.replaceAll(from, join(folder, to)), START_GATE);
+      const script = places.reduce((text, [from, to]) => text.replaceAll(from, join(folder, to)), whole);
       if (declared !== undefined) declare(declared);
       const [program = "", ...words] = shell;
       const child = spawn(which(program), [...words, "-c", script, name, ...ARGUMENTS], {
@@ -297,20 +303,19 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
     });
 
     it.each([
-      ["SIGTERM", "TERM"],
+      ["SIGTERM", "SIGTERM", []],
       // A shell's background job doesn't hear INT unless it asks for it, as vLLM does.
-      ["SIGINT", "TERM"],
-    ] as const)("%s goes to the server, whose exit code is the container's", async (signal, name) => {
+      ["SIGINT", "SIGINT", []],
+      ["SIGTERM, without setsid", "SIGTERM", ["setsid"]],
+    ] as const)("%s: goes to the server, whose exit code is the container's", async (_, signal, without) => {
+      for (const tool of without) rmSync(join(folder, "tools", tool));
       available(45);
-      program(
-        "vllm",
-        `trap "echo got ${name}; exit 7" ${name}; echo "vllm $*"; while :; do /bin/sleep 0.05; done`,
-      );
+      untilTerm("echo got TERM; exit 7");
       const it = start(SERVER);
       await started(it);
       it.child.kill(signal);
       expect(await it.ended).toBe(7);
-      expect(it.said()).toContain(`got ${name}`);
+      expect(it.said()).toContain("got TERM");
       // Whoever stops a server has not seen it fail.
       expect(starts()).toEqual(["0123456789ab"]);
     });
@@ -332,22 +337,9 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       await expect.poll(() => group.filter(runs)).toEqual([]);
     });
 
-    it("without setsid the server still gets its signals", async () => {
-      rmSync(join(folder, "tools/setsid"));
-      available(45);
-      program("vllm", 'trap "exit 7" TERM; echo "vllm $*"; while :; do /bin/sleep 0.05; done');
-      const it = start(SERVER);
-      await started(it);
-      it.child.kill("SIGTERM");
-      expect(await it.ended).toBe(7);
-    });
-
     it("memory below the floor for three looks: stops the server, waits, and starts it again when memory is back", async () => {
       available(50);
-      program(
-        "vllm",
-        'trap "echo vllm ends; exit 0" TERM; echo "vllm $*"; while :; do /bin/sleep 0.05; done',
-      );
+      untilTerm("echo vllm ends; exit 0");
       const it = start(SERVER);
       await started(it);
       availableInTurn(1.9, 1.8, 50, 1.9, 1.8, 1.7, 30);
@@ -408,11 +400,13 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       expect(starts()).toEqual(["ba9876543210", expect.stringMatching(/^\d{10}$/)]);
     });
 
-    it("counts no start of more than an hour ago", async () => {
+    it.each([
+      ["of more than an hour ago", () => Math.floor(Date.now() / 1000) - 3601],
+      ["that is still to come: a clock was wrong", () => Math.floor(Date.now() / 1000) + 9999],
+    ])("counts no start %s", async (_, time) => {
       program("vllm", "exit 3");
       available(50);
-      const old = Math.floor(Date.now() / 1000) - 3601;
-      writeFileSync(join(folder, "shared/b.starts"), `0123456789ab\n${`${old}\n`.repeat(9)}`);
+      writeFileSync(join(folder, "shared/b.starts"), `0123456789ab\n${`${time()}\n`.repeat(9)}`);
       expect(await start(SERVER).ended).toBe(3);
     });
 
@@ -434,6 +428,18 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
         instanceA?.removeAllListeners("request").on("request", (_, answer) => answer.end());
         // It doesn't matter here that B has not really taken its memory.
         await started(c);
+      });
+
+      it("waits until that one is ready, although it has its memory, and not for one that hangs for hours", async () => {
+        const port = new URL(await listen(503)).port;
+        available(100);
+        const b = start(TWO(port), "b", START_GATE.replace("CLAIM_SECONDS=7200", "CLAIM_SECONDS=50"));
+        await started(b);
+        available(55);
+        const c = start(undefined, "c");
+        await says(c, "55.00 GiB are available, 45.00 GiB are needed; waiting for b");
+        await started(c);
+        expect(sleeps().filter((seconds) => seconds === "1").length).toBeGreaterThanOrEqual(50);
       });
 
       it("starts beside it at once where there is room for both", async () => {
@@ -497,6 +503,37 @@ function runs(pid: number): boolean {
     return false;
   }
 }
+
+describe("a line of the gate in a log", () => {
+  const OPENS = "start gate: open after 65 s, 46.00 GiB are available";
+  const CLOSED = "start gate: closed: 3 starts within an hour failed.";
+
+  it.each([
+    ["docker", ""],
+    ["docker logs --timestamps", "2026-11-21T13:00:00.000123456Z "],
+    ["docker compose", "vllm-b-1  | "],
+    ["journalctl", "Nov 21 13:00:05 spark dockerd[812]: "],
+    ["Docker's own file", '{"log":"', '\\n","stream":"stdout","time":"2026-11-21T13:00:00.1Z"}'],
+    ["PowerShell", "\ufeff", "\r"],
+  ])("is known as %s gives it", (_, before, behind = "") => {
+    expect(GATE_OPENS.test(before + OPENS + behind)).toBe(true);
+    expect(GATE_OPENS.test(`${before}start gate: open after 0 s${behind}`)).toBe(true);
+    expect(GATE_SAYS.exec(before + CLOSED + behind)?.[1]).toMatch(
+      /^closed: 3 starts within an hour failed\./,
+    );
+  });
+
+  it.each([
+    (line: string) => `INFO Received request chatcmpl-1: prompt: '${line}', params: SamplingParams(n=1)`,
+    (line: string) => `INFO Received request chatcmpl-1: prompt: "It's ${line}", params: SamplingParams(n=1)`,
+    (line: string) => `INFO Received request cmpl-1: prompt: '{"log":"${line}\\\\n","stream":"stdout"}'`,
+    (line: string) => `ERROR [serving_chat.py:257] {'messages': [{'role': 'user', 'content': 'why ${line}`,
+    (line: string) => `INFO: 127.0.0.1:4711 - "GET /${line} HTTP/1.1" 404 Not Found`,
+  ])("is not one in what somebody asked: %s", (request) => {
+    expect(GATE_OPENS.test(request(OPENS))).toBe(false);
+    expect(GATE_SAYS.test(request(CLOSED))).toBe(false);
+  });
+});
 
 describe("the gate in a plan", () => {
   const planned = (instanceA: unknown, machine = {}, server = {}) =>

@@ -24,6 +24,8 @@ function refusals(machine: Record<string, unknown>, server: Record<string, unkno
 }
 
 describe("what a server with a KV cache of fixed size takes", () => {
+  const b = { name: "B", utilization: 0.1, kvCacheGiB: 54, outsideGiB: 20, ours: true };
+
   it.each([
     ["its share, where that is more", { kvCacheGiB: 8, outsideGiB: 20 }, 0.45 * TOTAL],
     ["what lies outside the cache and the cache", { kvCacheGiB: 54, outsideGiB: 20 }, 74],
@@ -34,15 +36,7 @@ describe("what a server with a KV cache of fixed size takes", () => {
   });
 
   it("counts in the ledger, in the aggregate and in what fits beside it", () => {
-    const b = { name: "B", utilization: 0.1, kvCacheGiB: 54, outsideGiB: 20 };
-    const book = ledger(
-      TOTAL,
-      [
-        { ...b, ours: true },
-        { name: "C", utilization: 0.1, ours: true },
-      ],
-      [],
-    );
+    const book = ledger(TOTAL, [b, { name: "C", utilization: 0.1, ours: true }], []);
     expect(book.lines[0]).toMatchObject({ gib: 74, basis: "setting" });
     expect(book.aggregateUtilization).toBeCloseTo(74 / TOTAL + 0.1, 3);
     expect(book.largestUtilizationThatFits.C).toBe(0.29);
@@ -51,16 +45,17 @@ describe("what a server with a KV cache of fixed size takes", () => {
 
   it("leaves no share that fits where the cache alone is too much", () => {
     const a = { name: "A", utilization: 0.45, ours: false };
-    const b = { name: "B", utilization: 0.1, kvCacheGiB: 54, outsideGiB: 20, ours: true };
     expect(ledger(TOTAL, [a, b], []).largestUtilization).toEqual({ B: { bySum: 0, byAggregate: 0 } });
     expect(ledger(TOTAL, [a, { ...b, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({ B: 0.45 });
-    const unknown = { name: "B", utilization: 0.1, kvCacheGiB: 30, ours: true };
-    expect(ledger(TOTAL, [a, unknown], []).largestUtilizationThatFits).toEqual({ B: 0.2 });
+    const { outsideGiB: _, ...unknown } = b;
+    expect(ledger(TOTAL, [a, { ...unknown, kvCacheGiB: 30 }], []).largestUtilizationThatFits).toEqual({
+      B: 0.2,
+    });
   });
 
   it("counts in the admission of a meminfo", () => {
-    const b = { name: "B", utilization: 0.1, kvCacheGiB: 100, outsideGiB: 20 };
-    const [start] = admissionOnPaper({ totalGiB: TOTAL, availableGiB: 117 }, undefined, [b]);
+    const meminfo = { totalGiB: TOTAL, availableGiB: 117 };
+    const [start] = admissionOnPaper(meminfo, undefined, [{ ...b, kvCacheGiB: 100 }]);
     expect(start).toMatchObject({ wantedGiB: 120, admitted: false });
   });
 });
@@ -157,7 +152,6 @@ describe("a stack file with kvCacheMemoryBytes", () => {
 });
 
 describe("a container of one's own with --kv-cache-memory-bytes", () => {
-  const command = ["m", "--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", "120G"];
   const machine = declared(TYPE.machine, "dgx", {
     machine: "dgx",
     totalGiB: TOTAL,
@@ -165,26 +159,23 @@ describe("a container of one's own with --kv-cache-memory-bytes", () => {
     servers: [],
   });
 
-  it("is refused where its machine has not so much", () => {
-    const found = said("aggregate-utilization", [
-      machine,
+  it.each([
+    [
+      "its machine has not so much",
+      [machine],
+      "120G",
+      "own 1.0866 (120.00 GiB of --kv-cache-memory-bytes + 12.16 its share",
+    ],
+    ["no total is declared", [], "120G", "the machine's total is not known"],
+    ["the size can't be read", [machine], "1.5G", "`--kv-cache-memory-bytes` is `1.5G`, which is not a size"],
+  ])("is refused where %s", (_, machines, size, words) => {
+    const command = ["m", "--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", size];
+    const [found, ...more] = said("aggregate-utilization", [
+      ...machines,
       container("own", { image: IMAGE, command }),
-    ]).join();
-    expect(found).toMatch(
-      /^refused: .*own 1\.0866 \(120\.00 GiB of --kv-cache-memory-bytes \+ 12\.16 its share/,
-    );
-  });
-
-  it("is refused where no total is declared", () => {
-    expect(said("aggregate-utilization", [container("own", { image: IMAGE, command })]).join()).toContain(
-      "the machine's total is not known",
-    );
-  });
-
-  it("is refused where the size can't be read", () => {
-    const odd = [...command.slice(0, -1), "1.5G"];
-    expect(
-      said("aggregate-utilization", [machine, container("own", { image: IMAGE, command: odd })]).join(),
-    ).toContain("`--kv-cache-memory-bytes` is `1.5G`, which is not a size");
+    ]);
+    expect(found).toMatch(/^refused: /);
+    expect(found).toContain(words);
+    expect(more).toEqual([]);
   });
 });

@@ -3,23 +3,30 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
-import { stack } from "../fixtures/machine";
+import { DIGEST, stack } from "../fixtures/machine";
 
 const FOLDER = "models/nvidia--Qwen3.6-35B-A3B-NVFP4";
 const config: unknown = JSON.parse(readFileSync(`${FOLDER}/config.json`, "utf8"));
 const { starts }: { starts: PublishedStart[] } = JSON.parse(readFileSync(`${FOLDER}/starts.json`, "utf8"));
-const IMAGE = `sha256:${"0123456789abcdef".repeat(4)}`;
+const MODEL = { config, starts };
+const measured = {
+  nonKvGiB: 49.79,
+  kvTokens: 1_960_381,
+  maxConcurrency: 7.48,
+  at: "2026-08-27",
+  image: DIGEST,
+};
 
 const DEFAULTS = { kvCacheDtype: "fp8", maxNumSeqs: 4, maxNumBatchedTokens: 8192 };
 
 function planned(
   server: Record<string, unknown> = {},
-  model?: Partial<ModelEvidence>,
+  model: Partial<ModelEvidence> | "unknown" = MODEL,
   machine: Record<string, unknown> = {},
   evidence: Partial<Evidence> = {},
 ) {
   const models =
-    model === undefined ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
+    model === "unknown" ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
   const { machines, warnings } = plan(stack(machine, { ...DEFAULTS, ...server }), {
     home: "/home/me",
     models,
@@ -37,7 +44,7 @@ function planned(
 
 describe("room for the KV cache", () => {
   it("of a model with published starts lies between them: the default stack", () => {
-    const { kv } = planned({}, { config, starts });
+    const { kv } = planned();
     expect(kv?.room).toEqual({
       basis: "published",
       lowGiB: 4.3,
@@ -50,7 +57,7 @@ describe("room for the KV cache", () => {
   });
 
   it("with the record's three drafts holds 1.4 to 1.6 whole windows", () => {
-    const { kv } = planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 } }, { config, starts });
+    const { kv } = planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 } });
     expect([kv?.blockSize, kv?.blocksPerRequest]).toEqual([2144, 138]);
     expect([kv?.maxConcurrency.toFixed(2), kv?.atBest.maxConcurrency.toFixed(2)]).toEqual(["1.38", "1.59"]);
   });
@@ -68,22 +75,12 @@ describe("room for the KV cache", () => {
   });
 
   it("is exact once it was measured, and the next start is predicted to within 2 %", () => {
-    const measured = {
-      nonKvGiB: 49.79,
-      kvTokens: 1_960_381,
-      maxConcurrency: 7.48,
-      at: "2026-08-27",
-      image: IMAGE,
-    };
-    const { kv, codes } = planned(
-      {
-        measured,
-        gpuMemoryUtilization: 0.6,
-        versions: { vllm: "0.28.0", evidence: "read", source: "test" },
-        speculative: { method: "mtp", numSpeculativeTokens: 3 },
-      },
-      { config, starts },
-    );
+    const { kv, codes } = planned({
+      measured,
+      gpuMemoryUtilization: 0.6,
+      versions: { vllm: "0.28.0", evidence: "read", source: "test" },
+      speculative: { method: "mtp", numSpeculativeTokens: 3 },
+    });
     expect(kv?.room).toMatchObject({
       basis: "measured",
       lowGiB: 23.19,
@@ -96,21 +93,15 @@ describe("room for the KV cache", () => {
   });
 
   it("takes no measurement of another image", () => {
-    const measured = {
-      nonKvGiB: 30,
-      kvTokens: 1000,
-      maxConcurrency: 2,
-      at: "2026-08-27",
-      image: `sha256:${"f".repeat(64)}`,
-    };
-    const { kv, codes } = planned({ measured, maxModelLen: 500 }, { config, starts });
+    const other = { ...measured, image: `sha256:${"f".repeat(64)}` };
+    const { kv, codes } = planned({ measured: other, maxModelLen: 500 });
     expect(kv?.room.basis).toBe("published");
     expect(codes).toContain("measurement-stale");
     expect(codes).toContain("unproven");
   });
 
   it("is what kvCacheMemoryBytes says, and a budget that it exceeds is told", () => {
-    const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 }, { config, starts });
+    const { kv, said } = planned({ kvCacheMemoryBytes: 6 * 2 ** 30 });
     expect(kv?.room).toMatchObject({ basis: "setting", lowGiB: 6, highGiB: 6 });
     expect(said.join("\n")).toContain("come to at least 55.79 GiB, more than the 54.73 GiB");
     expect(said.join("\n")).toContain("Declare 0.46.");
@@ -119,7 +110,7 @@ describe("room for the KV cache", () => {
   it("grows with the utilization and never turns blocks or concurrency negative", () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 89 }), (percent) => {
-        const at = (share: number) => planned({ gpuMemoryUtilization: share / 100 }, { config, starts }).kv;
+        const at = (share: number) => planned({ gpuMemoryUtilization: share / 100 }).kv;
         const [less, more] = [at(percent), at(percent + 1)];
         expect(more?.room.lowGiB).toBeGreaterThan(less?.room.lowGiB ?? Number.NaN);
         expect(more?.numBlocks).toBeGreaterThanOrEqual(less?.numBlocks ?? Number.NaN);
@@ -134,10 +125,10 @@ describe("room for the KV cache", () => {
 
 describe("what a plan says of the KV cache", () => {
   it("fewer whole windows than sequences, and the agents that work at once", () => {
-    expect(planned({}, { config, starts }).said.filter((each) => each.startsWith("kv"))).toEqual([
+    expect(planned().said.filter((each) => each.startsWith("kv"))).toEqual([
       "kv-room: b: 4.30 to 4.94 GiB for the KV cache hold 1.63 to 1.87 requests of the whole window (262,144 tokens), and `maxNumSeqs` is 4: further ones wait. 4 agents of 30K + 32K tokens or 4 agents of 40K + 32K tokens work at once.",
     ]);
-    expect(planned({ maxModelLen: 65_536 }, { config, starts }).codes).not.toContain("kv-room");
+    expect(planned({ maxModelLen: 65_536 }).codes).not.toContain("kv-room");
   });
 
   it.each([
@@ -150,82 +141,66 @@ describe("what a plan says of the KV cache", () => {
       "kv-room: b: 2.24 to 2.88 GiB are left for the KV cache (published), and one request of 262,144 tokens needs 2.64 GiB: the server may not start. Start it and record what it measures. A `gpuMemoryUtilization` of 0.44 surely holds one. `maxModelLen` of at most 220080 fits as it is.",
     ],
   ])("at %f", (gpuMemoryUtilization, warning) => {
-    const { said } = planned({ gpuMemoryUtilization }, { config, starts });
+    const { said } = planned({ gpuMemoryUtilization });
     expect(said.filter((each) => each.startsWith("kv"))).toEqual([warning]);
   });
 
   it("names a share only where the machine leaves it, and none where the cache has a size of its own", () => {
     const said = (server: Record<string, unknown>, machine: Record<string, unknown> = {}) =>
-      planned({ gpuMemoryUtilization: 0.4, ...server }, { config, starts }, machine).said.find((each) =>
+      planned({ gpuMemoryUtilization: 0.4, ...server }, MODEL, machine).said.find((each) =>
         each.startsWith("kv-no-room"),
       );
     expect(said({}, { operatingSystemGiB: 17 })).toMatch(
       /of 0\.44 surely holds one, and at most 0\.39 fits on this machine\.$/,
     );
+    expect(said({}, { totalGiB: 40, operatingSystemGiB: 4 })).toMatch(
+      /No `gpuMemoryUtilization` up to 0\.9 surely holds one, and at most 0\.\d+ fits on this machine\.$/,
+    );
     expect(said({ kvCacheMemoryBytes: 2 ** 30 })).toMatch(
       /Set `kvCacheMemoryBytes` to 2854584320 or more\. `maxModelLen` of at most \d+ fits as it is\.$/,
     );
-    const share = (gpuMemoryUtilization: number) =>
-      planned({ gpuMemoryUtilization }, { config, starts }).kv?.fits;
+    const share = (gpuMemoryUtilization: number) => planned({ gpuMemoryUtilization }).kv?.fits;
     expect([share(0.44), share(0.43)]).toEqual([true, false]);
-    const size = (kvCacheMemoryBytes: number) => planned({ kvCacheMemoryBytes }, { config, starts }).kv?.fits;
+    const size = (kvCacheMemoryBytes: number) => planned({ kvCacheMemoryBytes }).kv?.fits;
     expect([size(2_854_584_320), size(2 ** 30)]).toEqual([true, false]);
   });
 
   it("offers the longest window that fits", () => {
-    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }, { config, starts }).said.filter((each) =>
+    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) =>
       each.startsWith("kv-no-room"),
     );
     const longest = Number(/`maxModelLen` of at most (\d+) fits/.exec(warning)?.[1]);
-    const fits = (maxModelLen: number) =>
-      planned({ gpuMemoryUtilization: 0.43, maxModelLen }, { config, starts }).kv?.fits;
+    const fits = (maxModelLen: number) => planned({ gpuMemoryUtilization: 0.43, maxModelLen }).kv?.fits;
     expect([fits(longest), fits(longest + 1)]).toEqual([true, false]);
   });
 
   it("a share at which vLLM was never seen to start", () => {
-    const codes = (share: number) => planned({ gpuMemoryUtilization: share }, { config, starts }).codes;
+    const codes = (share: number) => planned({ gpuMemoryUtilization: share }).codes;
     expect(codes(0.84)).toContain("utilization-high");
     expect(codes(0.83)).not.toContain("utilization-high");
   });
 
   it("a window above the measured one compiles kernels anew", () => {
-    const measured = {
-      nonKvGiB: 49.79,
-      kvTokens: 1_960_381,
-      maxConcurrency: 7.48,
-      at: "2026-08-27",
-      image: IMAGE,
-    };
-    const codes = (maxModelLen: number) => planned({ measured, maxModelLen }, { config, starts }).codes;
+    const codes = (maxModelLen: number) => planned({ measured, maxModelLen }).codes;
     expect(codes(262_144)).not.toContain("window-raised");
     expect(codes(300_000)).toContain("window-raised");
   });
 
   it("a window above the applied one compiles kernels anew, whatever was measured", () => {
     const raised = (applied: number, more: Record<string, unknown> = {}) =>
-      planned(more, { config, starts }, {}, { appliedWindows: { dgx: { b: applied } } }).said.filter((each) =>
+      planned(more, MODEL, {}, { appliedWindows: { dgx: { b: applied } } }).said.filter((each) =>
         each.startsWith("window-raised"),
       );
     expect(raised(131_072)).toEqual([
       "window-raised: b: `maxModelLen` is raised from 131072 to 262144: kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.",
     ]);
-    const measured = {
-      nonKvGiB: 49.79,
-      kvTokens: 1_960_381,
-      maxConcurrency: 7.48,
-      at: "2026-08-27",
-      image: IMAGE,
-    };
     expect(raised(262_144, { measured, maxModelLen: 262_144 })).toEqual([]);
     expect(raised(300_000, { measured, maxModelLen: 300_000 })).toEqual([]);
   });
 
   it("as many agents as their own answers leave", () => {
     const agents = (clients: Record<string, unknown>) =>
-      planned({}, { config, starts }, { clients }).kv?.agents.map(({ maxTokens, atOnce }) => [
-        maxTokens,
-        atOnce,
-      ]);
+      planned({}, MODEL, { clients }).kv?.agents.map(({ maxTokens, atOnce }) => [maxTokens, atOnce]);
     expect(agents({})).toEqual([
       [32_000, 4],
       [32_000, 4],
@@ -239,12 +214,12 @@ describe("what a plan says of the KV cache", () => {
 });
 
 describe("a model of which too little is known", () => {
-  it.each<[string, Record<string, unknown>, Partial<ModelEvidence> | undefined, string]>([
+  it.each<[string, Record<string, unknown>, Partial<ModelEvidence> | "unknown", string]>([
     [
       "no config",
       {},
-      undefined,
-      "No KV plan. No config.json of org/model was found: put it into models/org--model/",
+      "unknown",
+      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`), or load the model into the cache once.",
     ],
     ["broken config", {}, { problem: "no valid JSON: x" }, "models/org--model/config.json: no valid JSON: x"],
     ["no size", {}, { config }, "set `model.weightsGB`"],
@@ -273,9 +248,9 @@ describe("a model of which too little is known", () => {
   });
 
   it("names flags that the plan does not follow, and takes the state's format from extraArgs", () => {
-    const { said } = planned({ extraArgs: ["--block-size", "64"] }, { config, starts });
+    const { said } = planned({ extraArgs: ["--block-size", "64"] });
     expect(said).toContain("kv-note: b: The KV plan does not count with --block-size.");
-    const state = (extraArgs: string[]) => planned({ extraArgs }, { config, starts }).kv?.blockSize;
+    const state = (extraArgs: string[]) => planned({ extraArgs }).kv?.blockSize;
     expect(state(["--mamba-ssm-cache-dtype", "bfloat16"])).toBeLessThan(state([]) ?? 0);
     expect(state(["--mamba-ssm-cache-dtype=bfloat16"])).toBe(state(["--mamba-ssm-cache-dtype", "bfloat16"]));
   });

@@ -114,7 +114,7 @@ describe("serving plan", () => {
     const { code, err } = await runServing(["plan", "--stack", "spark"]);
     expect(code).toBe(2);
     expect(err).toBe(
-      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. Copy Pulumi.dgx.yaml to start your own.\n`,
+      `No Pulumi.spark.yaml in ${process.cwd()}. Stacks there: dgx. \`serving init --name spark\` writes one for this machine.\n`,
     );
   });
 
@@ -157,10 +157,18 @@ describe("serving plan", () => {
         const file = meminfo("other", kib, 20 * 1024 ** 2);
         const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
         const { policies } = JSON.parse(out) as { policies: { name: string }[] };
-        const message = totalFinding(121.63, kib / 1024 ** 2)?.message;
+        const { message = "", value } = totalFinding(121.63, kib / 1024 ** 2) ?? {};
+        const path = "machines.dgx.totalGiB";
         expect(code).toBe(1);
-        expect(policies.filter(({ name }) => name === "preflight")).toEqual([
-          { name: "preflight", level: "mandatory", verdict: "refused", resource: "dgx", message },
+        expect(policies.filter(({ name }) => name === "preflight")).toMatchObject([
+          {
+            level: "mandatory",
+            verdict: "refused",
+            resource: "dgx",
+            message: `${message} In the stack file, line 9: \`${path}: ${value}\`.`,
+            path,
+            value,
+          },
         ]);
       },
     );
@@ -210,6 +218,45 @@ describe("the bundled program", () => {
     expect(out).toContain("Machine dgx");
     expect(out).not.toContain("\u001b[");
   });
+});
+
+describe("a file that is a pipe", () => {
+  const pipe = join(folder, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const empty = join(folder, "empty.json");
+  writeFileSync(empty, "{}");
+
+  it.each([
+    "plan --file PIPE",
+    "plan --meminfo PIPE",
+    "kv --available 20GiB --config PIPE",
+    "doctor --inspect PIPE",
+    "pin vllm/vllm-openai:v1 --write --file PIPE",
+    "config check automation PIPE",
+    "config check automation EMPTY --mapping PIPE",
+    "config check providers PIPE",
+    "config check analytics PIPE",
+    "config check analytics EMPTY --dotenv PIPE",
+  ])("is refused where nobody may ever write into it: %s", async (line) => {
+    const { code, out, err } = await runServing(
+      line.replace("PIPE", pipe).replace("EMPTY", empty).split(" "),
+    );
+    expect(code).toBe(2);
+    expect(out + err).toBe(
+      `${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`,
+    );
+  });
+
+  it.each(["plan --file <(cat Pulumi.dgx.yaml)", "plan --file /dev/stdin <Pulumi.dgx.yaml", "plan"])(
+    "is read where a shell made it: %s",
+    (command) => {
+      const meminfo = "MemTotal: 127600592 kB\\nMemAvailable: 62914560 kB\\n";
+      const script = `bundle/serving.cjs ${command} --meminfo <(sleep 0.2; printf '${meminfo}') --format json`;
+      const out = execFileSync("bash", ["-c", script], { encoding: "utf8" });
+      const { machines } = JSON.parse(out) as { machines: object[] };
+      expect(machines).toMatchObject([{ name: "dgx", ledger: { totalGiB: 121.63 } }]);
+    },
+  );
 });
 
 describe("the stack of a command", () => {

@@ -25,7 +25,7 @@ describe("the memory in a plan's text", () => {
       "    longest window  435,968 tokens",
       "    a request       32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "    agents at once  4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
-      "    cold prompt     30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
+      "    cold prompt     30,000: 5 s, 131,072: 21 s, 262,144: 42 s at best (6,265 tokens a second: vllm-project/recipes, PR #918)",
       "    block           2,096 tokens, 21,463,040 bytes",
       "    prefix reuse    in steps of 2,096 tokens",
     ]);
@@ -95,19 +95,19 @@ describe("what a plan's text leaves to --out", () => {
   });
 });
 
-describe("the verdicts in a plan's text", () => {
-  const verdict = (name: string, verdict: "pass" | "warned" | "refused") => ({
+describe("the findings in a plan's text", () => {
+  const finding = (name: string, verdict: "pass" | "warned" | "refused") => ({
     name,
     verdict,
-    level: "mandatory",
+    level: "mandatory" as const,
     message: `${name} says why`,
     resource: "dgx-b",
   });
-  const judged = (...verdicts: ReturnType<typeof verdict>[]) =>
-    stripVTControlCharacters(planText({ ...planned, warnings: [] }, verdicts)).split("\n");
+  const judged = (...findings: ReturnType<typeof finding>[]) =>
+    stripVTControlCharacters(planText({ ...planned, warnings: [] }, findings)).split("\n");
 
   it("names what passed in one line, and the reason of everything else", () => {
-    const lines = judged(verdict("one", "pass"), verdict("two", "warned"), verdict("three", "pass"));
+    const lines = judged(finding("one", "pass"), finding("two", "warned"), finding("three", "pass"));
     expect(lines.slice(lines.indexOf("Policies"))).toEqual([
       "Policies",
       "  pass    one, three",
@@ -119,9 +119,9 @@ describe("the verdicts in a plan's text", () => {
   });
 
   it("ends with who refuses it, each named once", () => {
-    const refused = judged(verdict("one", "refused"), verdict("one", "refused"), verdict("two", "refused"));
+    const refused = judged(finding("one", "refused"), finding("one", "refused"), finding("two", "refused"));
     expect(refused.at(-1)).toBe("REFUSED by one, two: `up` would stop before the first change. No warnings.");
-    expect(judged(verdict("one", "pass")).at(-1)).toBe("Nothing is refused. No warnings.");
+    expect(judged(finding("one", "pass")).at(-1)).toBe("Nothing is refused. No warnings.");
   });
 });
 
@@ -249,7 +249,8 @@ describe("the memory in a preview's outputs", () => {
       "longest window": "435,968 tokens",
       "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
       "agents at once": "4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
-      "cold prompt": "30,000: 29 s, 131,072: 155 s, 262,144: 311 s",
+      "cold prompt":
+        "30,000: 5 s, 131,072: 21 s, 262,144: 42 s at best (6,265 tokens a second: vllm-project/recipes, PR #918)",
       block: "2,096 tokens, 21,463,040 bytes",
       "prefix reuse": "in steps of 2,096 tokens",
     });

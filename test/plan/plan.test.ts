@@ -180,6 +180,24 @@ describe("a plan", () => {
     ).toContain("same-parser");
   });
 
+  it.each([
+    ["as much as the floor", { operatingSystemGiB: 8.29 }, {}, undefined],
+    [
+      "less",
+      { operatingSystemGiB: 8.3 },
+      {},
+      "The plan leaves 1.99 GiB, less than the floor of 2 GiB (`memoryFloorGiB`): with everything loaded, the start gate would stop a server. Leave 0.01 GiB more, by lower shares, or lower the floor.",
+    ],
+    ["less, the share lowered", { operatingSystemGiB: 8.3 }, { gpuMemoryUtilization: 0.44 }, undefined],
+    ["less, the floor lowered", { operatingSystemGiB: 8.3, memoryFloorGiB: 1.99 }, {}, undefined],
+    ["nothing", { operatingSystemGiB: 10.29 }, {}, expect.stringContaining("leaves 0.00 GiB")],
+    ["less than nothing, which memory-sum says", { operatingSystemGiB: 10.3 }, {}, undefined],
+    ["nothing, without a server of ours", { operatingSystemGiB: 65.96, inferenceServers: {} }, {}, undefined],
+  ])("leaves %s for the floor of the start gate", (_, machine, server, message) => {
+    const { warnings } = plan(stack(machine, server), evidence);
+    expect(warnings.find(({ code }) => code === "memory-floor")?.message).toEqual(message);
+  });
+
   it("of 1,000 machines stays linear", () => {
     const machines = (count: number) => {
       const [one] = Object.values(stack().machines);

@@ -11,6 +11,7 @@ import {
   originOf,
 } from "../../components/planned/reach";
 import { preflight } from "../../components/preflight/preflight";
+import { nowhere } from "../../components/settings/places";
 import { fromMachine } from "../../operate/doctor/read/fromMachine";
 import { inventory } from "../../operate/inventory/inventory";
 import { thisHost } from "../../operate/verify/host";
@@ -101,9 +102,9 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
   it("the preflight has one refusal, whatever lies or listens here", async () => {
     mkdirSync(dirname(machine.files[0]?.path ?? ""), { recursive: true });
     writeFileSync(machine.files[0]?.path ?? "", "theirs\n");
-    const found = await preflight(planned, false);
+    const found = await preflight(planned, false, nowhere);
     expect(found.map(({ name, verdict }) => `${name}: ${verdict}`)).toEqual(["preflight of dgx: refused"]);
-    expect(await preflight(planned, true)).toEqual([]);
+    expect(await preflight(planned, true, nowhere)).toEqual([]);
   });
 
   it("doctor says so, and asks the machine's own Docker", async () => {

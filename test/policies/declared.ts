@@ -1,5 +1,5 @@
 import { TYPE } from "../../components/planned/type";
-import { judge, type Levels, type Verdict } from "../../policies/judge";
+import { type Judged, judge, type Levels } from "../../policies/judge";
 import type { DeclaredResource } from "../../policies/lib/declaredResource";
 
 // The package's own entry loads all of Pulumi and takes seconds; this file of it has no typings.
@@ -92,6 +92,6 @@ export function said(rule: string, resources: readonly DeclaredResource[], level
     .map((verdict) => `${verdict.verdict}: ${verdict.message}`);
 }
 
-export function verdictsOf(rule: string, resources: readonly DeclaredResource[], levels?: Levels): Verdict[] {
+export function verdictsOf(rule: string, resources: readonly DeclaredResource[], levels?: Levels): Judged[] {
   return judge(resources, levels).filter((verdict) => verdict.name === rule);
 }

@@ -4,6 +4,7 @@ import { plan } from "../../components/plan/plan";
 import { judgeEngines, judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { serverInput, stack } from "../fixtures/machine";
+import { BRIDGE, CHAT_UI } from "../fixtures/services";
 import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
@@ -40,7 +41,9 @@ describe("preflight", () => {
     expect(more).toEqual([]);
     expect(finding).toEqual({
       verdict: "refused",
-      message: `Not enough memory for ${CONTAINER}: 54.73 GiB are wanted (utilization x 121.63 GiB), MemAvailable is 54.70 GiB. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+      message: `Not enough memory for ${CONTAINER}: 54.73 GiB are wanted (utilization x 121.63 GiB), MemAvailable is 54.70 GiB. Free memory, or lower \`gpuMemoryUtilization\` of ${CONTAINER} to 0.44 or less. Nothing was touched.`,
+      setting: "inferenceServers.b.gpuMemoryUtilization",
+      value: 0.44,
     });
   });
 
@@ -88,6 +91,8 @@ describe("preflight", () => {
         verdict: "refused",
         message:
           "Instance A on port 8000 runs with utilization 0.72, and 0.45 is declared. Declare what it runs with (`instanceA.gpuMemoryUtilization`), or restart instance A yourself with the declared value.",
+        setting: "instanceA.gpuMemoryUtilization",
+        value: 0.72,
       },
     ]);
   });
@@ -145,6 +150,7 @@ describe("preflight", () => {
         machine: "m2",
         message:
           "m2 and m0 are on one Docker engine (ID a), so they are one machine with one memory: put their servers below one of them, or give each its own `dockerHost`.",
+        setting: "dockerHost",
       },
     ]);
   });
@@ -169,6 +175,7 @@ describe("preflight", () => {
       {
         verdict: "refused",
         message: `Port 8001 of ${CONTAINER} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :8001'\`, then stop it or choose another \`port\`.`,
+        setting: "inferenceServers.b.port",
       },
     ]);
   });
@@ -226,10 +233,60 @@ describe("preflight", () => {
         verdict: "refused",
         message:
           "totalGiB is declared as 121.63, and the machine has 128.00: vLLM takes its share of what the machine has, so the plan's figures are too small. Set `totalGiB: 128`.",
+        setting: "totalGiB",
+        value: 128,
       },
     ]);
     expect(judged({}, { totalGiB: 121.69 })[0]?.message).toContain(
       "the machine has 121.63: 0.06 GiB of the plan are not there. Set `totalGiB: 121.63`.",
     );
+  });
+
+  const model = { id: "org/model", family: "qwen3", weightsGB: 53 };
+  const server = (more: Record<string, unknown>) => ({ inferenceServers: { b: serverInput(more) } });
+
+  it.each<[string, Partial<MachineFacts>, string, unknown, Record<string, unknown>]>([
+    ["an instance A that is gone", { listeners: [] }, "instanceA", "none", { instanceA: "none" }],
+    [
+      "an instance A with more memory",
+      { listeners: [{ port: 8000, argv: [...argvOf(0.3), "--kv-cache-memory=40G"] }] },
+      "instanceA.gpuMemoryUtilization",
+      0.63,
+      { instanceA: { gpuMemoryUtilization: 0.63 } },
+    ],
+    [
+      "too little free memory",
+      { memory: { totalGiB: 121.63, availableGiB: 49.4 } },
+      "inferenceServers.b.gpuMemoryUtilization",
+      0.4,
+      server({ gpuMemoryUtilization: 0.4 }),
+    ],
+  ])("names the value for %s with which it passes", (_, facts, setting, value, changed) => {
+    expect(judged(facts)).toMatchObject([{ setting, value }]);
+    expect(judged(facts, changed)).toEqual([]);
+  });
+
+  it("names the key of every service whose port is taken", () => {
+    const listeners = [8001, 8787, 8080].map((port) => ({ port }));
+    const machine = { bridge: BRIDGE, chatUi: CHAT_UI, instanceA: "none" };
+    expect(judged({ listeners }, machine).map(({ setting }) => setting)).toEqual([
+      "inferenceServers.b.port",
+      "bridge.port",
+      "chatUi.port",
+    ]);
+  });
+
+  it("names no share where none suffices: the weights need more, or memory beside the share is the cause", () => {
+    const free = { memory: { totalGiB: 121.63, availableGiB: 49.4 } };
+    for (const more of [{ model }, { extraArgs: ["--cpu-offload-gb", "20"] }]) {
+      const [found] = judged(free, server(more));
+      expect(found?.message).toContain("Free memory: no lower `gpuMemoryUtilization` alone suffices.");
+      expect(found).not.toHaveProperty("setting");
+    }
+  });
+
+  it("names the model cache that can't be used", () => {
+    const directories = [{ path: "/models", problem: "no right to write in /" }];
+    expect(judged({ directories })).toMatchObject([{ setting: "modelCache" }]);
   });
 });

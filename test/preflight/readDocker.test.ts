@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
-import { engineProblem, readDocker } from "../../components/preflight/readDocker";
+import { engineProblem, readDocker, runningOurs } from "../../components/preflight/readDocker";
 import { stack } from "../fixtures/machine";
 import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 
@@ -19,7 +19,10 @@ const read = async (answers: Answers) => {
     ...answers,
   });
   vi.stubEnv("PATH", docker.env.PATH ?? "");
-  return { facts: await readDocker(machine), asked: () => readFileSync(docker.asked, "utf8") };
+  return {
+    facts: await readDocker(machine.dockerHost, runningOurs(machine)),
+    asked: () => readFileSync(docker.asked, "utf8"),
+  };
 };
 
 describe("what the preflight reads of Docker", () => {

@@ -54,7 +54,7 @@ describe("the preflight of an Ollama on the host", () => {
     expect(judgeSimpleServer(machineOf({ mode: "none" }), undefined)).toEqual([]);
   });
 
-  it.each<[string, Partial<SimpleServerFacts>, string]>([
+  it.each<[string, Partial<SimpleServerFacts>, string, object?]>([
     [
       "a directory of somebody else",
       {
@@ -86,6 +86,7 @@ describe("the preflight of an Ollama on the host", () => {
         ],
       },
       "ollama can't get to the model directory /srv/models: /srv is closed to it. Fix it with `sudo chmod o+x /srv`, or choose another `modelsDirectory`.",
+      { setting: "simpleServer.modelsDirectory" },
     ],
     [
       "a version below the floor",
@@ -101,6 +102,7 @@ describe("the preflight of an Ollama on the host", () => {
       "no unit",
       { unitFound: false },
       "systemd has no unit ollama.service: is Ollama installed? Install it as https://ollama.com/download says, correct `simpleServer.unit`, or set `mode: none`.",
+      { setting: "simpleServer.unit" },
     ],
     [
       "something else on the port",
@@ -111,9 +113,10 @@ describe("the preflight of an Ollama on the host", () => {
       "a sudo that asks for a password",
       { elevation: { works: false, reason: "sudo: a password is required" } },
       "`sudo -n` does not work here (sudo: a password is required). Allow it without a password, or set `elevate: none` and run the plan's commands yourself.",
+      { setting: "elevate", value: "none" },
     ],
-  ])("refuses %s where we are to restart it", (_, facts, message) => {
-    expect(judged(facts)).toEqual([{ verdict: "refused", message }]);
+  ])("refuses %s where we are to restart it", (_, facts, message, setting = {}) => {
+    expect(judged(facts)).toEqual([{ verdict: "refused", message, ...setting }]);
   });
 
   it("refuses an unknown user", () => {
@@ -122,6 +125,7 @@ describe("the preflight of an Ollama on the host", () => {
       {
         verdict: "refused",
         message: "There is no user ollama: set `simpleServer.serviceUser` to the `User=` of ollama.service.",
+        setting: "simpleServer.serviceUser",
       },
     ]);
   });
@@ -184,6 +188,8 @@ describe("the preflight of an Ollama on the host", () => {
         verdict: "refused",
         message:
           "Ollama does not answer at http://127.0.0.1:11434, and qwen3:8b would be pulled from there. Start it, or set `pull: false`.",
+        setting: "simpleServer.pull",
+        value: false,
       },
     ]);
     expect(judged(silent, pulling)).toEqual([]);
@@ -196,6 +202,8 @@ describe("the preflight of an Ollama on the host", () => {
       {
         verdict: "warned",
         message: expect.stringContaining("models pulled on one side seem to vanish on the other"),
+        setting: "simpleServer.mode",
+        value: "host",
       },
     ]);
     expect(judgeSimpleServer(integrated, { answer: { kind: "nothing" } })).toEqual([]);

@@ -35,7 +35,7 @@ describe.each(ELSEWHERE)("a machine whose Docker engine is at %s", (dockerHost) 
     const { recorded, end } = await run(false);
     expect(recorded).toEqual([]);
     expect(end).toMatchObject({
-      message: `Refused, and nothing was changed:\n- preflight of dgx: The Docker engine of dgx is at ${dockerHost}, so dgx is another computer. \`up\` sets up only the computer that it runs on: run it on dgx itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here.`,
+      message: `Refused, and nothing was changed:\n- preflight of dgx: The Docker engine of dgx is at ${dockerHost}, so dgx is another computer. \`up\` sets up only the computer that it runs on: run it on dgx itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here. In the stack file: \`machines.dgx.dockerHost: unix:///var/run/docker.sock\`.`,
     });
   });
 

@@ -161,6 +161,11 @@ describe("the program for the default stack", () => {
     expect(JSON.stringify(container?.inputs)).not.toContain("s3cret-value");
   });
 
+  it("leaves the chat UI to its image's own command: an empty one would replace it at every update", () => {
+    const [inputs] = inputsOf("docker:index/container:Container", "dgx-chat-ui");
+    expect(inputs).not.toHaveProperty("command");
+  });
+
   it("keeps the chat UI's data when the stack goes", () => {
     expect(inputsOf("docker:index/volume:Volume", "dgx-chat-ui-data")).toEqual([
       { name: "local-serving-chat-ui-data", driver: "local" },

@@ -36,8 +36,9 @@ async function verified(): Promise<string> {
   };
   const host = emptyHost({
     docker: async ([word]) => (word === "inspect" ? JSON.stringify([inspect]) : ""),
-    memoryLines: async () =>
-      "Available KV cache memory: 4.61 GiB\nGPU KV cache size: 456,766 tokens, Maximum concurrency for 262,144 tokens per request: 1.74x",
+    memoryLines: async () => ({
+      text: "Available KV cache memory: 4.61 GiB\nGPU KV cache size: 456,766 tokens, Maximum concurrency for 262,144 tokens per request: 1.74x",
+    }),
     meminfo: async () => `MemTotal: 127538299 kB\nMemAvailable: ${Math.round(3.71 * 1024 ** 2)} kB\n`,
     listener: async () => ({}),
   });

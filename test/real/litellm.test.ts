@@ -14,6 +14,12 @@ const program = inject("programs").litellm;
 const TOOL = { name: "weather", input_schema: { type: "object", properties: { city: { type: "string" } } } };
 const KEY = "local-serving-placeholder";
 
+const withServerThatIsDown = (config: string) =>
+  config.replace(
+    "model_list:\n",
+    "model_list:\n  - model_name: down\n    litellm_params: { model: hosted_vllm/down, api_base: http://127.0.0.1:9/v1, api_key: none }\n",
+  );
+
 describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messagesPath) => {
   describe.skipIf("missing" in program)(title("LiteLLM 1.103.0 with our file", program), () => {
     let server: ScriptedServer;
@@ -31,7 +37,7 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
         { bridge: { ...BRIDGE, port, messagesPath }, clients: {} },
         { port: server.port },
       );
-      proxy = await startLitellm(program.path, machine, folder, egress);
+      proxy = await startLitellm(program.path, machine, folder, egress, { change: withServerThatIsDown });
     });
     afterAll(async () => {
       await proxy?.stop();
@@ -51,6 +57,13 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
     const upstream = messagesPath === "translate" ? "/v1/chat/completions" : "/v1/messages";
     /** Where the last request was sent on to. */
     const paths = () => server.asked.slice(from).map((each) => each.path);
+
+    it("says that it can't reach a server, as launchers ask it", async () => {
+      const headers = { authorization: `Bearer ${KEY}` };
+      const answer = await fetch(`${url}/health?model=down`, { headers });
+      expect(answer.status).toBe(503);
+      expect(await answer.text()).toContain("Cannot connect to host 127.0.0.1:9 ");
+    });
 
     it("answers a plain message", async () => {
       const answer = (await (await ask("/v1/messages", hello)).json()) as Record<string, unknown>;

@@ -43,7 +43,14 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
     const { chatUi } = planned({ chatUi: { ...CHAT_UI, port }, clients: {} }, { port: inference.port });
     if (chatUi === null) throw new Error("the plan has no chat UI");
     const of = (kind: "inference-server" | "simple-server", at: number) => ({
-      ...{ key: kind, kind, names: [], maxModelLen: undefined, container: undefined },
+      ...{
+        key: kind,
+        kind,
+        serves: "chat" as const,
+        names: [],
+        maxModelLen: undefined,
+        container: undefined,
+      },
       ...{ fromContainer: `http://127.0.0.1:${at}`, address: "127.0.0.1", port: at },
     });
     const servers = [

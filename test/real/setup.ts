@@ -3,7 +3,7 @@ import { ownDaemonMissing, removeOwnDaemons } from "./docker/ownDaemon";
 import { alreadyThere, fromGo, fromNpm, fromPyPI, type Program } from "./programs";
 
 /** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
-const PROGRAMS = {
+export const PROGRAMS = {
   vllm: () => fromPyPI("vllm==0.30.0", "python"),
   litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm"),
   openWebUi: () => fromPyPI("open-webui==0.11.3", "open-webui"),

@@ -229,6 +229,31 @@ describe("faults of a stack file", () => {
     expect(faults.map((fault) => fault.message.startsWith(message) || fault.message)).toEqual([true]);
   });
 
+  it.each([
+    ["bridge: {image: x}\nchatUi: {image: x}\n", "bridge, chatUi, inferenceServers.b", "bridge", "0.0.0.0"],
+    ["simpleServer: {mode: host}\n", "simpleServer, inferenceServers.b", "simpleServer", "0.0.0.0"],
+    ["chatUi: {image: x}\n", "chatUi, inferenceServers.b", "chatUi", "192.168.1.20"],
+    ["", "", "inferenceServers.b", "everything"],
+  ])("say where a machine's `listen` goes now: %j", (blocks, services, first, address) => {
+    const known = services === "" ? "" : ` (${services})`;
+    const write = `${first}.listen: ${address === "everything" ? "0.0.0.0" : address}`;
+    const found = faultsOf(
+      machine(`totalGiB: 8\ninstanceA: none\nlisten: ${address}\nx: 1\n${blocks}${SERVER}`),
+    ).filter(({ code }) => code === "unknown_key");
+    expect(found.map(({ path, line, message }) => [path, line, message.split(" Known keys")[0]])).toEqual([
+      [
+        "machines.dgx.listen",
+        6,
+        `A machine has no \`listen\`: each service has its own. Write it below the service that the network is to reach${known}, as \`${write}\`.`,
+      ],
+      ["machines.dgx.x", 7, "Unknown key `x`."],
+    ]);
+  });
+
+  it("take `listen` below the service, as that says", () => {
+    expect(faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    listen: 0.0.0.0`))).toEqual([]);
+  });
+
   it("refuse a number with a leading zero, which Pulumi's own reader takes for another", () => {
     expect(() => load("config:\n  a: 0262144\n")).toThrow(
       "Pulumi.test.yaml:2:6: `0262144` begins with a zero, which makes it another number for some readers of YAML: write `262144`, or put it in quotes where it is text",

@@ -45,6 +45,10 @@ export type Route = (exchange: Exchange) => Reply;
 /** Routes by method and path (`POST /v1/chat/completions`). A failing form replaces one of these. */
 export type RouteTable = Readonly<Record<string, Route>>;
 
+/** Fields that vLLM writes and that say nothing here. */
+export const nulls = (...names: string[]): JsonObject =>
+  Object.fromEntries(names.map((name) => [name, null]));
+
 export const ok = (json: JsonObject): Reply => ({ status: 200, json });
 
 /** The objects in a list of a request's body; anything else is left out. */

@@ -1,6 +1,6 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { parseServerArguments } from "./arguments";
-import { RefusedRequest, refusal } from "./errors";
+import { RefusedRequest, refusal, unreadBody } from "./errors";
 import {
   isObject,
   type JsonObject,
@@ -11,11 +11,13 @@ import {
 } from "./exchange";
 import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
 import { listening } from "./listening";
+import { LOG } from "./log";
 import { chat } from "./routes/chat";
 import { completions } from "./routes/completions";
 import { messages } from "./routes/messages";
 import { metrics } from "./routes/metrics";
 import { models } from "./routes/models";
+import { pooling } from "./routes/pooling";
 import { responses } from "./routes/responses";
 
 /** Every route of a healthy server. */
@@ -29,7 +31,10 @@ export const HEALTHY: RouteTable = {
 };
 
 /** Requests of full length that fit where a test says nothing of it. */
-const DEFAULT_KV_CONCURRENCY = 7.48;
+export const KV_CONCURRENCY = 7.48;
+
+/** Every route of a healthy server with `--runner pooling`. */
+const POOLING: RouteTable = { ...models, ...pooling, ...metrics };
 
 export interface StandInOptions {
   /** What `GET /version` says. */
@@ -42,6 +47,8 @@ export interface StandInOptions {
   readonly framing?: Framing;
   /** One of the known ways to fail, with the bytes of the real programs. */
   readonly fault?: FaultName;
+  /** Gets a line for each request; by default none is written. */
+  readonly log?: (line: string) => void;
 }
 
 /**
@@ -65,7 +72,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
   const state: ServerState = {
     args: parseServerArguments(faultyArguments(options.fault, argv)),
     version: options.version ?? "0.30.0",
-    kvConcurrency: options.kvConcurrency ?? DEFAULT_KV_CONCURRENCY,
+    kvConcurrency: options.kvConcurrency ?? KV_CONCURRENCY,
     counts: {
       requests: 0,
       promptTokens: 0,
@@ -77,10 +84,17 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
     seenPrompts: [],
     fault: options.fault,
   };
-  const routes = { ...HEALTHY, ...faultyRoutes(options.fault, HEALTHY), ...options.routes };
+  const healthy = state.args.flags.get("--runner")?.at(-1) === "pooling" ? POOLING : HEALTHY;
+  const routes = { ...healthy, ...faultyRoutes(options.fault, HEALTHY), ...options.routes };
   const server = createServer((request, response) => {
     if (answersBadly(options.fault, request, response)) return;
-    void serve(request, routes, state).then((reply) => send(response, reply, options.framing));
+    void serve(request, routes, state).then((reply) => {
+      const { remoteAddress, remotePort } = request.socket;
+      const status = `${reply.status} ${STATUS_CODES[reply.status] ?? ""}`;
+      const client = `${remoteAddress}:${remotePort}`;
+      options.log?.(LOG.request(client, request.method ?? "", request.url ?? "", status));
+      send(response, reply, options.framing);
+    });
   });
   return listening(server, state.args.port, state.args.host);
 }
@@ -113,7 +127,8 @@ async function readBody(request: IncomingMessage): Promise<JsonObject> {
   } catch {
     // Said below: the same answer for text that is no JSON and JSON that is no object.
   }
-  throw new RefusedRequest(400, "BadRequestError", "The body is no JSON object.");
+  const fault = `{'type': 'json_invalid', 'loc': 'body.${text.length}', 'msg': 'JSON decode error', 'input': '<dict of 0 items>', 'ctx': {'error': 'Expecting value'}}`;
+  throw unreadBody(`body.${text.length}`, fault);
 }
 
 function send(response: ServerResponse, reply: Reply, framing?: Framing): void {

@@ -228,6 +228,27 @@ describe("serving inventory", () => {
     expect(out).toContain(`${good}  torch 2.13.0, vllm 0.28.0, transformers 5.11.0`);
   });
 
+  it.each([
+    [
+      "start gate: closed: 3 starts within an hour failed. Find out why.\n",
+      "closed: 3 starts within an hour failed. Find out why.",
+    ],
+    ["start gate: open after 0 s, 60.00 GiB are available\n", undefined],
+    ["INFO Application startup complete.\n", undefined],
+  ])(
+    "says that a server waits at its start gate, whatever Docker's health check says: %j",
+    async (out, words) => {
+      const more = { ...answers, "logs --tail 1 ": { out } };
+      const { containers } = JSON.parse((await inventory([], more)).out);
+      expect(containers.map(({ startGate }: { startGate?: string }) => startGate)).toEqual([
+        undefined,
+        words,
+      ]);
+      const text = (await inventory([], more, [])).out;
+      expect(/^start gate of (.*)$/m.exec(text)?.[1]).toBe(words && `${CONTAINER}: ${words}`);
+    },
+  );
+
   it("ends with 1 when something could not be read, and still prints the rest", async () => {
     const { code, out } = await inventory([good, join(folder, "gone")], {
       ...answers,

@@ -54,7 +54,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   return {
     env: {},
     docker: async () => "",
-    memoryLines: async () => "",
+    memoryLines: async () => ({ text: "" }),
     file: async () => undefined,
     meminfo: async () => "MemTotal:       127600592 kB\nMemAvailable:   20971520 kB\n",
     listener: async () => undefined,

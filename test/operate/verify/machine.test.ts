@@ -124,10 +124,26 @@ describe("containers", () => {
     ["another image", inspect({}, "other:latest"), "fail", "runs from other:latest, planned is"],
     ["not there", "", "fail", "is not there"],
     ["no JSON", "Error: boom", "fail", "is not there"],
+    [
+      "started during the run",
+      inspect({ StartedAt: "2999-01-01T00:00:00Z" }),
+      "fail",
+      "vllm-model-8001 was started during this run",
+    ],
   ])("%s", async (_, text, status, detail) => {
     const result = await probe(text);
     expect(result.status).toBe(status);
     expect(result.detail).toContain(detail);
+  });
+
+  it.each([
+    [0, "vllm-model-8001"],
+    [1, "vllm-model-8001 (Docker has started it again once, last at 2026-11-21T08:00:00Z)"],
+    [3, "vllm-model-8001 (Docker has started it again 3 times, last at 2026-11-21T08:00:00Z)"],
+  ])("says how often Docker started it again: %i", async (RestartCount, detail) => {
+    const [state] = JSON.parse(inspect({ StartedAt: "2026-11-21T08:00:00Z" }));
+    const result = await probe(JSON.stringify([{ ...state, RestartCount, Name: "/vllm-model-8001" }]));
+    expect([result.status, result.detail]).toEqual(["pass", detail]);
   });
 
   const DOCKER_FIX = "`dockerHost` of machines.dgx";
@@ -220,7 +236,7 @@ describe("a server's KV cache", () => {
     };
     const host = emptyHost({
       docker: async (args) => (args[0] === "inspect" ? JSON.stringify([inspect]) : ""),
-      memoryLines: async () => log,
+      memoryLines: async () => ({ text: log }),
       listener: async () => ({}),
       ...overlay,
     });
@@ -234,6 +250,12 @@ describe("a server's KV cache", () => {
       "vllm-model-8001: measured 4.61 GiB of KV cache, 1.74 whole windows at once; planned 4.34 to 31.34 GiB (estimated), 1.64 to 11.87",
     );
     expect(fix.split("\n").slice(0, LINES.length)).toEqual(LINES);
+  });
+
+  it("says where the log was not read to its end", async () => {
+    const cutShort = "its log was not read beyond 20 s: a later start may be missing";
+    const memoryLines = async () => ({ text: LOGS["one line, from 0.28"], cutShort });
+    expect((await probe("", {}, { memoryLines })).detail).toMatch(new RegExp(`; ${cutShort}$`));
   });
 
   it("what to try next: within what the ledger leaves, and a fixed cache with its share", async () => {
@@ -422,6 +444,13 @@ describe("the simple server", () => {
     ["not yet counted", {}, LOADED, "pass", RECORD],
     ["more than counted", { loadedGiB: { "qwen3:8b": 6 } }, LOADED, "fail", RECORD],
     ["declared without its tag", TAGGED, [{ name: "m:latest", size: 2 ** 30 }], "pass", ""],
+    [
+      "named like a member of every object",
+      { models: ["toString"] },
+      [{ name: "toString:latest", size: 2 ** 30 }],
+      "pass",
+      RECORD.replace("qwen3:8b: 9.6", "toString: 1"),
+    ],
     ["of somebody else", {}, [{ name: "other:1b", size: 2 ** 30 }], "pass", ""],
     ["none loaded", {}, [], "skip", ""],
   ])("a loaded model's memory: %s", async (_, overlay, models, status, fix) => {

@@ -25,9 +25,9 @@ describe("what a container's log says of memory", () => {
         "echo \"INFO Received request 1: prompt: 'GPU KV cache size: 1 tokens'\"",
       ].join("\n"),
     );
-    expect(await memoryLines("b", "unix:///var/run/docker.sock", 20)).toBe(
-      "INFO Available KV cache memory: 4.61 GiB\nINFO GPU KV cache size: 456,766 tokens",
-    );
+    expect(await memoryLines("b", "unix:///var/run/docker.sock", 20)).toEqual({
+      text: "INFO Available KV cache memory: 4.61 GiB\nINFO GPU KV cache size: 456,766 tokens",
+    });
   });
 
   it("is only what was said since the start gate last opened, and what the gate says", async () => {
@@ -37,21 +37,24 @@ describe("what a container's log says of memory", () => {
         "echo 'start gate: stopped at the floor: 1.20 GiB are available, below 2.00 GiB for 3 s'",
         "echo 'start gate: open after 60 s, 60.00 GiB are available'",
         "echo 'INFO Available KV cache memory: 4.70 GiB'",
+        "echo \"INFO Received request 1: prompt: 'start gate: open after 60 s', params: 'start gate: closed: 3'\"",
         "echo 'start gate: stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s'",
       ].join("\n"),
     );
-    expect(await memoryLines("b", "", 20)).toBe(
-      [
-        "INFO Available KV cache memory: 4.70 GiB",
-        "start gate: stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s",
-      ].join("\n"),
-    );
+    const text = [
+      "INFO Available KV cache memory: 4.70 GiB",
+      "start gate: stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s",
+    ].join("\n");
+    expect(await memoryLines("b", "", 20)).toEqual({ text });
   });
 
-  it("is nothing where docker fails, and ends in time where it says no end", async () => {
+  it("is nothing where docker fails; of a log without an end it is what came in time, and that is said", async () => {
     dockerSays("echo 'Error response from daemon: No such container: b' >&2; exit 1");
-    expect(await memoryLines("b", "", 20)).toBe("");
+    expect(await memoryLines("b", "", 20)).toEqual({ text: "" });
     dockerSays("echo 'Model loading took 20.5 GiB memory'; exec sleep 3600");
-    expect(await memoryLines("b", "", 1)).toBe("Model loading took 20.5 GiB memory");
+    expect(await memoryLines("b", "", 1)).toEqual({
+      text: "Model loading took 20.5 GiB memory",
+      cutShort: "its log was not read beyond 1 s: a later start may be missing",
+    });
   });
 });

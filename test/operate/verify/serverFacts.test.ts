@@ -46,13 +46,73 @@ describe("a base model", () => {
   });
 });
 
+describe("a model that writes no text", () => {
+  const model = (kind: string) => ({ model: { id: `org/${kind}`, kind } });
+  const asked = ["embeddings", "rerank", "completions", "chat", "responses", "messages", "window"];
+
+  it.each([
+    ["embedding", ["embeddings pass", "rerank skip"]],
+    ["rerank", ["embeddings skip", "rerank pass"]],
+  ])("of kind %s is asked for what it makes, and for no text", async (kind, own) => {
+    const results = await seen(asked, model(kind));
+    expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual([
+      ...["completions skip", ...own, "chat skip", "responses skip", "messages skip", "window skip"],
+    ]);
+    expect(resultOf(results, "chat").detail).toBe(`its model is no chat model (\`model.kind: ${kind}\`)`);
+  });
+
+  const answering = async (kind: string, path: string, json: Record<string, unknown>) => {
+    const route = () => ({ status: 200, json });
+    const server = await startPlanned(undefined, model(kind), { routes: { [`POST ${path}`]: route } });
+    const [result] = await run(planned(server.port, model(kind)), {
+      only: [path === "/v1/rerank" ? "rerank" : "embeddings"],
+    });
+    await server.close();
+    return result;
+  };
+
+  it.each([
+    [{ data: [{ embedding: [0.1, 0.2] }] }, "it made no vector of each text"],
+    [{ data: [{ embedding: [0.1] }, { embedding: [0.1, 0.2] }] }, "it made no vector of each text"],
+    [{ data: [{ embedding: [null] }, { embedding: [1] }] }, "it made no vector of each text"],
+    [{ data: [] }, "it made no vector of each text"],
+    [{ data: [{ embedding: [1, 2] }, { embedding: [1, 2] }] }, "two different texts get the same vector"],
+  ])("fails with %j", async (json, said) => {
+    const result = await answering("embedding", "/v1/embeddings", json);
+    expect([result?.status, result?.detail.startsWith(said)]).toEqual(["fail", true]);
+  });
+
+  it.each([
+    [
+      [
+        { index: 1, relevance_score: 0.9 },
+        { index: 0, relevance_score: 0.1 },
+      ],
+      "it does not put the document",
+    ],
+    [
+      [
+        { index: 0, relevance_score: 0.5 },
+        { index: 1, relevance_score: 0.5 },
+      ],
+      "it does not put the document",
+    ],
+    [[{ index: 0, relevance_score: 0.5 }], "it gave no score to each document"],
+    [[{ index: 0 }, { index: 1 }], "it gave no score to each document"],
+  ])("fails with the ranking %j", async (results, said) => {
+    const result = await answering("rerank", "/v1/rerank", { results });
+    expect([result?.status, result?.detail.startsWith(said)]).toEqual(["fail", true]);
+    expect(result?.fix).toContain("inferenceServers.b.");
+  });
+});
+
 describe("a server that its start gate holds back", () => {
   it.each([
     "stopped at the floor: 1.10 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
     "closed: 3 starts within an hour failed. Without a change: docker exec b rm /var/lib/local-serving/b.starts",
     "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer",
   ])("is said to be, in the gate's words: %s", async (words) => {
-    const log = async () => `INFO Model loading took 20.5 GiB memory\nstart gate: ${words}`;
+    const log = async () => ({ text: `INFO Model loading took 20.5 GiB memory\nstart gate: ${words}` });
     const results = await run(planned(9), { only: ["health", "models"] }, emptyHost({ memoryLines: log }));
     expect(results.map(({ name, status, detail }) => [name, status, detail])).toEqual([
       ["health", "fail", `it does not run; its start gate says: ${words}`],
@@ -61,7 +121,7 @@ describe("a server that its start gate holds back", () => {
   });
 
   it("that was opened since is not: then only its own answer counts", async () => {
-    const opened = async () => "INFO Model loading took 20.5 GiB memory";
+    const opened = async () => ({ text: "INFO Model loading took 20.5 GiB memory" });
     const [health] = await run(planned(9), { only: ["health"] }, emptyHost({ memoryLines: opened }));
     expect(health?.detail).not.toContain("start gate");
   });
@@ -130,6 +190,7 @@ describe("the KV cache against the plan", () => {
     ["two lines", "GPU KV cache size: 1,234,567 tokens\nINFO "],
     ["one line", "GPU KV cache size: 1,234,567 tokens, "],
     ["one line of 0.33", "GPU + host KV cache size: 1,234,567 tokens, "],
+    ["one line of a CPU", "CPU KV cache size: 1,234,567 tokens, "],
   ])("is read from the log where /metrics does not say it: %s", async (_, size) => {
     const log = `INFO ${size}Maximum concurrency for 131,072 tokens per request: 9.42x\n`;
     const metrics = {
@@ -137,7 +198,11 @@ describe("the KV cache against the plan", () => {
       text: 'vllm:num_requests_running 0.0\nvllm:cache_config_info{block_size="16"} 1.0\n',
     };
     const plan = planned(await standIn({ routes: { "GET /metrics": () => metrics } }));
-    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ memoryLines: async () => log }));
+    const [read] = await run(
+      plan,
+      { only: ["kv-cache"] },
+      emptyHost({ memoryLines: async () => ({ text: log }) }),
+    );
     const [none] = await run(plan, { only: ["kv-cache"] });
     expect(read?.detail).toBe(
       "1,234,567 tokens, 9.42 requests of full length (log); the plan has no figure to compare",
@@ -156,6 +221,35 @@ describe("the version", () => {
     expect(unrecorded).toMatchObject({
       status: "pass",
       fix: "machines.dgx.inferenceServers.b.versions.vllm: 0.30.0+cu130",
+    });
+  });
+});
+
+describe("the window", () => {
+  it.each([
+    ["0.31.0", "This model's maximum context length is 131072 tokens."],
+    ["0.32.0", "max_tokens=131073 cannot be greater than max_model_len=max_total_tokens=131072."],
+  ])("is named by the refusal of vLLM %s", async (version, words) => {
+    const server = await startPlanned(undefined, {}, { version });
+    const [result] = await run(planned(server.port), { only: ["window"] });
+    await server.close();
+    expect(result).toMatchObject({ status: "pass", detail: expect.stringContaining(`400: ${words}`) });
+  });
+});
+
+describe("a call that a parser swallowed", () => {
+  it("is the parser's fault, as vLLM 0.30 answers: neither a text nor a call", async () => {
+    const message = { role: "assistant", content: null, refusal: null, reasoning: null };
+    const json = {
+      choices: [{ index: 0, message, finish_reason: "stop" }],
+      usage: { completion_tokens: 43 },
+    };
+    const port = await standIn({ routes: { "POST /v1/chat/completions": () => ({ status: 200, json }) } });
+    const [result] = await run(planned(port), { only: ["chat-tools"] });
+    expect(result).toMatchObject({
+      status: "fail",
+      detail: "tool_calls is empty, and no text: the tool parser swallowed the call (finish_reason stop)",
+      fix: "machines.dgx.inferenceServers.b.tools.parser: qwen3_xml (for another family its own)",
     });
   });
 });

@@ -96,6 +96,10 @@ describe("a server that gives no real answer", () => {
     expect(result?.detail).toBe(
       "/v1/chat/completions answered 500: 401 Client Error for url https://me:<redacted>@huggingface.co, token <redacted>",
     );
+    // A server that fails in itself says why in its log alone.
+    expect(result?.fix).toBe(
+      `The server failed: its log says why (docker logs vllm-model-${port}), then serving doctor.`,
+    );
   });
 
   it("nobody there: one failure, and the rest is not run", async () => {

@@ -69,6 +69,27 @@ describe("serving wait", () => {
     expect(out).toContain("gpuMemoryUtilization");
   });
 
+  it("ends at once at a gate that stays closed, in Docker's start period too, with the command that goes on", async () => {
+    const command = "docker exec vllm-model-1 rm /var/lib/local-serving/vllm-model-1.starts";
+    const log = [
+      "start gate: open after 0 s, 60.00 GiB are available",
+      "ValueError: No available memory for the cache blocks.",
+      `start gate: closed: 3 starts within an hour failed. Find out why; without one: ${command}`,
+      "",
+    ].join("\n");
+    const state = { Status: "running", Health: { Status: "starting" } };
+    const { code, out } = await wait(1, state, log, "--format", "json");
+    expect(code).toBe(1);
+    const { servers, diagnoses } = JSON.parse(out);
+    expect(servers).toMatchObject([{ outcome: "died", phase: "gate closed" }]);
+    expect(servers[0].reason).toContain(command);
+    expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room", "start-gate-closed"]);
+    expect(diagnoses[1]).toMatchObject({ command });
+    expect(readFileSync(docker?.asked ?? "", "utf8")).toContain(
+      " logs --follow --since 2026-11-21T12:59:59.000Z --tail 5000 vllm-model-1\n",
+    );
+  });
+
   it("ends when its time is over", async () => {
     const { code, out, err } = await wait(1, undefined, "", "--timeout", "1");
     expect(code).toBe(1);

@@ -12,6 +12,11 @@ import {
 /** Lines of a start in their order, with the progress behind each. */
 const START_LOG: readonly [line: string, progress: StartProgress][] = [
   ["INFO 11-21 13:00:01 [api_server.py:1896] vLLM API server version 0.30.0", START],
+  // With --enforce-eager; before anything is loaded.
+  [
+    "WARNING 11-21 13:00:05 [vllm.py:1547] Enforce eager set, disabling torch.compile and CUDAGraphs. This is equivalent to setting -cc.mode=none -cc.cudagraph_mode=none",
+    START,
+  ],
   [
     "(EngineCore_0 pid=93) INFO 11-21 13:00:09 [gpu_model_runner.py:2338] Starting to load model nvidia/Qwen3.6...",
     { phase: "loading weights" },

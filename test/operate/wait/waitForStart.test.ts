@@ -184,15 +184,18 @@ describe("a start that is followed", () => {
   });
 
   it("died and was started again by Docker: that is a death too", async () => {
-    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restartCount: 1, exitCode: 1 };
-    const { reader, followed, stops } = scripted([RUNNING, again]);
+    const again = { ...RUNNING, startedAt: "2026-11-21T13:05:00Z", restartCount: 1 };
+    const config = `Initializing a V1 LLM engine (v0.30.0) with config: ${"x".repeat(5000)}`;
+    const { reader, followed, stops } = scripted([RUNNING, again], [config, "ValueError: no"], true, 0, true);
     const result = await wait(reader);
     expect(result).toMatchObject({
       outcome: "died",
-      reason: "it ended with exit code 1; Docker has started it again 1 times",
+      reason: "it ended; Docker has started it again once",
+      cause: "ValueError: no",
+      lastLines: [`${config.slice(0, 400)} ...`, "ValueError: no"],
     });
-    expect(followed).toEqual([RUNNING.startedAt, again.startedAt]);
-    expect(stops()).toBe(2);
+    expect(followed).toEqual([RUNNING.startedAt]);
+    expect(stops()).toBe(1);
   });
 
   it("a container in Docker's pause between two starts is dead", async () => {

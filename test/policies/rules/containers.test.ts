@@ -88,7 +88,7 @@ describe("host-ports", () => {
     const messages = said(RULE, [web(on(8080, first)), web(on(8080, second), "web2")]);
     expect(messages).toEqual([
       `refused: web2 takes host port 8080/tcp on ${second}, which web takes on ${first ?? "0.0.0.0"}. Give one of them ` +
-        "another port.",
+        "another port, such as 8001.",
     ]);
   });
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import { droppedVariables, optionInsteadOf } from "../../../components/inference-server/droppedVariables";
+import { engineData, engineVersions } from "../../../components/inference-server/engineData";
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
 import { loadStackFile } from "../../../components/settings/load";
@@ -130,10 +132,39 @@ describe("engine-names", () => {
   it("warns of a variable that another version knew, unless it is off", () => {
     expect(withVariable("VLLM_USE_FLASHINFER_MOE_FP4=1")).toEqual([
       expect.stringMatching(
-        /^warned: b: vLLM 0.30.0 has no variable `VLLM_USE_FLASHINFER_MOE_FP4`, which .*0.23.0 had: it does nothing\. Take it away\.$/,
+        /^warned: b: vLLM 0.30.0 has no variable `VLLM_USE_FLASHINFER_MOE_FP4`, which .*0.23.0 had: it does nothing\. Use `moeBackend` instead\.$/,
       ),
     ]);
     expect(withVariable("VLLM_USE_FLASHINFER_MOE_FP4=0")).toEqual([]);
+  });
+
+  it.each([
+    [
+      "VLLM_ATTENTION_BACKEND=FLASHINFER",
+      "releases up to 0.14.1",
+      "Write `attentionBackend: FLASHINFER` instead.",
+    ],
+    ["VLLM_ATTENTION_BACKEND=FLASH_ATTN_VLLM_V1", "releases up to 0.14.1", "Use `attentionBackend` instead."],
+    ["VLLM_ALL2ALL_BACKEND=naive", "releases up to 0.15.1", "Use `--all2all-backend` instead."],
+    ["VLLM_TORCH_PROFILER_DIR=/tmp/p", "releases up to 0.15.1", "Use `--profiler-config` instead."],
+    ["VLLM_NVFP4_GEMM_BACKEND=marlin", "0.23.0", "Use `--linear-backend` instead."],
+    ["VLLM_FLASHINFER_MOE_BACKEND=marlin", "0.23.0", "Write `moeBackend: marlin` instead."],
+    ["VLLM_USE_V1=1", "releases up to 0.11.0", "Remove it."],
+  ])("notes which releases knew %s, and what took its place", (variable, releases, remedy) => {
+    expect(withVariable(variable)).toEqual([
+      `warned: b: vLLM 0.30.0 has no variable \`${variable.split("=")[0]}\`, which ${releases} had: it does nothing. ${remedy}`,
+    ]);
+    expect(withVariable(variable.replace(/=.*/, "=0"))).toEqual([]);
+  });
+
+  it("keeps dropped variables apart from those of a version, and names options that every newer version has", () => {
+    expect(new Set(droppedVariables).size).toBe(droppedVariables.length);
+    for (const { version, variables, values } of engineVersions().flatMap((each) => engineData(each) ?? [])) {
+      expect(droppedVariables.filter((name) => variables.includes(name))).toEqual([]);
+      const options = [...droppedVariables, ...(engineData("0.23.0")?.variables ?? [])].map(optionInsteadOf);
+      if (version !== "0.23.0")
+        expect(values).toEqual(expect.arrayContaining(options.filter((option) => option !== undefined)));
+    }
   });
 
   it("has nothing against the default instance B", () => {

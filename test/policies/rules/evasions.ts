@@ -250,6 +250,7 @@ const SIGNS: readonly Attempt[] = [
   ["a command line in a variable", runs("", { envs: [`START=vllm serve ${BAD}`] }), "sum", "name"],
   ["a variable of vLLM", runs("", { envs: ["VLLM_USE_V2_MODEL_RUNNER=1"] }), "sum", "name"],
   ["a variable of vLLM and a model", runs("org/m", { envs: ["VLLM_LOGGING_LEVEL=DEBUG"] }), "sum", "name"],
+  ["a variable that vLLM dropped", runs("", { envs: ["VLLM_USE_V1=1"] }), "sum", "name"],
   ["a variable of vLLM and a script", runs("/s", { entrypoints: ["sh"], envs: ["VLLM_CACHE_ROOT=/x"] }), "sum", "name"],
   ["a variable of the image for SageMaker", runs("", { envs: ["SM_VLLM_MODEL=org/m"] }), "sum", "name"],
   ["a container that starts another one by Docker's socket", { image: "docker:28-cli", command: words(`docker run --gpus all own/server ${BAD}`) }, "sum", "name", "image"],

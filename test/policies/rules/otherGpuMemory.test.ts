@@ -41,6 +41,17 @@ describe("other-gpu-memory", () => {
     expect(beside(props, machine)).toEqual([]);
   });
 
+  it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
+    [
+      "another container beside Ollama inside the chat UI",
+      {},
+      { chatUi: CHAT_UI, simpleServer: { mode: "integrated" } },
+    ],
+    ["a chat UI without Ollama inside", CHAT_UI, { chatUi: CHAT_UI }],
+  ])("refuses %s", (_, props, machine) => {
+    expect(beside({ gpus: "all", ...props }, machine)).toEqual([REFUSED]);
+  });
+
   it("judges a program's own machine component, and nothing where no machine is declared", () => {
     const own = container("comfy", { image: "example/comfyui:1", gpus: "all" });
     const machine = (props: object) => ({
@@ -49,6 +60,7 @@ describe("other-gpu-memory", () => {
       props: { hostInstance: "none", ...props },
     });
     expect(said("other-gpu-memory", [machine({}), own])).toEqual([REFUSED]);
+    expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 0 }), own])).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 6 }), own])).toEqual([]);
     expect(said("other-gpu-memory", [own])).toEqual([]);
   });

@@ -46,7 +46,7 @@ describe("tool-calling", () => {
   it("refuses coding clients on a base model", () => {
     const base = clients({ model: { id: "Qwen/Base", kind: "base", thinking: false } });
     expect(said(RULE, [server(), base]).join()).toMatch(
-      /codex, opencode can't use `Qwen\/Base`: a base model has no chat/,
+      /codex, opencode can't use `Qwen\/Base`: a model of kind base has no chat/,
     );
   });
 

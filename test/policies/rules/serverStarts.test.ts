@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import { judge } from "../../../policies/judge";
-import { stack } from "../../fixtures/machine";
+import { serverInput, stack } from "../../fixtures/machine";
 
 interface Server {
   readonly id?: string;
@@ -32,6 +32,8 @@ const said = (server: Server) =>
 
 const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization } });
 
+const mtp = (drafts: number) => ({ speculative: { method: "mtp", numSpeculativeTokens: drafts } });
+
 /** Starts that people published of one machine: model, GB on disk, share, window, and what else counts. */
 const PUBLISHED: readonly [
   id: string,
@@ -41,22 +43,10 @@ const PUBLISHED: readonly [
   more?: object,
 ][] = [
   // The record of a DGX Spark with three drafts, and NVIDIA's own recipe at 0.4.
-  [
-    "nvidia/Qwen3.6-35B-A3B-NVFP4",
-    22,
-    0.6,
-    262144,
-    { speculative: { method: "mtp", numSpeculativeTokens: 3 } },
-  ],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.6, 262144, mtp(3)],
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.4, 262144],
   // Recipes, in their order.
-  [
-    "nvidia/Qwen3.6-35B-A3B-NVFP4",
-    22,
-    0.5,
-    262144,
-    { maxNumSeqs: 8, speculative: { method: "mtp", numSpeculativeTokens: 3 } },
-  ],
+  ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.5, 262144, { maxNumSeqs: 8, ...mtp(3) }],
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.35, 32768, { kvCacheMemoryBytes: 8 * 1024 ** 3 }],
   ["Qwen/Qwen3.6-35B-A3B-FP8", 35, 0.8, 262144, { maxNumBatchedTokens: 32768 }],
   [
@@ -67,7 +57,7 @@ const PUBLISHED: readonly [
     { speculative: { method: "dflash", model: "z-lab/Qwen3.8-27B-DFlash2", numSpeculativeTokens: 8 } },
   ],
   ["nvidia/Qwen3.8-27B-NVFP4", 26.4, 0.5, 262144],
-  ["nvidia/Qwen3.6-27B-NVFP4", 27, 0.5, 262144, { speculative: { method: "mtp", numSpeculativeTokens: 3 } }],
+  ["nvidia/Qwen3.6-27B-NVFP4", 27, 0.5, 262144, mtp(3)],
   [
     "local-inference-lab/Qwen3.8-Flash-Next-NVFP4",
     132.7,
@@ -78,13 +68,7 @@ const PUBLISHED: readonly [
   ["openai/gpt-oss-120b", 61, 0.7, 131072, { kvCacheDtype: "auto" }],
   ["openai/gpt-oss-120b", 61, 0.58, 131072],
   ["openai/gpt-oss-20b", 16, 0.3, 131072, { kvCacheDtype: "auto" }],
-  [
-    "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
-    75,
-    0.8,
-    262144,
-    { speculative: { method: "mtp", numSpeculativeTokens: 1 } },
-  ],
+  ["nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", 75, 0.8, 262144, mtp(1)],
   ["nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4", 75, 0.72, 131072],
   [
     "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4",
@@ -100,13 +84,7 @@ const PUBLISHED: readonly [
   ["nvidia/Gemma-4-31B-IT-NVFP4", 19, 0.7, 262144],
   ["saricles/Qwen3-Coder-Next-NVFP4-GB10", undefined, 0.55, 262144],
   ["Intel/Qwen3.5-122B-A10B-int4-AutoRound", 67, 0.7, 262144],
-  [
-    "nvidia/Qwen3.5-122B-A10B-NVFP4",
-    78,
-    0.85,
-    262144,
-    { speculative: { method: "mtp", numSpeculativeTokens: 2 } },
-  ],
+  ["nvidia/Qwen3.5-122B-A10B-NVFP4", 78, 0.85, 262144, mtp(2)],
   ["mistralai/Mistral-Small-4-119B-2603-NVFP4", 72, 0.8, 262144],
   ["cyankiwi/GLM-4.7-Flash-AWQ-4bit", undefined, 0.35, 202752, { maxNumSeqs: 64 }],
   ["Inferact/Muse-Glimmer-30B-NVFP4-W4A4", 30.5, 0.9, 131072],
@@ -146,7 +124,7 @@ describe("server-starts", () => {
         machine: A(0.45),
         settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.42 },
       },
-      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs 0.49 at the least, and at most 0.45 is left for it on this machine: lower another server, or serve a smaller model.",
+      "its weights take 56.81 GiB once loaded, and --gpu-memory-utilization 0.42 gives it 51.08 of 121.63 GiB. It needs 0.49 at the least, and at most 0.45 is left for it on this machine: lower another server, or serve a smaller model (`serving models` lists what fits).",
     ],
     [
       "a window above the best room",
@@ -161,7 +139,7 @@ describe("server-starts", () => {
     [
       "a window above the model's own",
       { weightsGB: 22, settings: { maxModelLen: 262145 } },
-      "--max-model-len 262145 is longer than the model's own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: \"1\" in `environment` lifts the check, and the answers beyond that window are nobody's promise.",
+      '--max-model-len 262145 is longer than the model\'s own window of 262144, which vLLM refuses. Set `maxModelLen: 262144` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in `environment` lifts the check, and the model was not made for what lies beyond that window.',
     ],
   ])("refuses %s", (_, server, message) => {
     expect(said(server)).toEqual([`refused: vllm-model-8001 can't start: ${message}`]);
@@ -197,6 +175,14 @@ describe("server-starts", () => {
       },
     ],
     [
+      "whose weights fit a larger share than its own, with fixed bytes for its cache",
+      {
+        weightsGB: 61,
+        id: "openai/gpt-oss-120b",
+        settings: { maxModelLen: 131072, gpuMemoryUtilization: 0.1, kvCacheMemoryBytes: 8 * 1024 ** 3 },
+      },
+    ],
+    [
       "scaled by its config",
       {
         weightsGB: 22,
@@ -222,6 +208,30 @@ describe("server-starts", () => {
     expect(said({ id: "org/model", ...server })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: nobody knows what its weights take. Set `model.weightsGB`, or `model.residentGiB`.",
     ]);
+  });
+
+  it("judges each server of a machine by its own figures", () => {
+    const model = { id: "openai/gpt-oss-120b", weightsGB: 61 };
+    const small = serverInput({ gpuMemoryUtilization: 0.4, model: { id: "org/small", weightsGB: 8 } });
+    const large = {
+      gpuMemoryUtilization: 0.42,
+      maxModelLen: 131072,
+      model,
+      port: 8002,
+      servedModelName: "large",
+    };
+    const machine = { instanceA: "none", inferenceServers: { a: small, b: serverInput(large) } };
+    const planned = plan(stack(machine), { home: "/home/me" });
+    const found = judge(declaredResources(planned)).filter(({ name }) => name === "server-starts");
+    expect(found.map(({ message }) => message.split(":")[0])).toEqual(["vllm-large-8002 can't start"]);
+    // The setting to change is that server's.
+    expect(found[0]?.message).toContain("machines.dgx.inferenceServers.b.gpuMemoryUtilization");
+  });
+
+  it("names no shorter window where not one token fits", () => {
+    const [verdict] = said({ weightsGB: 22, settings: { gpuMemoryUtilization: 0.169 } });
+    expect(verdict).toContain("are left for it at best.");
+    expect(verdict).not.toContain("maxModelLen");
   });
 
   it("is not contradicted by what other rules advise", () => {

@@ -1,37 +1,42 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KV_ENGINE_DEFAULTS } from "../../../components/kv";
-import { title } from "../programs";
 import { servingKv } from "./askServing";
 import { type Answer, askVllm, SECONDS } from "./askVllm";
 import { CASES_OF_FAMILIES, type Case, CONFIGS_OF_A_FAMILY, PAIRS } from "./cases";
+import { installVllm, VERSIONS } from "./environment";
 import { FAMILIES } from "./families";
 import { ODD_CASES, REFUSALS, UNKNOWN } from "./oddCases";
-
-const { vllm } = inject("programs");
-
-const VERSION = "0.30.0";
+import { SERVED_MODELS } from "./servedModels";
 
 function byName<T extends { readonly name: string }>(rows: readonly T[]): [string, T][] {
   return rows.map((row) => [row.name, row]);
 }
 
-describe.skipIf("missing" in vllm)(title("KV plans of vLLM 0.30.0's own classes", vllm), () => {
+it("the first version is the one that plans are for unless another is named", () => {
+  expect(KV_ENGINE_DEFAULTS.vllmVersion).toBe(VERSIONS[0]);
+});
+
+describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
+  let vllm: Awaited<ReturnType<typeof installVllm>>;
   let folder: string;
   let answers: Awaited<ReturnType<typeof askVllm>>;
 
   beforeAll(async () => {
-    if ("missing" in vllm) throw new Error(vllm.missing);
+    vllm = await installVllm(version);
     folder = mkdtempSync(join(tmpdir(), "kv-agreement-"));
-    answers = await askVllm(vllm.path, folder, [
+    answers = await askVllm(vllm.python, folder, [
       ...CASES_OF_FAMILIES.flatMap(({ cases }) => cases),
       ...PAIRS.map(({ other }) => other),
-      ...[...ODD_CASES, ...UNKNOWN, ...REFUSALS].map((each) => each.asked),
+      ...[...ODD_CASES, ...SERVED_MODELS, ...UNKNOWN, ...REFUSALS].map((each) => each.asked),
     ]);
   }, SECONDS * 1000);
-  afterAll(() => rmSync(folder, { recursive: true }));
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+    vllm.remove();
+  });
 
   const answerTo = (asked: Case): Answer => {
     const answer = answers.plans.get(asked);
@@ -39,31 +44,35 @@ describe.skipIf("missing" in vllm)(title("KV plans of vLLM 0.30.0's own classes"
     return answer;
   };
 
-  it("are of the version that ours are for unless another is named", () => {
-    expect([answers.version, KV_ENGINE_DEFAULTS.vllmVersion]).toEqual([VERSION, VERSION]);
+  it("are of that version", () => {
+    expect(answers.version).toBe(version);
   });
 
-  it.each(byName(CASES_OF_FAMILIES))("%s: ours are the same", async (_, { cases }) => {
-    expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
-    for (const each of cases) expect(await ours(folder, each)).toEqual(figuresOf(answerTo(each), each));
-  });
+  it.each(byName(CASES_OF_FAMILIES.filter(({ only = version }) => only === version)))(
+    "%s: ours are the same",
+    async (_, { cases }) => {
+      expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
+      for (const each of cases)
+        expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
+    },
+  );
 
-  it.each(byName(ODD_CASES))("%s: ours is the same", async (_, { asked }) => {
-    expect(await ours(folder, asked)).toEqual(figuresOf(answerTo(asked), asked));
+  it.each(byName([...ODD_CASES, ...SERVED_MODELS]))("%s: ours is the same", async (_, { asked }) => {
+    expect(await ours(folder, version, asked)).toEqual(figuresOf(answerTo(asked), asked));
   });
 
   it.each(byName(PAIRS))("%s: what no cache depends on changes neither plan", async (_, { first, other }) => {
     expect(answerTo(other)).toEqual(answerTo(first));
     const renamed = { ...other.config, architectures: ["Another"], model_type: "another" };
-    const plan = await servingKv(folder, VERSION, first);
-    expect(await servingKv(folder, VERSION, { ...other, config: renamed })).toEqual(plan);
+    const plan = await servingKv(folder, version, first);
+    expect(await servingKv(folder, version, { ...other, config: renamed })).toEqual(plan);
   });
 
   it.each(byName(UNKNOWN))(
     "%s: vLLM plans it, and ours says that it is unknown",
     async (_, { asked, field }) => {
       expect(answerTo(asked).fits).toBe(true);
-      const { fits, issues } = await servingKv(folder, VERSION, asked);
+      const { fits, issues } = await servingKv(folder, version, asked);
       expect([fits, issues]).toEqual([
         null,
         [expect.objectContaining({ path: field, code: "unknown_architecture" })],
@@ -71,12 +80,15 @@ describe.skipIf("missing" in vllm)(title("KV plans of vLLM 0.30.0's own classes"
     },
   );
 
-  it.each(byName(REFUSALS))("%s: refused, and ours says so", async (_, { asked, words, ours: said }) => {
-    expect(answerTo(asked).refused).toContain(words);
-    const plan = await servingKv(folder, VERSION, asked);
-    const faults = (plan.issues ?? plan.problems) as { code: string; severity: string }[];
-    expect(faults.map(({ code, severity }) => `${severity} ${code}`)).toEqual([said]);
-  });
+  it.each(byName(REFUSALS.filter(({ only = version }) => only === version)))(
+    "%s: refused, and ours says so",
+    async (_, { asked, words, ours: said }) => {
+      expect(answerTo(asked).refused).toContain(words);
+      const plan = await servingKv(folder, version, asked);
+      const faults = (plan.issues ?? plan.problems) as { code: string; severity: string }[];
+      expect(faults.map(({ code, severity }) => `${severity} ${code}`)).toEqual([said]);
+    },
+  );
 
   it("are not all alike: what fits, what doesn't, what has too many sequences", () => {
     const all = CASES_OF_FAMILIES.flatMap(({ cases }) => cases.map(answerTo));
@@ -117,8 +129,8 @@ function codeOf(words: string): string {
 }
 
 /** The same of `serving kv`. */
-async function ours(folder: string, asked: Case): Promise<Record<string, unknown>> {
-  const plan = await servingKv(folder, VERSION, asked);
+async function ours(folder: string, version: string, asked: Case): Promise<Record<string, unknown>> {
+  const plan = await servingKv(folder, version, asked);
   const problems = plan.problems as { code: string; severity: string }[];
   const refused = problems.find(({ severity }) => severity === "error")?.code;
   return {

@@ -12,7 +12,7 @@ export async function servingKv(
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify(config));
   const { out, err } = await runServing([
-    ...["kv", "--config", file, "--available", String(availableBytes), "--vllm-version", version],
+    ...["kv", "--config", file, "--available", `${availableBytes}B`, "--vllm-version", version],
     ...["--kv-cache-dtype", engine.kvCacheDtype ?? "auto", "--max-model-len", String(engine.maxModelLen)],
     ...["--max-num-seqs", String(engine.maxNumSeqs), "--drafts", String(engine.draftTokens ?? 0)],
     ...["--max-num-batched-tokens", String(engine.maxNumBatchedTokens)],

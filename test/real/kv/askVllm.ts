@@ -5,7 +5,7 @@ import { runToEnd } from "../process";
 import type { Case } from "./cases";
 
 /** On two cores that others use too. */
-export const SECONDS = 900;
+export const SECONDS = 3000;
 
 /** vLLM's figures of a case, as far as it came, and its words where it refused. */
 export type Answer = Readonly<Record<string, number | boolean>> & { readonly refused?: string };

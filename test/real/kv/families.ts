@@ -1,13 +1,18 @@
 import fc from "fast-check";
+import type { KvEngineSettings } from "../../../components/kv";
 import {
+  COMPRESSED,
   type Config,
+  compression,
   config,
   DRAFT_PATTERN,
   depth,
   derived,
   drafter,
   EXPERTS,
+  everyLayerFull,
   given,
+  INDEX,
   interval,
   latent,
   letters,
@@ -18,20 +23,29 @@ import {
   quantized,
   rotary,
   STATE_SPACE_REST,
+  selections,
   stateFormat,
   stateSpace,
+  unequalHeads,
   window,
   windows,
   words,
 } from "./parts";
+
+/** Formats of the cache that vLLM has for every family; some have more. */
+const FEWER = ["auto", "bfloat16", "float16", "fp8", "fp8_e4m3"] as const;
+/** Those that it has where vectors are packed with their scales. */
+const PACKED = ["auto", "fp8", "fp8_e4m3"] as const;
 
 /** Configs of one kind of model, each perturbed in what its cache depends on. */
 export interface Family {
   readonly name: string;
   readonly configs: fc.Arbitrary<Config>;
   readonly drafts?: true;
+  /** The one version whose plan ours is; without it every one's. */
+  readonly only?: string;
   /** vLLM has fewer formats of the cache for it: for compressed vectors, and beside weights in FP8. */
-  readonly fewerFormats?: true;
+  readonly formats?: readonly NonNullable<KvEngineSettings["kvCacheDtype"]>[];
 }
 
 /** Every kind of model that has a KV plan, as the architecture by which vLLM serves it. */
@@ -41,7 +55,7 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "dense, quantized",
     configs: config("LlamaForCausalLM", "llama", depth, given, quantized),
-    fewerFormats: true,
+    formats: FEWER,
   },
   {
     name: "dense, a window that is switched off",
@@ -117,7 +131,9 @@ export const FAMILIES: readonly Family[] = [
     drafts: true,
   },
   {
+    // vLLM 0.33 has another kernel for them than for the others, which no field tells.
     name: "gated delta nets of another maker",
+    only: "0.30.0",
     configs: config("OlmoHybridForCausalLM", "olmo_hybrid", linears, linear, derived).filter(
       ({ layer_types }) => Array.isArray(layer_types) && layer_types.includes("linear_attention"),
     ),
@@ -125,13 +141,41 @@ export const FAMILIES: readonly Family[] = [
   {
     name: "MLA",
     configs: config("DeepseekV2ForCausalLM", "deepseek_v2", depth, latent, EXPERTS),
-    fewerFormats: true,
+    formats: FEWER,
   },
   {
     name: "MLA with a drafter",
     configs: config("DeepseekV3ForCausalLM", "deepseek_v3", depth, latent, EXPERTS, drafter),
     drafts: true,
-    fewerFormats: true,
+    formats: FEWER,
+  },
+  {
+    name: "heads of full-attention layers that differ from those of sliding ones",
+    configs: config("Gemma4ForCausalLM", "gemma4_text", unequalHeads, {
+      ...{ sliding_window: 1024, num_kv_shared_layers: 0, hidden_size_per_layer_input: 0 },
+    }),
+    formats: FEWER,
+  },
+  {
+    name: "layers in numbers, all with full attention",
+    configs: config("MiniMaxM2ForCausalLM", "minimax_m2", everyLayerFull, given, {
+      rotary_dim: 64,
+      scoring_func: "sigmoid",
+    }),
+  },
+  {
+    name: "sparse attention over compressed vectors",
+    configs: config("GlmMoeDsaForCausalLM", "glm_moe_dsa", selections, EXPERTS, INDEX, drafter),
+    drafts: true,
+    formats: PACKED,
+  },
+  {
+    name: "compressed tokens beside a window in each layer",
+    configs: config("DeepseekV4ForCausalLM", "deepseek_v4", compression, EXPERTS, COMPRESSED, {
+      ...{ scoring_func: "sqrtsoftplus", topk_method: "noaux_tc" },
+    }),
+    drafts: true,
+    formats: PACKED,
   },
   {
     name: "state space, layers in letters",

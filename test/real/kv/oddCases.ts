@@ -98,15 +98,19 @@ export const REFUSALS: readonly {
   readonly asked: Case;
   readonly words: string;
   readonly ours: string;
+  /** The one version that refuses it; without it every one does. */
+  readonly only?: string;
 }[] = [
   {
     name: "NVFP4",
+    only: "0.30.0",
     asked: asked(DENSE, { kvCacheDtype: "nvfp4" }),
     words: "No valid attention backend found",
     ours: "warning kv_cache_dtype_not_served",
   },
   {
     name: "NVFP4 that the checkpoint asks for",
+    only: "0.30.0",
     asked: asked({
       ...DENSE,
       quantization_config: {

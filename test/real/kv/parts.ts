@@ -3,7 +3,7 @@ import fc from "fast-check";
 export type Config = Readonly<Record<string, unknown>>;
 
 /** What no cache depends on; small, so that a model without weights is built fast. */
-const OTHERS = {
+export const OTHERS = {
   max_position_embeddings: 262_144,
   vocab_size: 1024,
   intermediate_size: 256,
@@ -102,6 +102,74 @@ export const latent = fc
     ...{ ...fields, qk_nope_head_dim, v_head_dim, qk_rope_head_dim: 64 },
     ...{ num_key_value_heads: fields.num_attention_heads, hidden_size: 512 },
   }));
+/** Full-attention layers with heads of their own beside sliding ones; the last layer is always full. */
+export const unequalHeads = fc
+  .record({
+    heads,
+    head_dim: fc.constantFrom(64, 128, 256),
+    global_head_dim: fc.constantFrom(128, 256, 512),
+    num_global_key_value_heads: fc.constantFrom(1, 2, 4),
+    attention_k_eq_v: fc.boolean(),
+    layer_types: fc
+      .array(fc.constantFrom("full_attention", "sliding_attention", "sliding_attention"), { maxLength: 30 })
+      .map((rest) => ["sliding_attention", ...rest, "full_attention"]),
+  })
+  .map(({ heads: { num_key_value_heads }, ...fields }) => ({
+    ...{ ...fields, num_key_value_heads, num_attention_heads: 4 * num_key_value_heads, hidden_size: 256 },
+    num_hidden_layers: fields.layer_types.length,
+  }));
+
+export const everyLayerFull = fc
+  .integer({ min: 1, max: 40 })
+  .map((layers) => ({ num_hidden_layers: layers, attn_type_list: Array(layers).fill(1) }));
+
+/** Which layers select the tokens that they and the ones behind them read. */
+export const selections = depth.chain((layers) =>
+  fc
+    .oneof(
+      fc.record({
+        index_topk_freq: fc.integer({ min: 1, max: 5 }),
+        index_skip_topk_offset: fc.integer({ min: 0, max: 4 }),
+      }),
+      fc
+        .array(fc.constantFrom("F", "S"), {
+          minLength: layers.num_hidden_layers - 1,
+          maxLength: layers.num_hidden_layers - 1,
+        })
+        .map((rest) => ({ index_topk_pattern: `F${rest.join("")}` })),
+      fc.constant({}),
+    )
+    .map((fields) => ({ ...layers, ...fields })),
+);
+export const INDEX = {
+  ...{ index_n_heads: 32, index_head_dim: 128, index_topk: 2048, kv_lora_rank: 512, qk_rope_head_dim: 64 },
+  ...{ qk_nope_head_dim: 192, v_head_dim: 256, q_lora_rank: 256, num_attention_heads: 64 },
+  ...{ num_key_value_heads: 64, head_dim: 192, hidden_size: 512, rope_interleave: true },
+  rope_parameters: { rope_type: "default", rope_theta: 10_000 },
+};
+
+export const compression = fc
+  .record({
+    ratios: fc.array(fc.constantFrom(0, 4, 128), { maxLength: 30 }),
+  })
+  .map(({ ratios }) => ({
+    sliding_window: 128,
+    compress_ratios: [0, 4, ...ratios, 0],
+    num_hidden_layers: ratios.length + 2,
+  }));
+export const COMPRESSED = {
+  ...{ num_attention_heads: 64, num_key_value_heads: 1, head_dim: 512, hidden_size: 512, q_lora_rank: 256 },
+  ...{ qk_rope_head_dim: 64, index_n_heads: 64, index_head_dim: 128, index_topk: 512, o_groups: 8 },
+  ...{ o_lora_rank: 64, hc_mult: 4, hc_eps: 1e-6, hc_sinkhorn_iters: 20, compress_rope_theta: 160_000 },
+  ...{
+    num_hash_layers: 0,
+    swiglu_limit: 10.5,
+    hidden_act: "silu",
+    expert_dtype: "fp4",
+    num_nextn_predict_layers: 1,
+  },
+};
+
 export const EXPERTS = {
   ...{ n_routed_experts: 4, n_shared_experts: 1, n_group: 1, topk_group: 1, topk_method: "greedy" },
   ...{ first_k_dense_replace: 0, moe_layer_freq: 1, routed_scaling_factor: 1.5, norm_topk_prob: true },
@@ -139,7 +207,7 @@ export const DRAFT_PATTERN = {
 };
 
 const FLOAT8 = { num_bits: 8, type: "float", dynamic: false, strategy: "tensor", symmetric: true };
-const COMPRESSED = {
+const COMPRESSED_TENSORS = {
   ...{ quant_method: "compressed-tensors", format: "float-quantized", ignore: [] },
   config_groups: {
     all: {
@@ -159,12 +227,12 @@ export const quantized = fc
     { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: "FP8", exclude_modules: [] } },
     { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: "INT8", exclude_modules: [] } },
     { producer, quantization: { quant_algo: "FP8", kv_cache_quant_algo: null, exclude_modules: [] } },
-    { ...COMPRESSED, kv_cache_scheme: FLOAT8 },
-    { ...COMPRESSED, kv_cache_scheme: null },
+    { ...COMPRESSED_TENSORS, kv_cache_scheme: FLOAT8 },
+    { ...COMPRESSED_TENSORS, kv_cache_scheme: null },
   )
   .map((quantization_config) => ({ quantization_config }));
 
-const SMALL_VISION = {
+export const SMALL_VISION = {
   ...{ depth: 1, hidden_size: 64, intermediate_size: 64, num_heads: 2, out_hidden_size: 512 },
   ...{ num_position_embeddings: 64, deepstack_visual_indexes: [] },
 };

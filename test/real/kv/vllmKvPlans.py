@@ -17,22 +17,24 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from types import SimpleNamespace
 
 KERNELS = {"vllm._C_stable_libtorch", "vllm._moe_C_stable_libtorch", "vllm.vllm_flash_attn._vllm_fa2_C"}
-NAMED_BY_MODELS = ["gelu_and_mul", "gelu_tanh_and_mul", "relu_squared", "silu_and_mul"]
+COMPILER = {"vllm.compilation.passes.pass_manager"}  # names kernels as it is imported
+NAMED_BY_MODELS = ["gelu_and_mul", "gelu_tanh_and_mul", "relu_squared", "silu_and_mul", "silu_and_mul_with_clamp"]
 ASKED_BY_MODELS = ["cutlass_group_gemm_supported", "cutlass_scaled_mm_supports_block_fp8",
                    "cutlass_scaled_mm_supports_fp4", "cutlass_scaled_mm_supports_fp8"]
 
 
 class NoKernels(importlib.abc.MetaPathFinder, importlib.abc.Loader):
     def find_spec(self, name, path=None, target=None):
-        return importlib.machinery.ModuleSpec(name, self) if name in KERNELS else None
+        return importlib.machinery.ModuleSpec(name, self) if name in KERNELS | COMPILER else None
 
     def create_module(self, spec):
         return None
 
     def exec_module(self, module):
-        pass
+        module.PostGradPassManager = None
 
 
 def pretend_gb10():
@@ -48,6 +50,10 @@ def pretend_gb10():
     import torch
     for name in NAMED_BY_MODELS + ASKED_BY_MODELS:
         setattr(torch.ops._C, name, lambda *_: False)
+
+    properties = SimpleNamespace(multi_processor_count=48, major=12, minor=1, name="NVIDIA GB10")
+    torch.cuda.get_device_properties = lambda *_: properties
+    torch.cuda.Stream = torch.cuda.Event = type("Unused", (), {"__init__": lambda *_, **__: None})
 
     import vllm.platforms
     from vllm.platforms.cuda import NonNvmlCudaPlatform
@@ -75,6 +81,20 @@ def pretend_gb10():
         ensure_model_parallel_initialized(1, 1)
 
 
+def on_meta():
+    """Also the tensors that ask for the GPU by its name have a shape alone."""
+    import torch
+    from torch.overrides import TorchFunctionMode
+
+    class OnMeta(TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            if torch.device((kwargs or {}).get("device") or "meta").type == "cuda":
+                kwargs = kwargs | {"device": "meta"}
+            return function(*args, **(kwargs or {}))
+
+    return OnMeta()
+
+
 def engine_of(case):
     from vllm.engine.arg_utils import EngineArgs
     model = tempfile.mkdtemp()
@@ -92,7 +112,7 @@ def cache_specs(engine):
     from vllm.utils.torch_utils import set_default_torch_dtype
     from vllm.v1.attention.backends.utils import get_supported_kv_cache_layouts, resolve_kv_cache_layout
     from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
-    with set_current_vllm_config(engine), set_default_torch_dtype(engine.model_config.dtype), torch.device("meta"):
+    with set_current_vllm_config(engine), set_default_torch_dtype(engine.model_config.dtype), torch.device("meta"), on_meta():
         initialize_model(engine)
         if engine.speculative_config is not None:
             initialize_model(engine, model_config=engine.speculative_config.draft_model_config)
@@ -111,19 +131,34 @@ def check_sequences(engine, cache):
         AttentionCGSupport.ALWAYS, None, kv_cache_config=cache, max_num_reqs=engine.scheduler_config.max_num_seqs)
 
 
-def plan(case):
+def grouped(engine, specs):
+    """The groups, the bytes of a block of the pool and of one request, and what makes the whole plan of a memory."""
     from vllm.v1.core import kv_cache_utils as kv
+    if hasattr(kv, "get_kv_cache_configs"):
+        groups = kv.get_kv_cache_groups(engine, dict(specs))
+        return (groups, kv._pool_bytes_per_block(groups), kv._max_memory_usage_bytes_from_groups(engine, groups),
+                lambda memory: kv.get_kv_cache_configs(engine, [specs], [memory]))
+    # From 0.31 on the platform has the builder of the plan.
+    from vllm.v1.core import kv_cache_planning as planning
+    from vllm.v1.core.kv_cache_config_builder import get_kv_cache_config_builder
+    builder = get_kv_cache_config_builder(engine)
+    groups = planning.get_global_kv_cache_groups(engine, [specs])
+    return (groups, planning._pool_bytes_per_block_from_builder(builder, engine, groups),
+            planning._max_memory_usage_bytes_from_groups(builder, engine, groups),
+            lambda memory: planning.get_kv_cache_configs(engine, [specs], [memory], groups))
+
+
+def plan(case):
+    from vllm.v1.core.kv_cache_utils import get_kv_cache_capacity
     engine = engine_of(case)
     specs = cache_specs(engine)
-    groups = kv.get_kv_cache_groups(engine, dict(specs))
-    bytes_per_block = kv._pool_bytes_per_block(groups)
-    bytes_per_request = kv._max_memory_usage_bytes_from_groups(engine, groups)
+    _, bytes_per_block, bytes_per_request, configs_of = grouped(engine, specs)
     answer = {"fits": False, "starts": False, "blockSize": engine.cache_config.block_size,
               "bytesPerBlock": bytes_per_block, "bytesPerRequest": bytes_per_request,
               "blocksPerRequest": bytes_per_request // bytes_per_block}
     try:
-        [cache] = kv.get_kv_cache_configs(engine, [specs], [case["availableBytes"]])
-        tokens, concurrency = kv.get_kv_cache_capacity(engine, cache)
+        [cache] = configs_of(case["availableBytes"])
+        tokens, concurrency = get_kv_cache_capacity(engine, cache)
         answer |= {"fits": True, "numBlocks": cache.num_blocks, "tokens": tokens, "maxConcurrency": concurrency}
         check_sequences(engine, cache)
         return answer | {"starts": True}

@@ -1,5 +1,6 @@
-import { RefusedArguments } from "../arguments";
-import { startStandIn } from "../server";
+import { parseServerArguments, RefusedArguments } from "../arguments";
+import { LOG } from "../log";
+import { KV_CONCURRENCY, startStandIn } from "../server";
 import { readVersions } from "./versions";
 
 /** `vllm` of the image: `vllm serve MODEL ...` and `vllm --version`. */
@@ -9,14 +10,22 @@ async function main(argv: readonly string[]): Promise<void> {
     console.log(version);
     return;
   }
-  console.log(`INFO [api_server.py] vLLM API server version ${version}`);
-  console.log(`INFO [api_server.py] args: ${JSON.stringify(argv)}`);
-  const server = await startStandIn(argv, { version });
-  console.log(`INFO [launcher.py] Starting vLLM server on ${server.url}`);
-  console.log("INFO:     Application startup complete.");
+  console.log(LOG.version(version));
+  const { model, maxModelLen, port } = parseServerArguments(argv);
+  console.log(LOG.arguments(model, port, maxModelLen));
+  const server = await startStandIn(argv, { version, log: console.log });
+  console.log(LOG.kvCache(maxModelLen, KV_CONCURRENCY));
+  console.log(LOG.starting(server.url));
+  console.log(LOG.ready);
   // The first process of a container gets no signals unless it asks for them.
   for (const signal of ["SIGTERM", "SIGINT"] as const) {
-    process.once(signal, () => void server.close().then(() => process.exit(0)));
+    process.once(signal, () => {
+      console.log(LOG.stopping);
+      void server.close().then(() => {
+        console.log(LOG.stopped);
+        process.exit(0);
+      });
+    });
   }
 }
 

@@ -1,4 +1,4 @@
-import { type Exchange, ok, type Reply, type RouteTable } from "../exchange";
+import { type Exchange, type JsonObject, nulls, ok, type Reply, type RouteTable } from "../exchange";
 import { type Generation, generate, pieces, tokens } from "../generate";
 
 /** vLLM's default output length on this route, in tokens. */
@@ -31,7 +31,16 @@ function complete(exchange: Exchange): Reply {
     logprobs: null,
     finish_reason,
   });
-  if (body.stream !== true) return ok({ ...head, choices: [choice(made.text, finish)], usage: usage(made) });
+  const choices = [
+    { ...choice(made.text, finish), ...nulls(...CHOICE_NULLS, "prompt_logprobs", "prompt_token_ids") },
+  ];
+  if (body.stream !== true)
+    return ok({
+      ...head,
+      choices,
+      ...wholeAnswer(server.version),
+      usage: { ...usage(made), ...nulls("prompt_tokens_details", "completion_tokens_details") },
+    });
   return {
     status: 200,
     stream: [
@@ -41,6 +50,17 @@ function complete(exchange: Exchange): Reply {
     ],
   };
 }
+
+/** Fields of a choice that comes as a whole. */
+export const CHOICE_NULLS = ["stop_reason", "token_ids", "routed_experts"] as const;
+
+/** Fields of an answer that comes as a whole. */
+export const wholeAnswer = (version: string): JsonObject => ({
+  ...nulls("service_tier", "kv_transfer_params", "ec_transfer_params", "metrics"),
+  system_fingerprint: fingerprint(version),
+});
+
+export const fingerprint = (version: string) => `vllm-${version}-5ca1ab1e`;
 
 /** Token counts as OpenAI's completion routes give them. */
 export function usage(made: Generation) {

@@ -1,8 +1,9 @@
-import { checkModel } from "../errors";
+import { checkFields, checkModel } from "../errors";
 import {
   type Exchange,
   isObject,
   type JsonObject,
+  nulls,
   objects,
   ok,
   type Reply,
@@ -16,7 +17,8 @@ export const messages: RouteTable = {
   "POST /v1/messages": answer,
   "POST /v1/messages/count_tokens": (exchange) => {
     checkModel(exchange);
-    return ok({ input_tokens: countTokens(promptText(exchange.body)) });
+    const counted = countTokens(promptText(exchange.body));
+    return ok({ input_tokens: counted, context_management: { original_input_tokens: counted } });
   },
 };
 
@@ -26,6 +28,7 @@ function promptText(body: JsonObject): string {
 
 function answer(exchange: Exchange): Reply {
   const { body, server } = exchange;
+  checkFields(body, "messages", "max_tokens");
   const last = objects(body.messages).at(-1);
   const made = generate(exchange, {
     text: promptText(body),
@@ -35,32 +38,33 @@ function answer(exchange: Exchange): Reply {
       parameters: isObject(tool.input_schema) ? tool.input_schema : {},
     })),
     answersTool: objects(last?.content).some((part) => part.type === "tool_result"),
-    thinking: isObject(body.thinking) && body.thinking.type === "enabled",
+    // `thinking` of the request changes nothing.
+    thinking: true,
   });
-  const started = {
-    id: "msg_stand_in",
+  const head = {
+    id: "chatcmpl-stand-in",
     type: "message",
     role: "assistant",
     model: server.args.servedNames[0],
-    content: [],
-    stop_reason: null,
-    stop_sequence: null,
-    usage: { input_tokens: made.promptTokens, output_tokens: 0 },
   };
-  if (body.stream === true) return { status: 200, stream: streamed(made, started) };
-  return ok({
-    ...started,
-    content: contentBlocks(made),
-    stop_reason: stopReason(made),
-    usage: { input_tokens: made.promptTokens, output_tokens: made.completionTokens },
-  });
+  if (body.stream === true) return { status: 200, stream: streamed(made, head) };
+  return ok({ ...head, content: contentBlocks(made), stop_reason: stopReason(made), usage: usage(made) });
 }
+
+const usage = (made: Generation) => ({
+  input_tokens: made.promptTokens,
+  output_tokens: made.completionTokens,
+});
+
+const SIGNATURE = "5ca1ab1e";
 
 const stopReason = (made: Generation) => (made.toolCall === undefined ? "end_turn" : "tool_use");
 
 function contentBlocks(made: Generation): JsonObject[] {
   const thinking =
-    made.reasoning === undefined ? [] : [{ type: "thinking", thinking: made.reasoning, signature: "" }];
+    made.reasoning === undefined
+      ? []
+      : [{ type: "thinking", thinking: made.reasoning, signature: SIGNATURE }];
   const said =
     made.toolCall === undefined
       ? { type: "text", text: made.text }
@@ -73,7 +77,7 @@ function contentBlocks(made: Generation): JsonObject[] {
   return [...thinking, said];
 }
 
-function streamed(made: Generation, started: JsonObject): StreamEvent[] {
+function streamed(made: Generation, head: JsonObject): StreamEvent[] {
   const say = (type: string, more: JsonObject = {}): StreamEvent => ({
     event: type,
     data: { type, ...more },
@@ -87,11 +91,18 @@ function streamed(made: Generation, started: JsonObject): StreamEvent[] {
     ];
   });
   return [
-    say("message_start", { message: started }),
+    say("message_start", {
+      message: {
+        ...head,
+        content: [],
+        ...nulls("stop_reason", "stop_sequence"),
+        usage: { ...usage(made), output_tokens: 0 },
+      },
+    }),
     ...blocks,
     say("message_delta", {
       delta: { stop_reason: stopReason(made), stop_sequence: null },
-      usage: { output_tokens: made.completionTokens },
+      usage: usage(made),
     }),
     say("message_stop"),
   ];
@@ -107,7 +118,10 @@ function blockStream(block: JsonObject, made: Generation): { open: JsonObject; d
   }
   if (block.type === "thinking") {
     const deltas = pieces(made.reasoning ?? "").map((thinking) => ({ type: "thinking_delta", thinking }));
-    return { open: { ...block, thinking: "" }, deltas };
+    return {
+      open: { type: "thinking", thinking: "" },
+      deltas: [...deltas, { type: "signature_delta", signature: SIGNATURE }],
+    };
   }
   const deltas = pieces(made.text).map((text) => ({ type: "text_delta", text }));
   return { open: { type: "text", text: "" }, deltas };

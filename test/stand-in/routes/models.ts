@@ -1,4 +1,19 @@
-import { ok, type RouteTable } from "../exchange";
+import { nulls, ok, type RouteTable } from "../exchange";
+
+const PERMISSION = {
+  id: "modelperm-stand-in",
+  object: "model_permission",
+  created: 1_780_000_000,
+  allow_create_engine: false,
+  allow_sampling: true,
+  allow_logprobs: true,
+  allow_search_indices: false,
+  allow_view: true,
+  allow_fine_tuning: false,
+  organization: "*",
+  ...nulls("group"),
+  is_blocking: false,
+};
 
 /** The routes that say what is served. */
 export const models: RouteTable = {
@@ -15,7 +30,7 @@ export const models: RouteTable = {
         root: args.model,
         parent: null,
         max_model_len: args.maxModelLen,
-        permission: [],
+        permission: [PERMISSION],
       })),
     }),
 };

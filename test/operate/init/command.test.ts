@@ -1,0 +1,201 @@
+import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
+import { choose } from "../../../operate/init/choose";
+import { commented, commentedYaml } from "../../../operate/init/commentedYaml";
+import { hostFacts } from "../../../operate/init/facts";
+import { IMAGES, SERVER_VERSIONS } from "../../../operate/init/images";
+import { readHost } from "../../../operate/init/readHost";
+import { run } from "../../layers/run";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+import { madeMachine } from "./madeMachine";
+
+const ROOT = process.cwd();
+let facts = "";
+let project = "";
+
+beforeAll(async () => {
+  const { sources, env } = madeMachine({});
+  vi.stubEnv("PATH", env.PATH ?? "");
+  facts = join(temporaryFolder("init-facts-"), "facts.json");
+  writeFileSync(facts, JSON.stringify(await readHost(sources)));
+  vi.unstubAllEnvs();
+});
+
+beforeEach(() => {
+  project = temporaryFolder("init-project-");
+  writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+  symlinkSync(join(ROOT, "models"), join(project, "models"));
+});
+
+/** Runs the command line in the made project. */
+async function serving(...args: string[]) {
+  const cwd = vi.spyOn(process, "cwd").mockReturnValue(project);
+  try {
+    return await runServing(args);
+  } finally {
+    cwd.mockRestore();
+  }
+}
+
+const file = (name: string) => join(project, `Pulumi.${name}.yaml`);
+
+describe("serving init", () => {
+  it("writes the stack file once, and ends with the next commands in order", async () => {
+    const { code, out, err } = await serving("init", "--from", facts, "--yes", "--name", "spark");
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out).toContain(`${file("spark")} is written: each value has its reason above it.`);
+    expect(out.split("Next:\n")[1]?.trimEnd().split("\n")).toEqual([
+      "  export LOCAL_SERVING_STACK=spark",
+      "  npm run -s serving -- plan",
+      "  npm run -s serving -- pin vllm/vllm-openai:v0.30.0 --write",
+      "  npm run up",
+      "  npm run -s serving -- wait",
+      "  npm run -s serving -- verify",
+    ]);
+    expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0, err: "" });
+    const text = readFileSync(file("spark"), "utf8");
+    const again = await serving("init", "--from", facts, "--yes", "--name", "spark");
+    expect(again).toMatchObject({ code: 2, out: "" });
+    expect(again.err).toMatch(
+      /Pulumi\.spark\.yaml is there already and stays as it is\. Write another stack with `serving init --name [a-z0-9-]+`, or move that file away\.\n$/,
+    );
+    expect(readFileSync(file("spark"), "utf8")).toBe(text);
+  });
+
+  it("takes the stack of the variable, else dgx, and needs no export for it", async () => {
+    const { code, out } = await serving("init", "--from", facts, "--yes", "--format", "json");
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      file: file("dgx"),
+      model: "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      mend: [],
+      refused: [],
+      next: expect.not.arrayContaining([expect.stringContaining("export")]),
+    });
+    vi.spyOn(process, "cwd").mockReturnValue(project);
+    await runServing(["init", "--from", facts, "--yes"], { LOCAL_SERVING_STACK: "other" });
+    vi.restoreAllMocks();
+    expect(existsSync(file("other"))).toBe(true);
+  });
+
+  it.each(["", "# nothing yet\n", "encryptionsalt: v1:abc\n", "config: {}\n"])(
+    "completes a stack file that declares nothing: %j",
+    async (before) => {
+      writeFileSync(file("spark"), before);
+      const planned = await serving("plan", "--stack", "spark");
+      expect(planned).toMatchObject({ code: 1, out: "" });
+      expect(planned.err).toContain(
+        "Nothing is declared yet. `serving init --name spark` looks at this machine and writes it down here.",
+      );
+      expect(await serving("init", "--from", facts, "--yes", "--name", "spark")).toMatchObject({ code: 0 });
+      expect(await serving("plan", "--stack", "spark")).toMatchObject({ code: 0 });
+      const kept = before.startsWith("encryptionsalt") ? before : "";
+      expect(readFileSync(file("spark"), "utf8").endsWith(kept)).toBe(true);
+    },
+  );
+
+  it("names itself where a stack has no file, and refuses a name that can't be one", async () => {
+    expect((await serving("plan", "--stack", "spark")).err).toContain(
+      "Stacks there: none. `serving init --name spark` writes one for this machine.",
+    );
+    expect(await serving("init", "--name", "../x", "--yes")).toMatchObject({ code: 2 });
+    expect(readdirSync(project).sort()).toEqual(["Pulumi.yaml", "models"]);
+  });
+
+  it("says every fault of facts that somebody edited, and what isn't JSON", async () => {
+    const broken = join(project, "facts.json");
+    const { memory, ...rest } = JSON.parse(readFileSync(facts, "utf8")) as Record<string, unknown>;
+    writeFileSync(broken, JSON.stringify({ ...rest, memory: { totalGiB: "121" }, extra: 1 }));
+    const { code, err } = await serving("init", "--from", broken, "--yes", "--name", "spark");
+    expect(code).toBe(1);
+    expect(err).toMatch(/facts\.json: 3 faults/);
+    expect(err).not.toContain("    at ");
+    writeFileSync(broken, "{");
+    expect(await serving("init", "--from", broken, "--name", "spark")).toMatchObject({ code: 2 });
+    expect(memory).toBeDefined();
+    expect(existsSync(file("spark"))).toBe(false);
+  });
+
+  it("pins the images of Pulumi.dgx.yaml", () => {
+    const text = readFileSync(join(ROOT, "Pulumi.dgx.yaml"), "utf8");
+    for (const value of [...Object.values(IMAGES), ...Object.values(SERVER_VERSIONS)])
+      expect(text).toContain(`: ${value}\n`);
+  });
+});
+
+describe("init on this very machine", () => {
+  it("reads it, prints what it saw, and writes a file that plans", async () => {
+    const before = JSON.stringify(statSync(project).mode);
+    const serve = (...args: string[]) =>
+      run("node", [join(ROOT, "bundle/serving.cjs"), ...args], { cwd: project });
+    const printed = await serve("init", "--facts");
+    expect(printed.code).toBe(0);
+    expect(hostFacts.safeParse(JSON.parse(printed.stdout)).success).toBe(true);
+    const made = await serve("init", "--yes", "--name", "here", "--format", "json");
+    expect(made).toMatchObject({ code: 0 });
+    expect((await serve("plan", "--stack", "here")).code).toBe(0);
+    expect(JSON.stringify(statSync(project).mode)).toBe(before);
+  });
+});
+
+describe("the questions at a terminal", () => {
+  const answered = async (...answers: string[]) => {
+    const asked: string[] = [];
+    const ask = async (question: string) => {
+      asked.push(question);
+      return answers[asked.length - 1] ?? "";
+    };
+    const read = hostFacts.parse(JSON.parse(readFileSync(facts, "utf8")));
+    return { asked, ...(await choose(read, { name: "spark", project: ROOT }, ask)) };
+  };
+
+  it("offer the models that fit, the network and the clients", async () => {
+    const { asked, model, text } = await answered("99", "1", "perhaps", "y", "spark.local", "codex, pi");
+    expect(asked[0]).toContain("  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to load)\n  2  ");
+    expect(asked[1]).toBe(asked[0]);
+    expect(asked.slice(2)).toEqual([
+      "Shall other computers on the local network use it, with a key? [y/N]",
+      "Shall other computers on the local network use it, with a key? [y/N]",
+      "By which name do they reach it? [spark-7f3a.local]",
+      expect.stringMatching(
+        /^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/,
+      ),
+    ]);
+    expect(text).toContain(
+      "        host: spark.local\n        codex: { via: bridge }\n        pi: { via: bridge }\n",
+    );
+    expect(model).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
+    expect(text).toContain("keyVariable: LOCAL_SERVING_BRIDGE_KEY\n");
+  });
+
+  it("leave server B out where that is wanted", async () => {
+    const { model, text, mend } = await answered("0");
+    expect({ model, mend }).toEqual({ model: null, mend: [] });
+    expect(text).not.toMatch(/inferenceServers|bridge:|clients:/);
+  });
+});
+
+describe("commented YAML", () => {
+  it("puts each comment above its key, and lets no text end one", () => {
+    const text = commentedYaml(
+      { a: 1, b: { c: "x: y", d: undefined }, e: { f: { g: [1, "two"] } } },
+      new Map([
+        ["a", "first\nsecond: 3"],
+        ["b.c", "inside"],
+        ["e.f", "deep"],
+      ]),
+    );
+    expect(text).toBe(
+      '# first second: 3\na: 1\n# inside\nb: { c: "x: y" }\ne:\n  # deep\n  f: { g: [ 1, two ] }\n',
+    );
+  });
+
+  it("wraps a comment and indents the lines of an item", () => {
+    const lines = commented(`${"word ".repeat(40)}end`, "  ", "- ").split("\n");
+    expect(lines[0]).toMatch(/^ {2}# - word/);
+    expect(lines[1]).toMatch(/^ {2}# {3}word/);
+    expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(121);
+  });
+});

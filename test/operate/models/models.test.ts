@@ -1,0 +1,209 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, vi } from "vitest";
+import { parse } from "yaml";
+import { readCatalogue, readRecipe } from "../../../components/catalogue/readCatalogue";
+import { parseStackFile } from "../../../components/settings/load";
+import { fitModel, withModel } from "../../../operate/models/fit";
+import { changeModel, seatOf } from "../../../operate/models/useModel";
+import { readOneMachine } from "../../../operate/stack/readStack";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+
+const DEFAULT = readFileSync("Pulumi.dgx.yaml", "utf8");
+const ALONE = DEFAULT.replace(/instanceA:\n(?: {8}.*\n)+/, "instanceA: none\n");
+
+function stackFile(text = DEFAULT): string {
+  const file = join(temporaryFolder("models-"), "Pulumi.dgx.yaml");
+  writeFileSync(file, text);
+  return file;
+}
+
+describe("serving models", () => {
+  it("lists what fits first, with its figures, and by how much the others don't", async () => {
+    const { code, out } = await runServing(["models", "--file", stackFile()]);
+    expect(code).toBe(0);
+    expect(out).toContain("Machine dgx, server b, beside its other engines:");
+    expect(out).toMatch(
+      /^qwen3\.6-35b-a3b +yes +0\.45 +4\.3 to 4\.9 GiB +1\.6 to 1\.9 of 256K +5 +97\.7 +vLLM 0\.24\.0, 22 GB of disk$/m,
+    );
+    expect(out).toMatch(
+      /^gpt-oss-120b +no: 10\.9 GiB over +- .* the machine for itself, vLLM 0\.24\.0, 61 GB of disk$/m,
+    );
+    expect(out).toMatch(/^glm-4\.7-flash .* disk not known$/m);
+    expect(out.indexOf("qwen3.6-35b-a3b ")).toBeLessThan(out.indexOf("gpt-oss-120b"));
+    expect(out).not.toContain("minimax-m2.7");
+  });
+
+  it("lists those for several machines with --all", async () => {
+    const { out } = await runServing(["models", "--all", "--format", "json", "--file", stackFile()]);
+    const { models } = JSON.parse(out);
+    expect(models).toHaveLength(21);
+    expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
+      verdict: "no",
+      reasons: ["It needs 2 machines."],
+    });
+  });
+
+  it("shows a model with the source of each value, and what is not known", async () => {
+    const { out } = await runServing(["models", "show", "glm-4.7-flash", "--file", stackFile()]);
+    expect(out).toMatch(
+      /parsers\.tool +glm47 +published: spark-arena recipe-registry, glm-4\.7-flash-awq-vllm\.yaml \(2026-11-22\)/,
+    );
+    expect(out).toMatch(/share\.beside +0\.35 +judged: 30 billion parameters/);
+    expect(out).toMatch(/weights\.diskGB +not known/);
+    expect(out).toContain("config.json: class-defaults, transformers 5.20");
+  });
+
+  it("says which models there are where one is unknown, or several are meant", async () => {
+    const unknown = await runServing(["models", "show", "org/none", "--file", stackFile()]);
+    expect([unknown.code, unknown.err]).toEqual([
+      2,
+      expect.stringContaining("Add it: serving models add org/none --config FILE"),
+    ]);
+    const several = await runServing(["models", "show", "gpt-oss", "--file", stackFile()]);
+    expect([several.code, several.err.trim()]).toEqual([
+      2,
+      "gpt-oss: which one? openai/gpt-oss-120b, openai/gpt-oss-20b.",
+    ]);
+  });
+});
+
+describe("serving models use", () => {
+  it("shows the change without making it", async () => {
+    const file = stackFile();
+    const { code, out } = await runServing(["models", "use", "qwen3-coder-next", "--file", file]);
+    expect(code).toBe(0);
+    expect(out).toContain("+            id: saricles/Qwen3-Coder-Next-NVFP4-GB10\n");
+    expect(out).toContain("-            weightsGB: 22\n");
+    expect(out).toContain("gpuMemoryUtilization: 0.45  the most that is left of 0.55");
+    expect(readFileSync(file, "utf8")).toBe(DEFAULT);
+  });
+
+  it("writes it with --write, keeps comments and the old file, and has nothing to change then", async () => {
+    const file = stackFile();
+    const args = ["models", "use", "qwen3-coder-next", "--file", file];
+    expect((await runServing([...args, "--write"])).code).toBe(0);
+    const after = readFileSync(file, "utf8");
+    const comments = (text: string) => text.split("\n").filter((line) => line.trim().startsWith("#"));
+    expect(comments(after)).toEqual(comments(DEFAULT));
+    expect(readFileSync(`${file}.bak`, "utf8")).toBe(DEFAULT);
+    expect((await runServing(args)).out).toContain(`${file} has all of this already.`);
+    const planned = await runServing(["plan", "--file", file]);
+    expect([planned.code, planned.out]).toEqual([0, expect.stringContaining("Nothing is refused.")]);
+    expect(planned.out).toContain("The layers of saricles/Qwen3-Coder-Next-NVFP4-GB10 are assumed");
+  });
+
+  it("refuses a model that doesn't fit, with the figures and what to do", async () => {
+    const file = stackFile();
+    const { code, err } = await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file]);
+    expect(code).toBe(1);
+    expect(err.trim()).toBe(
+      "openai/gpt-oss-120b does not fit beside the other engines of this machine: It needs a share of 0.54 at the least, and 0.45 is left: 10.9 GiB too little. Instead take a smaller model (`serving models` lists what fits), or lower instance A to 0.36 where it is started, or run it alone (`instanceA: none`, and no other server).",
+    );
+    expect(readFileSync(file, "utf8")).toBe(DEFAULT);
+  });
+
+  it.each([
+    [
+      "instance A lowered as the refusal says",
+      DEFAULT.replace(
+        "gpuMemoryUtilization: 0.45\n        maxModelLen: 131072",
+        "gpuMemoryUtilization: 0.36\n        maxModelLen: 131072",
+      ),
+    ],
+    ["no instance A", ALONE],
+  ])("takes the refused model with %s", async (_, text) => {
+    const file = stackFile(text);
+    expect((await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file])).code).toBe(0);
+    expect((await runServing(["plan", "--file", file])).code).toBe(0);
+  });
+
+  it("removes what belonged to the model before, whole blocks too, and keeps the rest", () => {
+    const own = [
+      "          speculative:\n            method: mtp\n            numSpeculativeTokens: 3\n",
+      '          environment:\n            VLLM_MARLIN_USE_ATOMIC_ADD: "1"\n            HF_HUB_OFFLINE: "1"\n',
+      "          reasoningParser: qwen3\n          kvCacheMemoryBytes: 4294967296\n          extraArgs: [--block-size=16]\n",
+    ];
+    const file = stackFile(
+      DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`),
+    );
+    const stack = readOneMachine(file);
+    const recipe = readRecipe("models/openai--gpt-oss-20b");
+    if (recipe === undefined) throw new Error("no recipe");
+    const { after } = changeModel(stack, seatOf(stack, process.cwd()), recipe);
+    const { b } = parse(after).config["local-serving:machines"].dgx.inferenceServers;
+    expect(
+      Object.keys(b).filter((key) =>
+        ["speculative", "reasoningParser", "kvCacheMemoryBytes", "extraArgs"].includes(key),
+      ),
+    ).toEqual([]);
+    expect(b.environment).toEqual({ HF_HUB_OFFLINE: "1" });
+    expect([b.compileJobs, b.model.family, b.attentionBackend]).toEqual([2, "gpt-oss", "TRITON_ATTN"]);
+  });
+
+  it("adds a server with another port and the image of the one that is there", async () => {
+    const file = stackFile(
+      ALONE.replace("gpuMemoryUtilization: 0.45", "gpuMemoryUtilization: 0.4")
+        .replace(/codex: \{\}/, "codex: { server: b }")
+        .replace("via: bridge", "server: b\n          via: bridge")
+        .replace("clientEnv: {}", "clientEnv: { server: b }"),
+    );
+    const { code, err } = await runServing([
+      "models",
+      "use",
+      "gpt-oss-20b",
+      "--server",
+      "small",
+      "--write",
+      "--file",
+      file,
+    ]);
+    expect([code, err]).toEqual([0, ""]);
+    const { b, small } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx
+      .inferenceServers;
+    expect([small.port, small.image, small.versions]).toEqual([8002, b.image, b.versions]);
+  });
+
+  const stacks = { beside: DEFAULT, alone: ALONE };
+  it.each(Object.entries(stacks))("writes what was planned, %s", (_, text) => {
+    const stack = readOneMachine(stackFile(text));
+    const seat = seatOf(stack, process.cwd());
+    const fitting = readCatalogue(process.cwd()).filter((recipe) => fitModel(recipe, seat).verdict !== "no");
+    expect(fitting.length).toBeGreaterThan(12);
+    for (const recipe of fitting) {
+      const { after, fit } = changeModel(stack, seat, recipe);
+      expect(parseStackFile("after", after), recipe.id).toEqual(withModel(seat, fit.values));
+    }
+  });
+});
+
+describe("serving models add", () => {
+  it("makes a folder with gaps, which reads well, and overwrites nothing", async () => {
+    const project = temporaryFolder("models-add-");
+    writeFileSync(join(project, "Pulumi.yaml"), "name: local-serving\nruntime: nodejs\n");
+    writeFileSync(join(project, "Pulumi.dgx.yaml"), DEFAULT);
+    mkdirSync(join(project, "models"));
+    const config = join(process.cwd(), "models/openai--gpt-oss-20b/config.json");
+    const here = vi.spyOn(process, "cwd").mockReturnValue(project);
+    try {
+      const add = ["models", "add", "org/new", "--config", config];
+      expect((await runServing(add)).code).toBe(0);
+      const folder = join(project, "models/org--new");
+      expect(readRecipe(folder)).toMatchObject({ id: "org/new", family: "gpt-oss", share: {} });
+      expect(existsSync(join(folder, "config.json"))).toBe(true);
+      const used = await runServing(["models", "use", "org/new"]);
+      expect([used.code, used.err]).toEqual([
+        1,
+        expect.stringContaining("Its recipe names no share yet: write `share.alone`."),
+      ]);
+      const again = await runServing(add);
+      expect([again.code, again.err]).toEqual([2, expect.stringContaining("has both files already")]);
+      expect((await runServing(["models", "add", "org/other"])).err).toContain(
+        "--config FILE, or --from-cache",
+      );
+    } finally {
+      here.mockRestore();
+    }
+  });
+});

@@ -1,0 +1,166 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { modelFolder, readCatalogue, readRecipe } from "../../../components/catalogue/readCatalogue";
+import type { Recipe } from "../../../components/catalogue/recipe";
+import { serverValues } from "../../../components/catalogue/serverValues";
+import { readEvidence } from "../../../components/evidence/readEvidence";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import type { PublishedStart } from "../../../components/planned/evidence";
+import { loadStackFile } from "../../../components/settings/load";
+import type { StackSettings } from "../../../components/settings/stackSettings";
+import { aloneIn, type Fit, fitModel, type Seat, withModel } from "../../../operate/models/fit";
+import { graveWarnings } from "../../../operate/plan/memoryText";
+import { judge } from "../../../policies/judge";
+
+const project = process.cwd();
+const recipes = readCatalogue(project);
+/** The default stack: instance A has 0.45 of the machine. */
+const beside: Seat = {
+  settings: loadStackFile("Pulumi.dgx.yaml"),
+  machine: "dgx",
+  server: "b",
+  project,
+  leaves: [],
+};
+const alone = aloneIn(beside);
+
+/** What each model's recipe comes to: beside instance A, and alone. */
+const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone: Fit["verdict"]]>> = {
+  "cyankiwi/GLM-4.7-Flash-AWQ-4bit": ["perhaps", "perhaps"],
+  "Inferact/Muse-Glimmer-30B-NVFP4-W4A4": ["yes", "yes"],
+  "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
+  "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "no"],
+  "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
+  "nvidia/DeepSeek-V4-Flash-NVFP4": ["no", "no"],
+  "nvidia/Gemma-4-26B-A4B-NVFP4": ["perhaps", "yes"],
+  "nvidia/Gemma-4-31B-IT-NVFP4": ["perhaps", "yes"],
+  "nvidia/Llama-3.3-70B-NVFP4": ["perhaps", "yes"],
+  "nvidia/MiniMax-M2.7-NVFP4": ["no", "no"],
+  "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4": ["perhaps", "yes"],
+  "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4": ["no", "yes"],
+  "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4": ["perhaps", "yes"],
+  "nvidia/Qwen3.5-122B-A10B-NVFP4": ["no", "perhaps"],
+  "nvidia/Qwen3.6-27B-NVFP4": ["perhaps", "perhaps"],
+  "nvidia/Qwen3.6-35B-A3B-NVFP4": ["yes", "yes"],
+  "nvidia/Qwen3.8-27B-NVFP4": ["perhaps", "yes"],
+  "openai/gpt-oss-120b": ["no", "perhaps"],
+  "openai/gpt-oss-20b": ["perhaps", "perhaps"],
+  "Qwen/Qwen3.6-35B-A3B-FP8": ["perhaps", "yes"],
+  "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
+};
+
+/** What speaks against settings: policies, and starts that the plan doesn't believe in. */
+function against(settings: StackSettings): string[] {
+  const made = plan(settings, readEvidence(settings, project));
+  const refused = judge(declaredResources(made)).filter(({ verdict }) => verdict === "refused");
+  return [...refused.map(({ message }) => message), ...made.machines.flatMap(graveWarnings)];
+}
+
+describe("every entry of the catalogue, planned", () => {
+  it("has its expected verdict below", () => {
+    expect(recipes.map(({ id }) => id).sort()).toEqual(Object.keys(VERDICTS).sort());
+  });
+
+  it.each(recipes.map((recipe) => [recipe.id, recipe] as const))(
+    "%s, beside instance A and alone",
+    (id, recipe) => {
+      const found = [beside, alone].map((seat) => [seat, fitModel(recipe, seat)] as const);
+      const verdicts = found.map(([, { verdict }]) => verdict);
+      expect(verdicts).toEqual(VERDICTS[id]);
+      for (const [seat, { verdict, values, reasons }] of found) {
+        if (verdict === "no") expect(reasons.join()).not.toBe("");
+        else expect(against(withModel(seat, values))).toEqual([]);
+      }
+    },
+  );
+});
+
+/** The best and the least that the plan of a published start says. */
+function planOf(recipe: Recipe, seat: Seat, share: number, window?: number, drafts = false) {
+  const values = serverValues(recipe, { beside: false, drafts }).map((each) =>
+    each.path[0] === "gpuMemoryUtilization"
+      ? { ...each, value: share }
+      : each.path[0] === "maxModelLen" && window !== undefined
+        ? { ...each, value: window }
+        : each,
+  );
+  const settings = withModel(seat, values);
+  const [machine] = plan(settings, readEvidence(settings, project)).machines;
+  return { settings, kv: Object.values(machine?.kv ?? {})[0] ?? null };
+}
+
+const on = (totalGiB: number, other?: number): Seat => {
+  const { dgx } = alone.settings.machines;
+  if (dgx === undefined) throw new Error("no machine dgx");
+  const instanceA =
+    other === undefined
+      ? "none"
+      : { port: 8000, listen: "0.0.0.0", readyWithinMinutes: 30, gpuMemoryUtilization: other };
+  return { ...alone, settings: { machines: { dgx: { ...dgx, totalGiB, instanceA } } } };
+};
+
+describe("published starts", () => {
+  const worked = recipes
+    .filter(({ machines, image }) => machines === 1 && image === undefined)
+    .flatMap((recipe) => [
+      ...recipe.sources
+        .filter(({ of, basis }) => of.includes("share.alone") && basis === "published")
+        .map(() => ({
+          recipe,
+          share: recipe.share.alone ?? 0,
+          maxModelLen: undefined,
+          besideShare: undefined,
+        })),
+      ...recipe.starts
+        .filter(({ works }) => works)
+        .map(({ share, maxModelLen, besideShare }) => ({ recipe, share, maxModelLen, besideShare })),
+    ])
+    .map((start) => [start.recipe.servedModelName, start.share, start] as const);
+
+  it.each(worked)("%s at %d worked, and is not refused", (_, share, { recipe, maxModelLen, besideShare }) => {
+    expect(against(planOf(recipe, on(121.69, besideShare), share, maxModelLen).settings)).toEqual([]);
+  });
+
+  const measured = recipes.flatMap((recipe) => {
+    const file = join("models", modelFolder(recipe.id), "starts.json");
+    const read = (): { starts: PublishedStart[] } => JSON.parse(readFileSync(file, "utf8"));
+    const { starts } = [
+      "nvidia/Qwen3.6-35B-A3B-NVFP4",
+      "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
+    ].includes(recipe.id)
+      ? read()
+      : { starts: [] };
+    return starts.map((start) => [recipe.servedModelName, start.utilization, recipe, start] as const);
+  });
+
+  it.each(measured)("%s at %d: the plan has the room of the log", (_, share, recipe, start) => {
+    const { kv } = planOf(recipe, on(start.totalGiB), share, undefined, start.draftTokens !== undefined);
+    expect(kv?.room.lowGiB).toBeLessThanOrEqual(start.availableKvGiB);
+    expect(kv?.room.highGiB).toBeGreaterThanOrEqual(start.availableKvGiB);
+    // A start that failed isn't promised, one that worked isn't refused.
+    expect(kv?.atBest.fits).toBe(start.availableKvGiB > 0);
+  });
+
+  it("Nemotron-3-Super at 0.72 has the log's 17.9 windows of 131,072 tokens", () => {
+    const recipe = readRecipe("models/nvidia--NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4");
+    if (recipe === undefined) throw new Error("no recipe");
+    expect(planOf(recipe, on(121.69), 0.72, 131072).kv?.maxConcurrency).toBeCloseTo(17.9, 1);
+  });
+
+  it("an image that is too old for a model is refused, as its start failed", () => {
+    const [recipe] = recipes.filter(({ starts }) => starts.some(({ works }) => !works));
+    const failed = recipe?.starts.find(({ works }) => !works);
+    const server = alone.settings.machines.dgx?.inferenceServers.b;
+    if (recipe === undefined || server?.versions === undefined) throw new Error("no failed start");
+    const old = structuredClone(alone);
+    Object.assign(old.settings.machines.dgx?.inferenceServers.b?.versions ?? {}, { vllm: failed?.vllm });
+    expect(fitModel(recipe, old)).toMatchObject({
+      verdict: "no",
+      reasons: [
+        "It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`.",
+      ],
+    });
+  });
+});

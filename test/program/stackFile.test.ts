@@ -1,0 +1,114 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { ResourceValidationArgs } from "@pulumi/policy";
+import { log, runtime } from "@pulumi/pulumi";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { parse } from "yaml";
+import { declaredResources } from "../../components/machine/declaredResources";
+import { plan } from "../../components/plan/plan";
+import { parseEngineConfig, stackFileOf } from "../../components/settings/load";
+import program from "../../index";
+import { enginePolicies } from "../../policies/enginePolicies";
+import { rules } from "../../policies/rules";
+import { DIGEST } from "../fixtures/machine";
+import { temporaryFolder } from "../layers/temporaryFolder";
+import { record } from "./record";
+
+/** The project's folder for a program under mocks. */
+const PROJECT = "rootDirectory";
+const FILE = join(PROJECT, "Pulumi.test.yaml");
+
+const MACHINE = `config:
+  local-serving:machines:
+    dgx:
+      totalGiB: 121.63
+      dockerHost: ssh://me@dgx
+      instanceA: { gpuMemoryUtilization: 0.45 }
+      inferenceServers:
+        b:
+          model: { id: org/model, family: qwen3 }
+          servedModelName: model
+          image: vllm/vllm-openai:v0.30.0@${DIGEST}
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }
+          gpuMemoryUtilization: 0.45
+          maxModelLen: 262144
+`;
+const SHARE = /gpuMemoryUtilization: 0.45\n {10}max/;
+const tooMuch = MACHINE.replace(SHARE, "gpuMemoryUtilization: 0.5\n          max");
+const AGGREGATE =
+  "aggregate-utilization: The inference servers of machine dgx claim 0.95 of its memory (115.5 of 121.63 GiB): instance A (host, port 8000) 0.45 + vllm-model-8001 0.50. The limit is 0.90. Set --gpu-memory-utilization of vllm-model-8001 to 0.45 or less. Instance A is not ours to lower: only its owner can, to 0.40 or less.";
+const NEW_SHARE = "`machines.dgx.inferenceServers.b.gpuMemoryUtilization: 0.45`.";
+
+/** The configuration as the engine reads it in the text of a stack file. */
+function engineConfig(text: string): Record<string, string> {
+  const { config } = parse(text) as { config: Record<string, unknown> };
+  return Object.fromEntries(Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]));
+}
+
+describe("the stack file beside the program", () => {
+  const home = process.cwd();
+  beforeEach(() => {
+    process.chdir(temporaryFolder("stack-file-"));
+    mkdirSync(PROJECT);
+    vi.spyOn(log, "warn").mockImplementation(async () => undefined);
+  });
+  afterEach(() => {
+    process.chdir(home);
+    vi.restoreAllMocks();
+  });
+
+  /** What `up` says when it refuses this configuration, `file` being the text of the stack file. */
+  async function refusal(text: string, file: string | undefined): Promise<string> {
+    if (file !== undefined) writeFileSync(FILE, file);
+    let said = "";
+    await record(async () => {
+      vi.spyOn(runtime, "isDryRun").mockReturnValue(false);
+      runtime.setAllConfig(engineConfig(text));
+      said = await program().then(String, (error: Error) => error.message);
+    });
+    return said;
+  }
+
+  it("gives each refusal of `up` its line", async () => {
+    expect((await refusal(tooMuch, tooMuch)).split("\n")).toEqual([
+      "Refused, and nothing was changed:",
+      `- ${AGGREGATE} In the stack file, line 13: ${NEW_SHARE}`,
+      "- preflight of dgx: The Docker engine of dgx is at ssh://me@dgx, so dgx is another computer. `up` sets up only the computer that it runs on: run it on dgx itself, with `dockerHost: unix:///var/run/docker.sock`. A preview and `serving plan` work from here. In the stack file, line 5: `machines.dgx.dockerHost: unix:///var/run/docker.sock`.",
+    ]);
+  });
+
+  it("gives each fault of the configuration its line", async () => {
+    const faulty = tooMuch.replace("totalGiB", "totalGB");
+    expect((await refusal(faulty, faulty)).split("\n")).toEqual([
+      "Pulumi.test.yaml: 2 faults",
+      "  Pulumi.test.yaml:3:5 machines.dgx.totalGiB: This key is required (a number). (Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576.)",
+      "  Pulumi.test.yaml:4:7 machines.dgx.totalGB: Unknown key `totalGB`. Did you mean `totalGiB`?",
+    ]);
+  });
+
+  it.each([
+    ["isn't there, as with --config-file elsewhere", undefined],
+    ["holds another configuration", MACHINE],
+    ["is not YAML", "config: {"],
+    ["has no configuration", "encryptionsalt: v1\n"],
+  ])("gives no line where it %s", async (_, file) => {
+    expect((await refusal(tooMuch, file)).split("\n")[1]).toBe(
+      `- ${AGGREGATE} In the stack file: ${NEW_SHARE}`,
+    );
+  });
+
+  it("gives the findings of the policy pack their lines", () => {
+    writeFileSync(FILE, tooMuch);
+    const config = engineConfig(tooMuch);
+    const document = stackFileOf(config, PROJECT, "test");
+    const said: string[] = [];
+    const policies = enginePolicies(rules, (path) => document?.locate(path) ?? {});
+    for (const { type, name, props } of declaredResources(plan(parseEngineConfig(config), { home: "/me" }))) {
+      const args = { type, name, urn: name, props, opts: {} } as unknown as ResourceValidationArgs;
+      for (const policy of policies)
+        if ("validateResource" in policy && typeof policy.validateResource === "function")
+          policy.validateResource(args, (message) => said.push(`${policy.name}: ${message}`));
+    }
+    expect(said).toContain(`${AGGREGATE} In the stack file, line 13: ${NEW_SHARE}`);
+  });
+});

@@ -1,0 +1,46 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { temporaryFolder } from "../layers/temporaryFolder";
+import { runServing } from "../operate/runServing";
+import { blocksOf, notIn } from "./pages";
+
+const blocks = blocksOf("docs/guide/models.md", "text");
+const DEFAULT = readFileSync("Pulumi.dgx.yaml", "utf8");
+const ALONE = DEFAULT.replace(/instanceA:\n(?: {8}.*\n)+/, "instanceA: none\n");
+
+function written(text: string): string {
+  const file = join(temporaryFolder("guide-models-"), "Pulumi.dgx.yaml");
+  writeFileSync(file, text);
+  return file;
+}
+
+/** What the plan prints once a model is in use. */
+async function planned(model: string, text: string): Promise<string> {
+  const file = written(text);
+  const used = await runServing(["models", "use", model, "--write", "--file", file]);
+  const { code, out } = await runServing(["plan", "--file", file]);
+  expect([used.code, code]).toEqual([0, 0]);
+  return out;
+}
+
+describe("the examples of docs/guide/models.md", () => {
+  it("are six", () => {
+    expect(blocks).toHaveLength(6);
+  });
+
+  it.each([
+    [0, "the table", async () => (await runServing(["models", "--file", written(DEFAULT)])).out],
+    [
+      1,
+      "the refusal",
+      async () => (await runServing(["models", "use", "gpt-oss-120b", "--file", written(DEFAULT)])).err,
+    ],
+    [2, "gpt-oss-120b", () => planned("gpt-oss-120b", ALONE)],
+    [3, "Nemotron-3-Super", () => planned("nemotron-3-super", ALONE)],
+    [4, "Qwen3-Coder-Next", () => planned("qwen3-coder-next", DEFAULT)],
+    [5, "Gemma 4", () => planned("gemma-4-26b", DEFAULT)],
+  ])("block %i is what the program prints: %s", async (index, _, output) => {
+    expect(notIn(await output(), blocks[index] ?? "?")).toEqual([]);
+  });
+});

@@ -1,0 +1,149 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { inject } from "vitest";
+import type { ClientName } from "../../components/clients/registry";
+import type { MachinePlan } from "../../components/plan/types";
+import { BRIDGE, planned } from "../fixtures/services";
+import { freePort } from "../layers/freePort";
+import { type Egress, watchEgress } from "./egress";
+import { startLitellm } from "./litellm";
+import { type Ran, runToEnd, type Serving } from "./process";
+
+const programs = inject("programs");
+
+/** How each client is told to do one thing and end. */
+export const CLIENTS = [
+  {
+    name: "Claude Code 2.1.197",
+    client: "claude-code" satisfies ClientName,
+    key: "claudeCode",
+    program: programs.claude,
+    ask: (prompt: string) => ["-p", prompt, "--allowedTools", "Bash"],
+    call: (command: string) => ({ tool: "Bash", arguments: { command, description: "a test" } }),
+    paths: { native: "/v1/messages", bridge: "/v1/chat/completions" },
+    role: "claude-code-settings",
+    talkative: (text: string) => text.replace(/"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",/, ""),
+  },
+  {
+    name: "Codex 0.169.0",
+    client: "codex" satisfies ClientName,
+    key: "codex",
+    program: programs.codex,
+    ask: (prompt: string) => [
+      ...["exec", "--strict-config", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
+      prompt,
+    ],
+    call: (cmd: string) => ({ tool: "exec_command", arguments: { cmd } }),
+    paths: { native: "/v1/responses", bridge: "/v1/responses" },
+    role: "codex-config",
+    talkative: (text: string) =>
+      text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
+  },
+  {
+    name: "opencode 1.18.33",
+    client: "opencode" satisfies ClientName,
+    key: "opencode",
+    program: programs.opencode,
+    ask: (prompt: string) => ["run", prompt],
+    call: (command: string) => ({ tool: "bash", arguments: { command, description: "a test" } }),
+    paths: { native: "/v1/chat/completions", bridge: "/v1/chat/completions" },
+    role: "opencode-config",
+    // It looks for its own newest version whatever it is told.
+    talkative: undefined,
+  },
+  {
+    name: "pi 0.87.1",
+    client: "pi" satisfies ClientName,
+    key: "pi",
+    program: programs.pi,
+    ask: (prompt: string) => ["-p", prompt],
+    call: (command: string) => ({ tool: "bash", arguments: { command } }),
+    paths: { native: "/v1/chat/completions", bridge: "/v1/chat/completions" },
+    role: "pi-models",
+    talkative: undefined,
+  },
+  {
+    name: "Qwen Code 0.24.4",
+    client: "qwen-code" satisfies ClientName,
+    key: "qwenCode",
+    program: programs.qwenCode,
+    ask: (prompt: string) => ["--yolo", "-p", prompt],
+    call: (command: string) => ({
+      tool: "run_shell_command",
+      arguments: { command, description: "a test", is_background: false },
+    }),
+    paths: { native: "/v1/chat/completions", bridge: "/v1/chat/completions" },
+    role: "qwen-code-settings",
+    talkative: (text: string) =>
+      text.replace('"usageStatisticsEnabled": false', '"usageStatisticsEnabled": true'),
+  },
+] as const;
+
+export type RealClient = (typeof CLIENTS)[number];
+export type Via = "native" | "bridge";
+
+/** Why a client can't be run here; `undefined` where it can. */
+export function clientMissing({ program }: RealClient, via: Via): string | undefined {
+  const needed = via === "native" ? [program] : [program, programs.litellm];
+  return needed
+    .map((each) => ("missing" in each ? each.missing : undefined))
+    .find((each) => each !== undefined);
+}
+
+/** A home with our files for one client, and what they lead to. */
+export interface ClientHome {
+  readonly machine: MachinePlan;
+  /** The folder that the client works in. */
+  readonly work: string;
+  readonly egress: Egress;
+  /** Runs the client through its launcher to its end. */
+  start(prompt: string, seconds?: number): Promise<Ran>;
+  close(): Promise<void>;
+}
+
+/** Time for one run of a client, with room for a busy machine. */
+const SECONDS = 100;
+
+/** Writes our files into a fresh home, for a server on this port of loopback; starts LiteLLM where the client asks it. */
+export async function clientHome(
+  { client, key, program, ask }: RealClient,
+  via: Via,
+  serverPort: number,
+): Promise<ClientHome> {
+  const home = mkdtempSync(join(tmpdir(), "home-"));
+  const work = join(home, "work");
+  const egress = await watchEgress();
+  const bridge = { ...BRIDGE, port: await freePort() };
+  const machine = planned({ bridge, clients: { [key]: { via } } }, { port: serverPort }, home);
+  for (const file of machine.files) {
+    mkdirSync(dirname(file.path), { recursive: true });
+    writeFileSync(file.path, file.text, { mode: Number.parseInt(file.mode, 8) });
+  }
+  mkdirSync(work);
+  let proxy: Serving | undefined;
+  if (via === "bridge" && !("missing" in programs.litellm))
+    proxy = await startLitellm(programs.litellm.path, machine, join(home, "litellm"), egress);
+  egress.hosts.length = 0;
+  return {
+    machine,
+    work,
+    egress,
+    start: (prompt, seconds = SECONDS) => {
+      if ("missing" in program) throw new Error(program.missing);
+      const launcher = machine.clients.find((each) => each.client === client)?.command ?? "";
+      const node = "missing" in programs.node ? process.execPath : programs.node.path;
+      const path = [dirname(program.path), dirname(node), "/usr/bin", "/bin"].join(":");
+      return runToEnd(launcher, ask(prompt), {
+        env: { PATH: path, HOME: home, ...egress.variables },
+        cwd: work,
+        seconds,
+      });
+    },
+    close: async () => {
+      await proxy?.stop();
+      await egress.close();
+      rmSync(home, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,302 @@
+import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import type { ProbeResult } from "../../../operate/verify/probe";
+import { stackConfig } from "../../engine/stackConfig";
+import { Workspace } from "../../engine/workspace";
+import { freePort } from "../../layers/freePort";
+import { mustRun, type RunOptions, run } from "../../layers/run";
+import { createSmallestModel } from "../../simple-server/realOllama";
+import { type Program, title } from "../programs";
+import { PROGRAMS } from "../setup";
+import { TINY } from "../wholeStack";
+import { installEngine } from "./engine";
+import { type ProgramImage, programImage } from "./programImage";
+import { type Systemd, startSystemd } from "./systemd";
+
+const NEEDED_GB = 40;
+
+/** Why it can't run here. */
+function missing(): string | undefined {
+  const docker = inject("dockerLayer");
+  const layer = inject("engineLayer").missing ?? docker.missing;
+  if (layer !== undefined || docker.missing !== undefined) return layer;
+  if (docker.gpusMissing !== undefined) return docker.gpusMissing;
+  if (process.getuid?.() !== 0) return "only root reads all that goes into the images";
+  const { bavail, bsize } = statfsSync("/");
+  const gb = (bavail * bsize) / 1e9;
+  return gb < NEEDED_GB ? `${gb.toFixed(0)} GB of disk are free, ${NEEDED_GB} are needed` : undefined;
+}
+
+/** The longest phase pushes an image of 6 GB, on a busy machine. */
+const LIMIT_SECONDS = 5400;
+
+/** A model of random weights says what the test wants; everything else of vLLM is its own. */
+const SCRIPTED = readFileSync(join(__dirname, "scripted.py"), "utf8");
+
+/** What of the engine's environment is loaded on a GPU alone, and large. */
+const FOR_A_GPU = [
+  "triton",
+  "nvidia/cu13/lib/libcusolverMg.so.12",
+  "nvidia/cu13/lib/libnvrtc.alt.so.13",
+  "nvidia/cudnn/lib/libcudnn_adv.so.9",
+  "nvidia/cudnn/lib/libcudnn_engines_precompiled.so.9",
+];
+
+/** How each client is told to do one thing and end, and the tool that it runs commands with. */
+const CLIENTS = [
+  {
+    name: "claude",
+    ask: (prompt: string) => ["-p", prompt, "--allowedTools", "Bash"],
+    call: (command: string) => toolCall("Bash", { command, description: "a test" }),
+  },
+  {
+    name: "codex",
+    ask: (prompt: string) => [
+      ...["exec", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", prompt],
+    ],
+    call: (cmd: string) => toolCall("exec_command", { cmd }),
+  },
+] as const;
+
+/** A call in the form of the parser qwen3_coder, behind thoughts. */
+function toolCall(name: string, parameters: Readonly<Record<string, string>>): string {
+  const values = Object.entries(parameters).map(
+    ([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`,
+  );
+  return `</think>\n\n<tool_call>\n<function=${name}>\n${values.join("")}</function>\n</tool_call>\n`;
+}
+
+const why = missing();
+describe.skipIf(why !== undefined)(
+  title(
+    "One whole run, with everything real but the GPU and the model's words",
+    why === undefined ? { path: "" } : { missing: why },
+  ),
+  { timeout: LIMIT_SECONDS * 1000 },
+  () => {
+    const table: string[][] = [];
+    let broken = false;
+    let systemd: Systemd;
+    let workspace: Workspace;
+    let images: Record<"b" | "bridge" | "chatUi", string>;
+    let ports: Record<"b" | "bridge" | "chatUi" | "ollama", number>;
+
+    beforeAll(async () => {
+      systemd = startSystemd(installed(await PROGRAMS.ollama()));
+      workspace = await Workspace.open({ env: systemd.env });
+      const [b, bridge, chatUi] = [await freePort(), await freePort(), await freePort()];
+      ports = { b, bridge, chatUi, ollama: await freePort() };
+    }, LIMIT_SECONDS * 1000);
+    afterAll(async () => {
+      console.log(
+        table
+          .map(([name = "", seconds = "", what = ""]) => `${name.padEnd(32)}${seconds.padStart(7)}  ${what}`)
+          .join("\n"),
+      );
+      // What it needs could not be made.
+      if (ports === undefined) return;
+      await workspace.close();
+      await mustRun("docker", ["volume", "rm", "--force", `${network()}-chat-ui-data`]);
+    });
+
+    /** One step of an operator, timed; those after a step that failed are left out. */
+    const phase = (name: string, work: () => Promise<string>) =>
+      it(name, async ({ skip }) => {
+        if (broken) skip("an earlier phase failed");
+        broken = true;
+        const started = performance.now();
+        const what = await work();
+        table.push([name, `${((performance.now() - started) / 1000).toFixed(0)} s`, what]);
+        broken = false;
+      });
+
+    const network = () => `net-whole${ports.b}`;
+    const inside = (): RunOptions => ({
+      cwd: workspace.project,
+      env: { ...workspace.env, HX_LOCAL_KEY: "local" },
+      limitSeconds: LIMIT_SECONDS,
+    });
+    /** A program of the project, as its package.json starts it. */
+    const ours = async (program: "engine" | "serving", ...args: string[]) => {
+      const said = await run(
+        "node",
+        [`bundle/${program}.cjs`, ...args, "--stack", workspace.stack],
+        inside(),
+      );
+      expect(said, `${said.stdout}${said.stderr}`).toMatchObject({ code: 0 });
+      return said.stdout;
+    };
+    const configure = (server: Record<string, unknown> = {}) => {
+      const { b, bridge, chatUi } = images;
+      const image = { tag: b, digest: "", reference: b };
+      workspace.configure(
+        stackConfig(
+          { image, portA: 0, portB: ports.b, unique: `whole${ports.b}` },
+          {
+            model: { id: "rig/dense", thinking: true },
+            servedModelName: "rig-dense",
+            tools: { parser: "qwen3_coder" },
+            reasoningParser: "qwen3",
+            versions: { vllm: "0.30.0", transformers: "5.23.0", evidence: "read", source: "the environment" },
+            gpuMemoryUtilization: 0.2,
+            maxModelLen: 131_072,
+            // What the build for CPUs needs, and the script of the model's words.
+            environment: {
+              ...{ HF_HUB_OFFLINE: "1", TORCHDYNAMO_DISABLE: "1", VLLM_CPU_KVCACHE_SPACE: "1" },
+              PYTHONPATH: "/opt/scripted",
+            },
+            moeBackend: "marlin",
+            extraArgs: ["--enforce-eager", "--logits-processors", "scripted:Scripted"],
+            stopGraceSeconds: 30,
+            ...server,
+          },
+          {
+            operatingSystemGiB: 4,
+            instanceA: "none",
+            bridge: { image: bridge, port: ports.bridge },
+            chatUi: { image: chatUi, port: ports.chatUi },
+            simpleServer: {
+              ...{ mode: "host", listen: "0.0.0.0", port: ports.ollama, models: [TINY] },
+              ...systemd.settings,
+            },
+            elevate: ["sudo", "-n"],
+            clients: { claudeCode: {}, codex: {}, clientEnv: {} },
+            harness: {},
+          },
+        ),
+      );
+    };
+    const verify = async () => {
+      const { probes } = JSON.parse(await ours("serving", "verify", "--format", "json")) as {
+        probes: ProbeResult[];
+      };
+      const count = (status: string) => probes.filter((each) => each.status === status).length;
+      return `${count("pass")} passed, ${count("fail")} failed, ${count("skip")} skipped`;
+    };
+    /** Ids of the stack's containers by name. */
+    const containers = async () => {
+      const named = ["ps", "--all", "--no-trunc", "--filter", `network=${network()}`];
+      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"]))
+        .split("\n")
+        .filter(Boolean);
+      return Object.fromEntries(lines.map((line) => line.split(" "))) as Record<string, string>;
+    };
+
+    phase("images", async () => {
+      const engine = await installEngine("0.30.0");
+      const b = await programImage(inject("dockerLayer"), {
+        repository: "vllm/vllm-openai",
+        version: "v0.30.0",
+        environment: dirname(dirname(engine.path)),
+        without: FOR_A_GPU,
+        files: { "/opt/scripted/scripted.py": SCRIPTED },
+        changes: ['ENTRYPOINT ["vllm","serve"]'],
+      });
+      cpSync(engine.home, join(workspace.home, ".cache/huggingface"), { recursive: true });
+      engine.remove();
+      const bridge = await programImage(inject("dockerLayer"), {
+        repository: "berriai/litellm",
+        version: "v1.103.0",
+        environment: environmentOf(await PROGRAMS.litellm()),
+        changes: ['ENTRYPOINT ["litellm"]'],
+      });
+      const chatUi = await programImage(inject("dockerLayer"), {
+        repository: "open-webui/open-webui",
+        version: "v0.11.3",
+        environment: environmentOf(await PROGRAMS.openWebUi()),
+        without: ["nvidia", "torch", "triton"],
+        changes: [
+          ...["ENV DATA_DIR=/app/backend/data", "WORKDIR /app/backend/data"],
+          'CMD ["open-webui","serve","--host","0.0.0.0","--port","8080"]',
+        ],
+      });
+      images = { b: b.reference, bridge: bridge.reference, chatUi: chatUi.reference };
+      return `vLLM ${gb(b)}, LiteLLM ${gb(bridge)}, Open WebUI ${gb(chatUi)}`;
+    });
+    phase("up", async () => {
+      configure();
+      return created(await ours("engine", "up", "--yes"));
+    });
+    phase("wait", async () => {
+      const said = await ours("serving", "wait");
+      await createSmallestModel(`http://127.0.0.1:${ports.ollama}`, TINY);
+      return lastLine(said);
+    });
+    phase("verify", verify);
+    phase("doctor", async () => {
+      const said = await ours("serving", "doctor");
+      expect(said).toContain("No trouble found");
+      return "No trouble found";
+    });
+    for (const { name, ask, call } of CLIENTS) {
+      phase(`a tool turn of ${name}`, async () => {
+        const program = installed(await PROGRAMS[name]());
+        const work = join(workspace.root, name);
+        mkdirSync(work);
+        const proof = join(work, "proof");
+        const script = join(work, "script");
+        writeFileSync(script, `#!/bin/sh\necho it ran >${proof}\necho seen by the model\n`);
+        chmodSync(script, 0o755);
+        const launcher = join(workspace.home, `.local/bin/local-${name}`);
+        const said = await run(launcher, ask(`SAY<<${call(script)}>>`), {
+          ...inside(),
+          env: { ...workspace.env, PATH: `${dirname(program)}:/usr/bin:/bin` },
+          cwd: work,
+        });
+        expect(said, said.stdout + said.stderr).toMatchObject({ code: 0 });
+        expect(readFileSync(proof, "utf8")).toBe("it ran\n");
+        expect(said.stdout).toMatch(/It says: .*seen by the model/s);
+        return "the command ran, its output came back to the model";
+      });
+    }
+    phase("up after a change", async () => {
+      const before = await containers();
+      configure({ maxNumSeqs: 8 });
+      const said = await ours("engine", "up", "--yes");
+      const after = await containers();
+      const replaced = Object.keys(after).filter((name) => after[name] !== before[name]);
+      expect(replaced).toEqual([`vllm-rig-dense-${ports.b}`]);
+      return created(said);
+    });
+    phase("wait again", async () => lastLine(await ours("serving", "wait")));
+    phase("verify again", verify);
+    phase("a third up", async () => {
+      await ours("engine", "up", "--yes", "--expect-no-changes");
+      return "nothing changed";
+    });
+    phase("down", async () => {
+      await ours("engine", "down", "--yes");
+      expect(await containers()).toEqual({});
+      const named = ["--format", "{{.Name}}", "--filter", `name=${network()}`];
+      expect(await mustRun("docker", ["network", "ls", ...named])).toBe("");
+      // Accounts and chats stay, and so do the models.
+      expect(await mustRun("docker", ["volume", "ls", ...named])).toBe(`${network()}-chat-ui-data`);
+      for (const path of [".hx", ".local/bin", ".local/share", ".codex/local-serving.config.toml"])
+        expect(existsSync(join(workspace.home, path)), path).toBe(false);
+      return "nothing is left but models and chats";
+    });
+  },
+);
+
+function installed(program: Program): string {
+  if ("missing" in program) throw new Error(program.missing);
+  return program.path;
+}
+
+const lastLine = (said: string) => said.trimEnd().split("\n").at(-1) ?? "";
+
+const environmentOf = (program: Program) => dirname(dirname(installed(program)));
+
+const gb = ({ bytes }: ProgramImage) => `${(bytes / 1e9).toFixed(1)} GB`;
+
+/** The engine's own count of what it did. */
+function created(said: string): string {
+  return said
+    .slice(said.lastIndexOf("Resources:"))
+    .split("\n")
+    .slice(1)
+    .map((line) => line.trim())
+    .filter((line) => /^\S \d+|^\d+/.test(line))
+    .join(", ");
+}
