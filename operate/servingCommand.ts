@@ -5,7 +5,9 @@ import { version } from "../package.json";
 
 /** Every command of `serving`, in the order in which `--help` lists them. */
 export const COMMANDS: CommandTable = {
+  init: async () => (await import("./commands/init")).initCommand(),
   plan: async () => (await import("./commands/plan")).planCommand(),
+  models: async () => (await import("./commands/models")).modelsCommand(),
   kv: async () => (await import("./commands/kv")).kvCommand(),
   wait: async () => (await import("./commands/wait")).waitCommand(),
   verify: async () => (await import("./commands/verify")).verifyCommand(),
@@ -29,6 +31,8 @@ export async function serving(args: readonly string[]): Promise<Command> {
     .showHelpAfterError("(add --help for an example)")
     .addHelpText("after", "\nExample:\n  serving plan --stack dgx")
     .configureOutput({ writeErr: (text) => say(text.trimEnd()) })
+    // An option behind a command is that command's, also where the command before it has one of the same name.
+    .enablePositionalOptions()
     .exitOverride();
   for (const command of await loadNamed(COMMANDS, args)) program.addCommand(inherit(program, command));
   return program;

@@ -1,50 +1,53 @@
 import type {
-  EnforcementLevel,
   Policies,
   PolicyResource,
   ReportViolation,
   ResourceValidationArgs,
   StackValidationArgs,
 } from "@pulumi/policy";
+import { type Locate, nowhere, placed } from "../components/settings/places";
+import { defined } from "../faults/defined";
+import { settingOf } from "./judge";
 import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
 import type { Finding, Rule } from "./rules/rule";
 
 /**
  * Turns rules into policies of the engine. Each rule becomes a policy for single resources and one for the stack under one
- * name; a rule that also advises gets a sibling that only warns, since a policy has one level for all it says.
+ * name; a rule that also advises gets a sibling that only warns, since a policy has one level for all it says. `locate` finds
+ * the lines of the stack file.
  */
-export function enginePolicies(rules: readonly Rule[]): Policies {
+export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere): Policies {
   const inputs = new Inputs();
   return rules.flatMap((rule, index) => {
     // Disabled policies are not asked. The first rule is fixed, so it always meets a resource before the others.
     const read = (args: ResourceValidationArgs) => (index === 0 ? inputs.remember(args) : inputs.met(args));
-    const violations = policy(rule, inputs, read, "violation", rule.name, rule.description, rule.level);
-    if (!rule.advises) return [violations];
-    const name = adviceName(rule);
-    return [
-      violations,
-      policy(rule, inputs, read, "advice", name, `Advice: ${rule.description}`, "advisory"),
-    ];
+    const kinds: readonly Finding["kind"][] = rule.advises ? ["violation", "advice"] : ["violation"];
+    return kinds.map((kind) => policy(rule, kind, inputs, locate, read));
   });
 }
 
-/** Name of the policy that holds a mandatory rule's warnings. */
-function adviceName(rule: Rule): string {
-  return `${rule.name}-advice`;
+/** A rule as a policy of its own for violations and, under a name of its own, for advice. */
+function described({ name, description, level }: Rule, kind: Finding["kind"]) {
+  return kind === "violation"
+    ? { name, description, enforcementLevel: level }
+    : {
+        name: `${name}-advice`,
+        description: `Advice: ${description}`,
+        enforcementLevel: "advisory" as const,
+      };
 }
 
 function policy(
   rule: Rule,
-  inputs: Inputs,
-  read: (args: ResourceValidationArgs) => DeclaredResource,
   kind: Finding["kind"],
-  name: string,
-  description: string,
-  enforcementLevel: EnforcementLevel,
+  inputs: Inputs,
+  locate: Locate,
+  read: (args: ResourceValidationArgs) => DeclaredResource,
 ): Policies[number] {
   const report = (findings: readonly Finding[], reportViolation: ReportViolation) => {
     for (const finding of findings) {
-      if (finding.kind === kind) reportViolation(finding.message, finding.resource.urn);
+      if (finding.kind === kind)
+        reportViolation(placed(finding.message, settingOf(finding), locate).message, finding.resource.urn);
     }
   };
   // The engine hands every resource to each function anew, so only what a rule has is there. It has one of the two.
@@ -54,9 +57,7 @@ function policy(
   const validateStack = (args: StackValidationArgs, reportViolation: ReportViolation) =>
     report(judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
   return {
-    name,
-    description,
-    enforcementLevel,
+    ...described(rule, kind),
     ...(judgeResource && { validateResource }),
     ...(judgeStack && { validateStack }),
   } as Policies[number];
@@ -74,7 +75,7 @@ class Inputs {
       type: args.type,
       name: args.name,
       urn: args.urn,
-      ...(args.opts.parent === undefined ? {} : { parent: args.opts.parent }),
+      ...defined({ parent: args.opts.parent }),
       ...(args.provider === undefined ? {} : { provider: args.provider.urn }),
       props: args.props,
     });
@@ -96,7 +97,7 @@ class Inputs {
       type: resource.type,
       name: resource.name,
       urn: resource.urn,
-      ...(parent === undefined ? {} : { parent }),
+      ...defined({ parent }),
       ...(resource.provider === undefined ? {} : { provider: resource.provider.urn }),
       props: resource.props,
     });

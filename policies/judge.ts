@@ -1,12 +1,15 @@
-import { list, map, UNKNOWN } from "../components/inference-server/argv/unknown";
+import { knownMap, list, UNKNOWN } from "../components/inference-server/argv/unknown";
+import { MACHINE_LABEL, SERVER_LABEL } from "../components/planned/container";
 import { TYPE } from "../components/planned/type";
+import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
 import { defined } from "../faults/defined";
-import { type DeclaredResource, ofType, withPlainProps } from "./lib/declaredResource";
+import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
+import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
 import type { Finding, Level, Rule } from "./rules/rule";
 
 /** What one rule says: an entry for each finding, or one `pass` when there is none. */
-export interface Verdict {
+export interface Judged {
   /** The rule's name. */
   readonly name: string;
   /** The level that was in force. */
@@ -19,11 +22,8 @@ export interface Verdict {
   /** The setting of the stack file that mends it, with its line where the file is known, and what to write there. */
   readonly path?: string;
   readonly line?: number;
-  readonly value?: string | number;
+  readonly value?: SettingToChange["value"];
 }
-
-/** Where a setting is in the stack file. */
-export type Locate = (path: readonly string[]) => { readonly line?: number };
 
 /** Levels set by the operator, by rule name; `all` is for every rule without a level of its own. */
 export type Levels = Readonly<Record<string, Level>>;
@@ -38,11 +38,10 @@ function levelOf(rule: Rule, levels: Levels = {}): Level {
 export function judge(
   resources: readonly DeclaredResource[],
   levels: Levels = {},
-  locate: Locate = () => ({}),
-): Verdict[] {
+  locate: Locate = nowhere,
+): Judged[] {
   const plain = resources.map(withPlainProps);
-  const servers = serverPaths(plain);
-  return rules.flatMap((rule): Verdict[] => {
+  return rules.flatMap((rule): Judged[] => {
     const level = levelOf(rule, levels);
     if (level === "disabled") return [];
     const findings = [
@@ -56,7 +55,7 @@ export function judge(
       level,
       verdict: verdictOf(finding, level),
       resource: finding.resource.name,
-      ...placed(finding, servers, locate),
+      ...placed(finding.message, settingOf(finding), locate),
     }));
   });
 }
@@ -65,37 +64,28 @@ function verdictOf(finding: Finding, level: Level): "refused" | "warned" {
   return finding.kind === "violation" && level === "mandatory" ? "refused" : "warned";
 }
 
-/** A finding's message with what to write where, and the same as data. */
-function placed(
-  { message, change }: Finding,
-  servers: ReadonlyMap<string, readonly string[]>,
-  locate: Locate,
-) {
-  const server = change && servers.get(change.server);
-  if (change === undefined || server === undefined) return { message };
-  const { setting, value } = change;
-  const steps = [...server, ...setting.split(".")];
-  const path = steps.join(".");
-  const { line } = locate(steps);
-  const where = line === undefined ? "" : `, line ${line}`;
-  return defined({
-    message: `${message} In the stack file${where}: \`${path}: ${value}\`.`,
-    path,
-    line,
-    value,
-  });
+/** Path and new value in the stack file of what mends a finding, where one setting of ours does. */
+export function settingOf({ change, resource }: Finding): SettingToChange | undefined {
+  const block = change && blockOf(resource, change.server);
+  return block && defined({ path: [...block, ...change.setting.split(".")], value: change.value });
 }
 
-/** Path in the stack file of each server of ours, by the name of its container. */
-function serverPaths(resources: readonly DeclaredResource[]): Map<string, readonly string[]> {
-  const paths = new Map<string, readonly string[]>();
-  for (const { props, name } of ofType(resources, TYPE.machine)) {
-    const servers = list(props.servers);
-    for (const entry of servers === UNKNOWN ? [] : servers) {
-      const server = map(entry);
-      if (server === undefined || server === UNKNOWN || typeof server.key !== "string") continue;
-      paths.set(String(server.name), ["machines", name, "inferenceServers", server.key]);
-    }
+/** The block of a machine of ours, of one of its servers by its container's name, or of a container of ours. */
+function blockOf({ type, name, props }: DeclaredResource, server?: string): string[] | undefined {
+  if (type === TYPE.machine) {
+    const key = server && knownMaps(props.servers).find((each) => each.name === server)?.key;
+    if (server === undefined) return ["machines", name];
+    return typeof key === "string" ? ["machines", name, "inferenceServers", key] : undefined;
   }
-  return paths;
+  const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
+  const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
+  if (typeof machine !== "string") return undefined;
+  if (typeof key === "string") return ["machines", machine, "inferenceServers", key];
+  return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
+}
+
+/** The maps of a list, as far as they are known. */
+function knownMaps(value: unknown): Readonly<Record<string, unknown>>[] {
+  const entries = list(value);
+  return entries === UNKNOWN ? [] : entries.map(knownMap);
 }

@@ -3,6 +3,7 @@ import { CONFIG_LABEL, MACHINE_LABEL, type PlannedContainer } from "../planned/c
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
+import { isPooling } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Listening, type Upstream } from "../planned/reach";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
@@ -42,9 +43,11 @@ export function plannedBridge(
   machineName: string,
   machine: MachineSettings,
   settings: BridgeSettings,
-  servers: readonly Upstream[],
+  behind: readonly Upstream[],
   evidence: Evidence,
 ): BridgePlan {
+  // The first answers to the tiers, so it writes text.
+  const servers = [...behind].sort((a, b) => Number(isPooling(a.serves)) - Number(isPooling(b.serves)));
   const name = `litellm-${settings.port}`;
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${machineName}`;
   const models = bridgeModels(servers);

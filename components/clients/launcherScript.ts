@@ -18,7 +18,7 @@ const MISCONFIGURED = 78;
  * Clients themselves wait a minute and longer for a server that is down, and say nothing.
  */
 export function launcherScript(kind: ClientKind, file: ClientFile, target: ClientTarget): string {
-  const seconds = CHECK_SECONDS / target.checks.length;
+  const seconds = CHECK_SECONDS / (target.checks.length + (target.triedAt === undefined ? 0 : 1));
   return `#!/bin/sh
 # Starts ${kind.title} with the model ${target.model}, once its server answers.
 # Written by local-serving from the stack file: edits are lost at the next update.
@@ -93,7 +93,7 @@ check() {
   esac
 }
 
-${target.checks.map((check) => checkLine(check, target)).join("\n")}
+${[...target.checks.map((check) => checkLine(check, target)), ...tried(target)].join("\n")}
 
 ${[...file.environment, execLine(kind, file)].join("\n")}
 `;
@@ -141,6 +141,20 @@ function checkLine(check: Check, target: ClientTarget): string {
     ...hints(check, target).map(quoted),
   ];
   return `check ${words.join(" \\\n  ")}`;
+}
+
+/** LiteLLM lists models whose server is down, and tries one with a few tokens. No answer in time is none: it is busy. */
+function tried({ triedAt, server: { container } }: ClientTarget): string[] {
+  if (triedAt === undefined) return [];
+  const hint =
+    container === undefined
+      ? ""
+      : ` ${quoted(`  docker logs --tail 20 ${container}   what does it say, on its machine?`)}`;
+  return [
+    `case $(ask ${quoted(triedAt)} "$key") in`,
+    `  *'Cannot connect to host'*) stop ${UNAVAILABLE} "$me: the bridge answers, the server behind it does not."${hint} ;;`,
+    "esac",
+  ];
 }
 
 /** The name between the quotes of a JSON text. */

@@ -1,5 +1,6 @@
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { PlannedFile } from "../planned/file";
+import { isPooling } from "../planned/modelKind";
 import type { Upstream } from "../planned/reach";
 import type { ClientKind, ClientSettings } from "./kind";
 import { launcherScript } from "./launcherScript";
@@ -84,9 +85,9 @@ export function plannedClients(
   });
 }
 
-/** The server that a client names, or the only one that is ours. */
+/** The server that a client names, or the only one of ours that writes text. */
 function serverOf({ server }: ClientSettings, servers: readonly Upstream[]): Upstream | undefined {
-  const ours = servers.filter((each) => each.kind === "inference-server");
+  const ours = servers.filter(({ kind, serves }) => kind === "inference-server" && !isPooling(serves));
   if (server === undefined) return ours.length === 1 ? ours[0] : undefined;
   return servers.find((each) => each.key === server);
 }

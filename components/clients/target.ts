@@ -21,6 +21,8 @@ export interface ClientTarget {
   /** Names that the client's counterpart answers to; empty where none is known. */
   readonly names: readonly string[];
   readonly checks: readonly Check[];
+  /** Where the bridge tries the server, which nobody but it can ask from here; with the client's key. */
+  readonly triedAt: string | undefined;
 }
 
 /** The variable that holds a client's key, and its value unless that is a secret. */
@@ -59,6 +61,8 @@ export function clientTarget(
   const through = settings.via === "native" ? null : bridge;
   const direct = originOf(server, clients.host);
   const origin = through === null ? direct : originOf(through, clients.host);
+  // On loopback nobody but the machine could ask the server.
+  const hidden = through !== null && clients.host !== undefined && isLoopback(server.address);
   const check = (name: string, from: string, container: string | undefined, keyed: boolean): Check => ({
     name,
     url: `${from}/v1/models`,
@@ -79,11 +83,10 @@ export function clientTarget(
       : { variable: clients.keyVariable, placeholder: PLACEHOLDER_KEY },
     names: (through ?? server).names,
     checks: [
-      // The bridge answers even when its server does not. On loopback nobody but the machine could ask the server.
-      ...(through !== null && clients.host !== undefined && isLoopback(server.address)
-        ? []
-        : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
+      // The bridge answers even when its server does not.
+      ...(hidden ? [] : [check(SERVER_NAMES[server.kind], direct, server.container, through === null)]),
       ...(through === null ? [] : [check("the bridge", origin, through.container.name, true)]),
     ],
+    triedAt: hidden ? `${origin}/health?model=${encodeURIComponent(model)}` : undefined,
   };
 }

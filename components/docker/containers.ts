@@ -36,6 +36,11 @@ export interface ContainerState {
   readonly memory?: MemoryDemand;
 }
 
+/** What Docker did after a container ended, by its restart policy. */
+export function startedAgain(restartCount: number): string {
+  return `Docker has started it again ${restartCount === 1 ? "once" : `${restartCount} times`}`;
+}
+
 /** A machine that serves models has a handful; more would not fit the bound on docker's answer. */
 const MOST_CONTAINERS = 100;
 

@@ -1,4 +1,5 @@
 import { execFile } from "node:child_process";
+import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 
 /** Largest answer of a docker command that is read, in characters; a manifest list is a few kB. */
@@ -16,7 +17,7 @@ export function docker(args: readonly string[], timeoutSeconds = 60, dockerHost?
     killSignal: "SIGKILL",
     maxBuffer: LARGEST_ANSWER,
     encoding: "utf8",
-    env: { ...process.env, ...(dockerHost === undefined ? {} : { DOCKER_HOST: dockerHost }) },
+    env: { ...process.env, ...defined({ DOCKER_HOST: dockerHost }) },
   } as const;
   return new Promise((resolve, reject) => {
     execFile("docker", [...args], options, (error, out, err) => {

@@ -40,7 +40,7 @@ export function plannedHarness(
     role: "harness-analytics",
     path: posix.join(onMachine(analyticsHome), HARNESS_FILES.analytics),
     mode: "0600",
-    text: sessionAnalytics(harness, providers, served.simpleServer),
+    text: sessionAnalytics(harness, providers, served),
   };
   return {
     plan: { prefix, providers: profile.path, analytics: analytics.path },
@@ -60,12 +60,13 @@ export function harnessWarnings(machine: MachineSettings): [code: string, messag
       "harness-key",
       `While ${key} is empty, the harness counts a server as gone. vLLM ignores its value: export any text where non-interactive shells see it, for example the line \`${key}=local\` in /etc/environment, or set \`harness.apiKeyVariable: none\`.`,
     ]);
-  if (simpleServer.mode !== "host")
+  const asksOllama = harness.embeddingServer === undefined;
+  if (asksOllama && simpleServer.mode !== "host")
     warnings.push([
       "harness-no-embedding",
-      "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves.",
+      "The harness embeds sessions with Ollama on the host, and `simpleServer.mode` is not `host`: its file leaves the embedding to the harness's default, which nothing here serves. An inference server of `model.kind: embedding` can do it (`harness.embeddingServer`).",
     ]);
-  else if (harness.embeddingModel === undefined)
+  else if (asksOllama && harness.embeddingModel === undefined)
     warnings.push([
       "harness-no-embedding-model",
       "The harness embeds no sessions: Ollama has no embedding model of its own, and `harness.embeddingModel` names none. List it in `simpleServer.models` too, so that it is pulled.",

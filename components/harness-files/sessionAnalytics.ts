@@ -1,10 +1,10 @@
 import { renderDocument } from "../../harness/analytics/document";
 import { analyticsSchema } from "../../harness/analytics/schema";
+import { endpointOf } from "../planned/reach";
 import type { HarnessSettings } from "../settings/harness";
-import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import type { Provider } from "./providersProfile";
+import type { Provider, ServedHere } from "./providersProfile";
 
-/** The judge's backends, as the harness names them: `openai` is any server that speaks chat completions. */
+/** Backends as the harness names them: `openai` is any server with the API of that name. */
 const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
 
 /**
@@ -14,12 +14,19 @@ const BACKENDS = { "inference-server": "openai", ollama: "ollama" } as const;
 export function sessionAnalytics(
   harness: HarnessSettings,
   providers: readonly Provider[],
-  simpleServer: SimpleServerPlan,
+  { servers, simpleServer }: ServedHere,
 ): string {
   const judging = providers.find(({ name }) => name === harness.judge) ?? providers[0];
   const judge = judging && { backend: BACKENDS[judging.kind], model: judging.model };
   const tools = Object.keys(analyticsSchema.parse({}).judge.by_copilot).sort();
   const ollama_url = simpleServer.mode === "host" ? simpleServer.baseUrl : undefined;
+  const embedder = servers.find(({ key }) => key === harness.embeddingServer);
+  const embedding = embedder && {
+    backend: BACKENDS["inference-server"],
+    model: embedder.servedModelName,
+    // The file has no other key for the address of what makes the embeddings.
+    ollama_url: endpointOf(embedder.reach).url,
+  };
   return renderDocument({
     _comment: [
       "Made by local-serving from `harness` in the stack file: change it there.",
@@ -32,6 +39,6 @@ export function sessionAnalytics(
       base_url: judging?.kind === "inference-server" ? judging.baseUrl : undefined,
       ollama_url,
     },
-    embedding: ollama_url && { backend: "ollama", model: harness.embeddingModel, ollama_url },
+    embedding: embedding ?? (ollama_url && { backend: "ollama", model: harness.embeddingModel, ollama_url }),
   });
 }

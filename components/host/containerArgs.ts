@@ -12,7 +12,8 @@ export function containerArgs(container: PlannedContainer) {
   return {
     name: container.name,
     image: container.image,
-    command: [...container.command],
+    // Where it is the image's own, saying that there is none would replace the container at every update.
+    ...(container.command.length === 0 ? {} : { command: [...container.command] }),
     ...(container.entrypoint === null ? {} : { entrypoints: [...container.entrypoint] }),
     envs: Object.entries(container.env).map(([name, value]) => `${name}=${value}`),
     ports: [...container.ports]

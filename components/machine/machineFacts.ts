@@ -18,7 +18,7 @@ export function machineFacts(machine: MachinePlan) {
       lines: machine.ledger.lines.map(({ name, gib, basis }) => ({ name, gib, basis })),
       largestUtilization: machine.ledger.largestUtilization,
       starts: machine.starts,
-      ...(machine.ledger.fixedKvCache === undefined ? {} : { fixedKvCache: machine.ledger.fixedKvCache }),
+      ...defined({ fixedKvCache: machine.ledger.fixedKvCache }),
     },
     servers: machine.inferenceServers.map(({ key, container }) => {
       const args = containerArgs(container);

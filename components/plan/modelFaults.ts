@@ -1,6 +1,6 @@
 import { dotted, type Fault } from "../../faults/fault";
 import { familyOf, otherFamily } from "../inference-server/parsers";
-import type { Evidence } from "../planned/evidence";
+import { type Evidence, modelEvidence } from "../planned/evidence";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { placeOf } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
@@ -9,16 +9,16 @@ import type { StackSettings } from "../settings/stackSettings";
 const WEIGHTS_ROUNDING = 0.05;
 
 /** A server's settings with the family that its model's config.json tells of, where none is declared. */
-export function withFamily(server: InferenceServerSettings, { models }: Evidence): InferenceServerSettings {
-  const family = server.model.family ?? familyOf(models?.[server.model.id]?.config);
+export function withFamily(server: InferenceServerSettings, evidence: Evidence): InferenceServerSettings {
+  const family = server.model.family ?? familyOf(modelEvidence(evidence, server.model.id)?.config);
   return family === undefined ? server : { ...server, model: { ...server.model, family } };
 }
 
 /** What is declared of a model, and isn't so by its config.json or by the weights in the model cache. */
-export function modelFaults(settings: StackSettings, { models }: Evidence): Fault[] {
+export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[] {
   return Object.entries(settings.machines).flatMap(([machine, { inferenceServers }]) =>
     Object.entries(inferenceServers).flatMap(([key, { model }]): Fault[] => {
-      const known = models?.[model.id];
+      const known = modelEvidence(evidence, model.id);
       const fault = (setting: "family" | "weightsGB", found: string): Fault => {
         const path = ["machines", machine, "inferenceServers", key, "model", setting];
         return {

@@ -9,7 +9,7 @@ import { plannedTotal, totalFault } from "../memory/machineTotal";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { type Evidence, onMachine } from "../planned/evidence";
+import { type Evidence, modelEvidence, onMachine } from "../planned/evidence";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
 import { endpointOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
@@ -57,7 +57,7 @@ function machinePlan(
     const settings = withFamily(given, evidence);
     return {
       settings,
-      model: evidence.models?.[settings.model.id],
+      model: modelEvidence(evidence, settings.model.id),
       plan: plannedServer(name, machine, key, settings, directories),
     };
   });

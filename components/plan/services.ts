@@ -47,6 +47,7 @@ export function services(
           name,
           machine,
           machine.chatUi,
+          known,
           pick(known, machine.chatUi.connections ?? [...ours, ...reachable(known)]),
           simpleServer.mode === "integrated",
         );

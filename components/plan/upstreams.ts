@@ -19,6 +19,7 @@ export function upstreams(
           {
             key: INSTANCE_A,
             kind: "instance-a" as const,
+            serves: "chat" as const,
             names: instanceA.servedModelName === undefined ? [] : [instanceA.servedModelName],
             maxModelLen: instanceA.maxModelLen,
             fromContainer: originFromContainer(listening(instanceA)),
@@ -32,6 +33,7 @@ export function upstreams(
           {
             key: SIMPLE_SERVER,
             kind: "simple-server" as const,
+            serves: "chat" as const,
             names: simpleServer.models,
             maxModelLen: undefined,
             fromContainer: originFromContainer(listening(simpleServer)),
@@ -42,10 +44,11 @@ export function upstreams(
   ];
 }
 
-function ours({ key, container, reach, serve }: InferenceServerPlan): Upstream {
+function ours({ key, model, container, reach, serve }: InferenceServerPlan): Upstream {
   return {
     key,
     kind: "inference-server",
+    serves: model.kind,
     names: serve.names,
     maxModelLen: serve.maxModelLen,
     fromContainer: originOf(reach, container.name),

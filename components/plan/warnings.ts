@@ -41,6 +41,14 @@ export function machineWarnings(
       `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`,
     );
   }
+  const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));
+  const floor = machine.memoryFloorGiB;
+  if (servers.length > 0 && left >= 0 && left < floor) {
+    warn(
+      "memory-floor",
+      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
+    );
+  }
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
     warn(
       "operating-system-unmeasured",
@@ -79,6 +87,12 @@ function serverWarnings(
     warnings.push([
       "family-unproven",
       `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`,
+    ]);
+  }
+  if (model?.assumedFrom !== undefined) {
+    warnings.push([
+      "config-assumed",
+      `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`,
     ]);
   }
   const size = weightsGB(server, model);

@@ -1,13 +1,12 @@
-import { demandOf, demandOfProcess } from "../inference-server/argv/memoryDemand";
-import { readServerArguments } from "../inference-server/argv/serverArguments";
+import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineTotal";
 import type { MachinePlan } from "../plan/types";
 import { newKey } from "../planned/networkKey";
-import { takenGiB, takesItsShare } from "../planned/serverMemory";
-import { upToHundredth } from "../planned/utilization";
+import { shareToDeclare, takenGiB, takesItsShare } from "../planned/serverMemory";
+import { downToHundredth } from "../planned/utilization";
 import { judgeSimpleServer } from "./judgeSimpleServer";
-import type { DockerFacts, MachineFacts, PreflightFinding } from "./types";
+import { type DockerFacts, type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
@@ -22,6 +21,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
         : [
             refused(
               `The model cache ${directory.path} can't be used: ${directory.problem}. Make it, or set \`modelCache\`.`,
+              "modelCache",
             ),
           ],
     ),
@@ -54,7 +54,7 @@ export function judgeEngines(
       return [];
     }
     const message = `${name} and ${other} are on one Docker engine (ID ${id}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`;
-    return [{ ...refused(message), machine: name }];
+    return [{ ...refused(message, "dockerHost"), machine: name }];
   });
 }
 
@@ -82,6 +82,8 @@ function bridgeFinding(bridge: string): PreflightFinding {
   );
 }
 
+const A_SHARE = "instanceA.gpuMemoryUtilization";
+
 /** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
 function hostInstanceFindings(
   { hostInstance, ledger }: MachinePlan,
@@ -94,6 +96,8 @@ function hostInstanceFindings(
     return [
       warned(
         `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`,
+        "instanceA",
+        "none",
       ),
     ];
   }
@@ -111,11 +115,13 @@ function hostInstanceFindings(
     const { weightsGB } = hostInstance;
     const outside = weightsGB === undefined ? {} : { outsideGiB: weightsGB * GIB_PER_GB };
     const taken = takenGiB({ ...demand, ...outside }, totalGiB);
-    const share = upToHundredth(taken / totalGiB);
+    const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
     return [
       refused(
         `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : ""}, or restart instance A yourself without those flags.`,
+        A_SHARE,
+        share,
       ),
     ];
   }
@@ -123,6 +129,8 @@ function hostInstanceFindings(
   return [
     refused(
       `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`,
+      A_SHARE,
+      actual,
     ),
   ];
 }
@@ -147,16 +155,28 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
     const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
     return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);
   }, 0);
-  const wanted = machine.inferenceServers.reduce((sum, { serve, container }) => {
-    const demand = demandOf(readServerArguments(container.command));
-    const asked = demand.known ? demand.memory : { utilization: serve.gpuMemoryUtilization };
-    return sum + takenGiB({ ...asked, ...fixedKvCache[container.name] }, totalGiB);
-  }, 0);
-  if (memory.availableGiB + held < wanted) {
-    const names = machine.inferenceServers.map((server) => server.container.name).join(", ");
+  const asked = machine.inferenceServers.map((server) => ({
+    server,
+    demand: { ...server.memory, ...fixedKvCache[server.container.name] },
+  }));
+  const wanted = asked.reduce((sum, { demand }) => sum + takenGiB(demand, totalGiB), 0);
+  const freeGiB = memory.availableGiB + held;
+  if (freeGiB < wanted) {
+    const names = asked.map(({ server }) => server.container.name).join(", ");
+    const [lower] = asked.flatMap(({ server: { key, container }, demand }) => {
+      const share = downToHundredth((freeGiB - wanted) / totalGiB + demand.utilization);
+      const starts = share > 0 && share >= (machine.starts[container.name]?.leastUtilization ?? 0);
+      return takesItsShare(demand) && starts ? [{ key, name: container.name, share }] : [];
+    });
+    const remedy =
+      lower === undefined
+        ? "Free memory: no lower `gpuMemoryUtilization` alone suffices."
+        : `Free memory, or lower \`gpuMemoryUtilization\` of ${lower.name} to ${lower.share} or less.`;
     findings.push(
       refused(
-        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. Free memory, or lower \`gpuMemoryUtilization\`. Nothing was touched.`,
+        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`,
+        lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`,
+        lower?.share,
       ),
     );
   }
@@ -167,22 +187,20 @@ function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts)
   const ours = new Set(
     docker.reachable ? docker.containers.flatMap(({ ports }) => ports.map(({ host }) => host)) : [],
   );
-  const planned = machine.containers.flatMap((container) =>
-    container.ports.map((port) => ({ name: container.name, port: port.host })),
-  );
-  return planned
-    .filter(({ port }) => !ours.has(port) && listeners.some((listener) => listener.port === port))
-    .map(({ name, port }) =>
-      refused(
-        `Port ${port} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`port\`.`,
+  const { bridge, chatUi, inferenceServers } = machine;
+  const services = [
+    ...inferenceServers.map(({ key, container }) => ({ block: `inferenceServers.${key}`, container })),
+    ...(bridge === null ? [] : [{ block: "bridge", container: bridge.container }]),
+    ...(chatUi === null ? [] : [{ block: "chatUi", container: chatUi.container }]),
+  ];
+  return services.flatMap(({ block, container: { name, ports } }) =>
+    ports
+      .filter(({ host }) => !ours.has(host) && listeners.some(({ port }) => port === host))
+      .map(({ host }) =>
+        refused(
+          `Port ${host} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${host}'\`, then stop it or choose another \`port\`.`,
+          `${block}.port`,
+        ),
       ),
-    );
-}
-
-function refused(message: string): PreflightFinding {
-  return { verdict: "refused", message };
-}
-
-function warned(message: string): PreflightFinding {
-  return { verdict: "warned", message };
+  );
 }

@@ -1,7 +1,14 @@
 import { gte, valid } from "@renovatebot/pep440";
 import type { MachinePlan } from "../plan/types";
 import { type HostSimpleServerPlan, OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
-import type { Account, PathFacts, PreflightFinding, SimpleServerFacts } from "./types";
+import {
+  type Account,
+  type PathFacts,
+  type PreflightFinding,
+  refused,
+  type SimpleServerFacts,
+  warned,
+} from "./types";
 
 /** What a build from source says of itself. */
 const NO_RELEASE = "0.0.0";
@@ -25,17 +32,19 @@ export function judgeSimpleServer(
       ? [
           warned(
             "An Ollama answers on the host at port 11434, and `simpleServer.mode` is `integrated`: models pulled on one side seem to vanish on the other. Stop the one on the host, or set `mode: host`.",
+            "simpleServer.mode",
+            "host",
           ),
         ]
       : [];
   }
-  const verdict = elevate === "none" ? "warned" : "refused";
+  const said = elevate === "none" ? warned : refused;
   const faults = [
     ...elevationFaults(facts, elevate),
     ...installationFaults(server, facts),
     ...directoryFaults(server, facts),
     ...answerFaults(server, facts),
-  ].map((message): PreflightFinding => ({ verdict, message }));
+  ].map(({ message, setting, value }) => said(message, setting, value));
   return [
     ...faults,
     ...pullFindings(server, facts, elevate === "none"),
@@ -44,45 +53,65 @@ export function judgeSimpleServer(
   ];
 }
 
-function elevationFaults({ elevation }: SimpleServerFacts, elevate: MachinePlan["elevate"]): string[] {
+/** A refusal or a warning, as the whole of the simple server is. */
+type Fault = Omit<PreflightFinding, "verdict">;
+
+function elevationFaults({ elevation }: SimpleServerFacts, elevate: MachinePlan["elevate"]): Fault[] {
   if (elevate === "none" || elevation === undefined || elevation.works) return [];
   return [
-    `\`${elevate.join(" ")}\` does not work here (${elevation.reason}). Allow it without a password, or set \`elevate: none\` and run the plan's commands yourself.`,
+    {
+      message: `\`${elevate.join(" ")}\` does not work here (${elevation.reason}). Allow it without a password, or set \`elevate: none\` and run the plan's commands yourself.`,
+      setting: "elevate",
+      value: "none",
+    },
   ];
 }
 
-function installationFaults(server: HostSimpleServerPlan, facts: SimpleServerFacts): string[] {
+function installationFaults(server: HostSimpleServerPlan, facts: SimpleServerFacts): Fault[] {
   if (facts.unitFound === false) {
     return [
-      `systemd has no unit ${server.unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`,
+      {
+        message: `systemd has no unit ${server.unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`,
+        setting: "simpleServer.unit",
+      },
     ];
   }
   if (facts.account !== undefined) return [];
   return [
-    `There is no user ${server.serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${server.unit}.`,
+    {
+      message: `There is no user ${server.serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${server.unit}.`,
+      setting: "simpleServer.serviceUser",
+    },
   ];
 }
 
 /** The directory must be the service user's own, and every parent must let that user through. */
-function directoryFaults(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): string[] {
+function directoryFaults(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): Fault[] {
   if (account === undefined || directory === undefined) return [];
   const { modelsDirectory: path, serviceUser: user } = server;
   const last = directory.at(-1);
   const closed = directory.find((each) => each.path !== path && !maySearch(account, each));
   if (closed !== undefined) {
     return [
-      `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
+      {
+        message: `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
+        setting: "simpleServer.modelsDirectory",
+      },
     ];
   }
   if (last?.problem === "missing") {
     return [
-      `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
+      {
+        message: `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
+      },
     ];
   }
   // A parent that is closed to us, such as the service user's home: nothing is known, and it may well be right.
   if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return [];
   return [
-    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
+    {
+      message: `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
+    },
   ];
 }
 
@@ -94,15 +123,19 @@ function maySearch(account: Account, at: PathFacts): boolean {
   return (mode & OTHERS_MAY_SEARCH) !== 0;
 }
 
-function answerFaults(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): string[] {
+function answerFaults(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): Fault[] {
   if (answer.kind === "something else") {
     return [
-      `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
+      {
+        message: `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
+      },
     ];
   }
   if (answer.kind !== "ollama" || answer.version === NO_RELEASE || isHighEnough(answer.version)) return [];
   return [
-    `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
+    {
+      message: `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
+    },
   ];
 }
 
@@ -127,10 +160,11 @@ function pullFindings(
 ): PreflightFinding[] {
   if (!byTheOperator || answer.kind === "ollama" || !server.pull || server.models.length === 0) return [];
   return [
-    {
-      verdict: "refused",
-      message: `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`,
-    },
+    refused(
+      `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`,
+      "simpleServer.pull",
+      false,
+    ),
   ];
 }
 
@@ -145,8 +179,4 @@ function byHand(
       `${dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan\` prints.`,
     ),
   ];
-}
-
-function warned(message: string): PreflightFinding {
-  return { verdict: "warned", message };
 }

@@ -1,15 +1,16 @@
 import { access, constants } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
-import { readContainers } from "../docker/containers";
+import { type ContainerState, readContainers } from "../docker/containers";
 import { docker } from "../docker/docker";
 import type { MachinePlan } from "../plan/types";
 import { MACHINE_LABEL } from "../planned/container";
 import type { DockerFacts } from "./types";
 
-/** A daemon that says nothing for this long is not going to run a container. */
-const ANSWER_WITHIN_SECONDS = 5;
+/** One that removes a large image answers nobody for many seconds; beyond this it is not going to run a container. */
+const ANSWER_WITHIN_SECONDS = 30;
 
 /** Binary through which the daemon serves `--gpus` where no `nvidia` runtime is configured. */
 const GPU_HOOK = "nvidia-container-runtime-hook";
@@ -22,22 +23,36 @@ export async function engineProblem({ dockerHost }: MachinePlan): Promise<string
 }
 
 /**
- * Asks the engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which of our containers
- * run for this machine. They are found by our label in our network: a renamed server still holds its old name's memory and
- * port, and another stack's server of the same machine name is not ours to count. Reads only.
+ * The filters of `docker ps` that find our running containers of a machine: by our label in our network. A renamed server
+ * still holds its old name's memory and port, and another stack's server of the same machine name is not ours to count.
  */
-export async function readDocker({ dockerHost, name, network }: MachinePlan): Promise<DockerFacts> {
+export const runningOurs = ({ name, network }: Pick<MachinePlan, "name" | "network">): readonly string[] => [
+  `label=${MACHINE_LABEL}=${name}`,
+  `network=${network}`,
+  ...RUNNING,
+];
+
+/** The filter that finds every running container. */
+export const RUNNING: readonly string[] = ["status=running"];
+
+/**
+ * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which containers pass the
+ * filters. Reads only.
+ */
+export async function readDocker(
+  dockerHost: string,
+  filters: readonly string[],
+): Promise<DockerFacts<ContainerState>> {
   const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
   try {
     const info: unknown = JSON.parse(await ask("info", "--format", "{{json .}}"));
     const missingBridge = await bridgeMissing(info, ask);
-    const ours = [`label=${MACHINE_LABEL}=${name}`, `network=${network}`, "status=running"];
     return {
       reachable: true,
       ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
       gpuRuntime: hasNvidiaRuntime(info) || (await hookOnPath()),
-      containers: await readContainers(dockerHost, ours),
-      ...(missingBridge === undefined ? {} : { missingBridge }),
+      containers: await readContainers(dockerHost, filters),
+      ...defined({ missingBridge }),
     };
   } catch (error) {
     return { reachable: false, reason: reasonOf(error) };

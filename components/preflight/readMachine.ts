@@ -1,10 +1,11 @@
 import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { defined } from "../../faults/defined";
 import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
-import { readDocker } from "./readDocker";
+import { readDocker, runningOurs } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 
@@ -13,7 +14,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
-    readDocker(machine),
+    readDocker(machine.dockerHost, runningOurs(machine)),
     readFile("/proc/meminfo", "utf8").catch(() => ""),
     readListeners([...hostPort, ...ports]),
     Promise.all([...new Set(machine.inferenceServers.map((server) => server.modelCache))].map(readDirectory)),
@@ -31,8 +32,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
-    ...(simpleServer === undefined ? {} : { simpleServer }),
-    ...(memory === undefined ? {} : { memory }),
+    ...defined({ simpleServer, memory }),
   };
 }
 

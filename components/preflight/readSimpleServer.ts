@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { defined } from "../../faults/defined";
 import { ask, NoAnswer } from "../../http/ask";
 import type { MachinePlan } from "../plan/types";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -20,13 +21,13 @@ const ANSWER_WITHIN_SECONDS = 2;
 const SUDO_WITHIN_MS = 5_000;
 
 /** Where Ollama listens by default. */
-const DEFAULT_URL = "http://127.0.0.1:11434";
+export const OLLAMA_URL = "http://127.0.0.1:11434";
 
 /** Reads what the preflight judges of the simple server. Changes nothing; `sudo -n true` only asks whether sudo would. */
 export async function readSimpleServer(machine: MachinePlan): Promise<SimpleServerFacts | undefined> {
   const { simpleServer: server, elevate } = machine;
   if (server.mode === "none") return undefined;
-  if (server.mode === "integrated") return { answer: await askOllama(DEFAULT_URL) };
+  if (server.mode === "integrated") return { answer: await askOllama(OLLAMA_URL) };
   const [answer, unitFound, dropInText, account, directory, elevation] = await Promise.all([
     askOllama(server.baseUrl),
     unitExists(server),
@@ -40,12 +41,12 @@ export async function readSimpleServer(machine: MachinePlan): Promise<SimpleServ
     unitFound,
     dropInInPlace: dropInText === server.dropIn.text,
     directory,
-    ...(account === undefined ? {} : { account }),
-    ...(elevation === undefined ? {} : { elevation }),
+    ...defined({ account, elevation }),
   };
 }
 
-async function askOllama(url: string): Promise<OllamaAnswer> {
+/** Who answers at an address: an Ollama with its version, something else, or nothing. */
+export async function askOllama(url: string): Promise<OllamaAnswer> {
   try {
     const { text } = await ask(`${url}/api/version`, { timeoutSeconds: ANSWER_WITHIN_SECONDS });
     return versionIn(text);

@@ -1,5 +1,7 @@
+import { defined } from "../../faults/defined";
 import type { ContainerState } from "../docker/containers";
 import type { Listener } from "../host/listeners";
+import type { SettingToChange } from "../settings/places";
 
 /** What was read of a machine before anything on it is touched. Everything here comes from reading alone. */
 export interface MachineFacts {
@@ -53,7 +55,12 @@ export interface PathFacts {
   readonly problem?: "missing" | "unreadable";
 }
 
-export type DockerFacts =
+/** What is judged of a running container of ours. */
+export type RunningContainer = Pick<ContainerState, "name" | "gpuMemoryUtilization" | "memory"> & {
+  readonly ports: readonly { readonly host: number }[];
+};
+
+export type DockerFacts<Container = RunningContainer> =
   | { readonly reachable: false; readonly reason: string }
   | {
       readonly reachable: true;
@@ -61,8 +68,8 @@ export type DockerFacts =
       readonly id?: string;
       /** Whether a request for all GPUs can be served. */
       readonly gpuRuntime: boolean;
-      /** Running containers that carry our label for this machine. */
-      readonly containers: readonly ContainerState[];
+      /** Running containers that carry our label for this machine, or whichever were asked for. */
+      readonly containers: readonly Container[];
       /** Interface of Docker's default network, where this computer lacks it. */
       readonly missingBridge?: string;
     };
@@ -77,4 +84,19 @@ export interface DirectoryFacts {
 export interface PreflightFinding {
   readonly verdict: "refused" | "warned";
   readonly message: string;
+  /** The setting of the machine that mends it, such as `instanceA.port`, where one does. */
+  readonly setting?: string;
+  /** What to write there, where that is known. */
+  readonly value?: SettingToChange["value"];
 }
+
+const says =
+  (verdict: PreflightFinding["verdict"]) =>
+  (message: string, setting?: string, value?: PreflightFinding["value"]): PreflightFinding => ({
+    verdict,
+    message,
+    ...defined({ setting, value }),
+  });
+
+export const refused = says("refused");
+export const warned = says("warned");

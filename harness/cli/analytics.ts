@@ -21,7 +21,7 @@ import { type HarnessOptions, homeOption, prefixOption } from "./options";
 export function checkAnalyticsCommand(): Command {
   return command({
     name: "analytics",
-    description: "check a session-analytics file and the variables that override it",
+    description: "Check a session-analytics file and the variables that override it.",
     arguments: [new Argument("[file]", "the file (default: the one in the harness's folder)")],
     options: [
       new Option("--dotenv <file>", "a .env file whose variables are checked as well"),
@@ -54,7 +54,7 @@ interface LayerOptions extends HarnessOptions {
 export function showAnalyticsCommand(): Command {
   return command({
     name: "analytics",
-    description: "show every effective value and its layer: default < file < dotenv < env < cli",
+    description: "Show every effective value and its layer: default < file < dotenv < env < cli.",
     options: [
       new Option(
         "--config <file>",
@@ -92,7 +92,7 @@ export function showAnalyticsCommand(): Command {
 export function setAnalyticsCommand(): Command {
   return command({
     name: "analytics",
-    description: "set one key of the session-analytics file in one step; secrets are refused",
+    description: "Set one key of the session-analytics file in one step; secrets are refused.",
     arguments: [
       new Argument("<key>", "the dotted key, such as embedding.workers"),
       new Argument("<value>", "its value; separate a list's items by commas, or give a JSON array"),

@@ -14,7 +14,7 @@ import { type ContractOptions, contractOptions, ledgerOf, readContract } from ".
 export function appCommand(): Command {
   const form = {
     name: "app",
-    description: "start, use and stop the application under test",
+    description: "Start, use and stop the application under test.",
     example: "app run --config automation.yaml -- ./evaluate.sh",
   };
   return commandGroup(form, [runCommand()]);
@@ -24,7 +24,7 @@ function runCommand(): Command {
   return command({
     name: "run",
     description:
-      "start the app, wait until it is ready, run an evaluator against it, and always stop the app. The evaluator finds the app's address in HX_APP_URL (with --prefix P: P + APP_URL). verification.conformance.timeout_sec bounds it if set",
+      "Start the app, wait until it is ready, run an evaluator against it, and always stop the app. The evaluator finds the app's address in HX_APP_URL (with --prefix P: P + APP_URL). verification.conformance.timeout_sec bounds it if set.",
     arguments: [new Argument("<evaluator...>", "the evaluator's command and its arguments, after --")],
     options: contractOptions(),
     notes:

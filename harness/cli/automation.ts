@@ -15,7 +15,7 @@ const FILE = new Argument("<file>", "the automation config");
 export function checkAutomationCommand(): Command {
   return command({
     name: "automation",
-    description: "check an automation config (YAML or JSON) and show what it resolves to",
+    description: "Check an automation config (YAML or JSON) and show what it resolves to.",
     arguments: [FILE],
     options: automationOptions(),
     example: "config check automation automation.yaml --mapping verification.yaml",
@@ -39,7 +39,7 @@ export function freezeAutomationCommand(): Command {
   return command({
     name: "automation",
     description:
-      "resolve an automation config and write the contract, once; every later gate reads that file",
+      "Resolve an automation config and write the contract, once; every later gate reads that file.",
     arguments: [FILE],
     options: [
       new Option(

@@ -8,7 +8,7 @@ import { INIT_COMMANDS } from "./init";
 const GROUPS = [
   {
     name: "check",
-    description: "check a file and list every fault",
+    description: "Check a file and list every fault.",
     example: "config check automation automation.yaml",
     files: {
       automation: async () => (await import("./automation")).checkAutomationCommand(),
@@ -18,25 +18,25 @@ const GROUPS = [
   },
   {
     name: "show",
-    description: "show effective values and where they come from",
+    description: "Show effective values and where they come from.",
     example: "config show analytics --format json",
     files: { analytics: async () => (await import("./analytics")).showAnalyticsCommand() },
   },
   {
     name: "set",
-    description: "write one key of a file",
+    description: "Write one key of a file.",
     example: "config set analytics judge.default.model qwen3-coder-next",
     files: { analytics: async () => (await import("./analytics")).setAnalyticsCommand() },
   },
   {
     name: "init",
-    description: "write a commented template",
+    description: "Write a commented template.",
     example: "config init automation automation.yaml",
     files: INIT_COMMANDS,
   },
   {
     name: "freeze",
-    description: "write a resolved contract, once",
+    description: "Write a resolved contract, once.",
     example: "config freeze automation automation.yaml --out contract.json",
     files: { automation: async () => (await import("./automation")).freezeAutomationCommand() },
   },
@@ -62,7 +62,7 @@ export async function configCommand(
   return commandGroup(
     {
       name: "config",
-      description: "check, show, write and freeze the harness's configuration",
+      description: "Check, show, write and freeze the harness's configuration.",
       example: "config check automation automation.yaml",
     },
     await loadNamed({ ...TABLE, ...more }, args),

@@ -14,7 +14,7 @@ import { type ContractOptions, contractOptions, ledgerOf, readContract } from ".
 export function gateCommand(): Command {
   const form = {
     name: "gate",
-    description: "run a gate of an automation contract",
+    description: "Run a gate of an automation contract.",
     example: "gate coverage --contract contract.json",
   };
   return commandGroup(form, [coverageCommand(), visualCommand()]);
@@ -24,7 +24,7 @@ function coverageCommand(): Command {
   return oneGate({
     name: "coverage",
     description:
-      "run the coverage command in the project and judge its report by the contract's floors and baseline",
+      "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
     example: "gate coverage --contract contract.json",
     prepare: ({ contract: { verification }, baseline }, { project: root }) => {
       const { coverage } = verification;
@@ -38,7 +38,7 @@ function visualCommand(): Command {
   return oneGate({
     name: "visual",
     description:
-      "start the app, run the UI check in a throwaway checkout of HEAD, and judge its result. The check finds the browser's address in HX_VISUAL_URL and the app's in HX_APP_URL (with --prefix P: P + VISUAL_URL, P + APP_URL)",
+      "Start the app, run the UI check in a throwaway checkout of HEAD, and judge its result. The check finds the browser's address in HX_VISUAL_URL and the app's in HX_APP_URL (with --prefix P: P + VISUAL_URL, P + APP_URL).",
     example: "gate visual --config automation.yaml --project .",
     prepare: ({ contract: { verification } }, { project, prefix }) => {
       const { visual, app } = verification;

@@ -10,7 +10,7 @@ export const INIT_COMMANDS: CommandTable = {
   automation: async () =>
     initCommand({
       name: "automation",
-      description: "write a commented automation config to start from; an existing file stays as it is",
+      description: "Write a commented automation config to start from; an existing file stays as it is.",
       file: new Argument("[file]", "where to write it").default("automation.yaml"),
       options: [],
       usual: () => "automation.yaml",
@@ -19,7 +19,7 @@ export const INIT_COMMANDS: CommandTable = {
   providers: async () =>
     initCommand({
       name: "providers",
-      description: "write a commented providers profile, unless there is one already",
+      description: "Write a commented providers profile, unless there is one already.",
       file: HOME_FILE,
       options: [homeOption()],
       usual: ({ home }) => harnessFile(home, "providers"),
@@ -28,7 +28,7 @@ export const INIT_COMMANDS: CommandTable = {
   analytics: async () =>
     initCommand({
       name: "analytics",
-      description: "write a session-analytics file to start from, unless there is one already",
+      description: "Write a session-analytics file to start from, unless there is one already.",
       file: HOME_FILE,
       options: [prefixOption(), homeOption()],
       usual: ({ home }) => harnessFile(home, "analytics"),

@@ -13,7 +13,7 @@ import { checked, checkOutcome, checkResult } from "./checkResult";
 export function checkProvidersCommand(): Command {
   return command({
     name: "providers",
-    description: "check a providers profile, both as TOML and as the harness's own reader reads it",
+    description: "Check a providers profile, both as TOML and as the harness's own reader reads it.",
     arguments: [new Argument("<file>", "the profile, such as ~/.hx/providers.toml")],
     options: [
       new Option(

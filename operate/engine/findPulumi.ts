@@ -50,7 +50,8 @@ export function pathWith(command: string, env: NodeJS.ProcessEnv): string {
   return [dirname(command), env.PATH ?? ""].filter(Boolean).join(delimiter);
 }
 
-function isExecutable(file: string): boolean {
+/** Whether a file is there that this user may run. */
+export function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return true;

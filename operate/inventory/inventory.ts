@@ -1,11 +1,13 @@
 import { Failed } from "../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
+import { GATE_SAYS } from "../../components/inference-server/startGate";
 import type { MachinePlan } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, onMachine } from "../../components/planned/evidence";
 import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
+import { defined } from "../../faults/defined";
 import { versionsInside } from "../pin/readImage";
 import type { Edit } from "../stackEdit/applyEdits";
 import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";
@@ -21,6 +23,8 @@ export interface ContainerEntry {
   readonly ours: boolean;
   /** Read inside the image of our inference servers; `null` where nothing was looked for. */
   readonly versions: RecordedVersions | null;
+  /** What the start gate of our server says, while the server isn't started. */
+  readonly startGate?: string;
 }
 
 export interface Inventory {
@@ -76,6 +80,7 @@ async function allContainers(machine: MachinePlan, problems: string[]): Promise<
         ports: state.ports,
         ours,
         versions: server ? await versionsOf(state, dockerHost, problems) : null,
+        ...defined({ startGate: server ? await gateSays(state, dockerHost) : undefined }),
       });
     }
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -84,6 +89,13 @@ async function allContainers(machine: MachinePlan, problems: string[]): Promise<
     problems.push(error.message);
     return [];
   }
+}
+
+/** Docker's health check counts no failure before its start period, so a closed gate shows in the log first. */
+async function gateSays({ name, status }: ContainerState, dockerHost: string): Promise<string | undefined> {
+  if (status !== "running") return undefined;
+  const line = await docker(["logs", "--tail", "1", name], ANSWER_WITHIN_SECONDS, dockerHost).catch(() => "");
+  return GATE_SAYS.exec(line.trim())?.[1];
 }
 
 /** The image's own id is started, so nothing is pulled and no tag can have moved. */

@@ -1,12 +1,11 @@
-import { readFileSync, realpathSync, statSync } from "node:fs";
 import { basename } from "node:path";
-import { explainWriting, Failed, WrongUse } from "../../commandLine/exit";
+import { Failed, WrongUse } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
-import { replaceFile } from "../../harness/files/replaceFile";
 import { imageReference } from "../../policies/lib/imageReference";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
+import { writeStackFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
 
 /** A place of the stack file that names an image. */
@@ -121,15 +120,5 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
   const after = applyEdits(before, pinEdits(entry, reading));
   const diff = unifiedDiff(basename(file), before, after);
   if (diff === "") return { file, entry: name, diff, backup: "" };
-  parseStackFile(file, after);
-  const backup = `${realpathSync(file)}.bak`;
-  try {
-    replaceFile(backup, before, { newFileMode: statSync(file).mode & 0o777 });
-    if (readFileSync(file, "utf8") !== before)
-      throw new Failed(`${file} was edited meanwhile: nothing was written.`);
-    replaceFile(file, after);
-  } catch (error) {
-    explainWriting(file, error);
-  }
-  return { file, entry: name, diff, backup };
+  return { file, entry: name, diff, backup: writeStackFile(file, before, after) };
 }

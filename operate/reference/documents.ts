@@ -1,3 +1,4 @@
+import { recipe } from "../../components/catalogue/recipe";
 import { NAMESPACE, stackSettings } from "../../components/settings/stackSettings";
 import { analyticsReference } from "../../harness/analytics/reference";
 import { automationReference } from "../../harness/automation/reference";
@@ -10,6 +11,7 @@ import { rules } from "../../policies/rules";
 export function referenceDocuments(): ReferenceDocument[] {
   return [
     stackFileReference(),
+    recipeReference(),
     policiesReference(),
     automationReference(),
     providersReference(),
@@ -58,6 +60,21 @@ function stackFileReference(): ReferenceDocument {
         "is an error. All faults are listed at once, each with its line.",
       "What can't be understood is refused when the file is read; what is understood but unwise is for the " +
         "[policies](policies.md).",
+    ],
+  };
+}
+
+function recipeReference(): ReferenceDocument {
+  return {
+    name: "model-recipe",
+    title: "Model recipe",
+    madeFrom: "components/catalogue",
+    schema: recipe,
+    intro: [
+      "YAML, `models/<org>--<name>/recipe.yaml`: what is known of one model on this kind of machine. `serving models` reads " +
+        "it. A value that nobody published is left out, and shown as not known.",
+      "Every value of `weights`, `parsers`, `share` and `settings`, and `quantization`, `minimumVllm`, `image` and `draft`, " +
+        "is named in one entry of `sources`.",
     ],
   };
 }

@@ -35,19 +35,20 @@ export function stackName(options: StackFileOptions = {}): string {
 /** The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those that it has. */
 export function stackFile(options: StackFileOptions): string {
   if (options.file !== undefined) return options.file;
-  const stack = stackName(options);
-  if (!/^[\w.-]+$/.test(stack))
-    throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
   const file = stackPath(options);
   if (existsSync(file)) return file;
+  const stack = stackName(options);
   throw new WrongUse(
-    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. Copy Pulumi.dgx.yaml to start your own.`,
+    `No Pulumi.${stack}.yaml in ${projectFolder()}. Stacks there: ${stackNames().join(", ") || "none"}. \`serving init --name ${stack}\` writes one for this machine.`,
   );
 }
 
-/** Where the project's stack has its file, whether it is there or not. */
+/** Where the project's stack has its file, whether it is there or not. Throws `WrongUse` for what can't be a stack's name. */
 export function stackPath(options: StackFileOptions): string {
-  return join(projectFolder(), `Pulumi.${stackName(options)}.yaml`);
+  const stack = stackName(options);
+  if (!/^[\w.-]+$/.test(stack))
+    throw new WrongUse(`--stack ${stack}: a stack name has letters, digits, dashes and dots.`);
+  return join(projectFolder(), `Pulumi.${stack}.yaml`);
 }
 
 export function stackNames(): string[] {

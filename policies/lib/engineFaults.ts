@@ -1,7 +1,9 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText, type Word } from "../../components/inference-server/argv/words";
+import { lastReleaseWith, optionInsteadOf } from "../../components/inference-server/droppedVariables";
 import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
+import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
 
 /** A name that a version of vLLM doesn't know. */
@@ -44,7 +46,7 @@ export function engineFaults(
       const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
       return fault(
         `has no flag \`${flag}\``,
-        near === undefined ? "Take it away" : `Write \`--${near}\``,
+        near === undefined ? "Remove it" : `Write \`--${near}\``,
         engine,
       );
     }),
@@ -113,15 +115,39 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
   // Switched off, a variable that does nothing does what it should.
   if (value === "0") return [];
   const what = `has no variable \`${name}\``;
-  const others = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
-  if (others.length > 0) {
-    const range = others.length === 1 ? others[0] : `${others[0]} to ${others.at(-1)}`;
-    return [fault(`${what}, which ${range} had: it does nothing`, "Take it away", engine, true)];
+  const had = releasesWith(name);
+  if (had !== undefined) {
+    const [remedy, change] = instead(name, value, engine);
+    return [
+      {
+        ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true),
+        ...defined({ change }),
+      },
+    ];
   }
   const near = nearestKey(
     name.slice(PREFIX.length),
     engine.variables.map((each) => each.slice(PREFIX.length)),
   );
-  const remedy = near === undefined ? "Take it away" : `Write \`${PREFIX}${near}\``;
+  const remedy = near === undefined ? "Remove it" : `Write \`${PREFIX}${near}\``;
   return [fault(what, remedy, engine)];
+}
+
+/** The releases that have a variable, in words. */
+function releasesWith(name: string): string | undefined {
+  const versions = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
+  if (versions.length > 0)
+    return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
+  const last = lastReleaseWith(name);
+  return last && `releases up to ${last}`;
+}
+
+/** What took a variable's place: with the variable's value where the option takes that. */
+function instead(name: string, value: Word, { choices }: EngineData): [string, EngineFault["change"]?] {
+  const option = optionInsteadOf(name);
+  if (option === undefined) return ["Remove it"];
+  const setting = FLAGS_WITH_SETTING[`--${option}`];
+  if (setting !== undefined && isText(value) && choices[option]?.includes(value))
+    return [`Write \`${setting}: ${value}\` instead`, { setting, value }];
+  return [`Use \`${setting ?? `--${option}`}\` instead`];
 }

@@ -1,3 +1,5 @@
+import { defined } from "../../faults/defined";
+
 /** The parts of `repository[:tag][@digest]`. */
 export interface ImageReference {
   readonly repository: string;
@@ -20,7 +22,7 @@ export function imageReference(image: string): ImageReference | undefined {
   const tag = colon < 0 ? undefined : name.slice(colon + 1);
   if (!/^[a-z0-9]/i.test(repository) || (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag)))
     return undefined;
-  return { repository, ...(tag === undefined ? {} : { tag }), ...(digest === undefined ? {} : { digest }) };
+  return { repository, ...defined({ tag, digest }) };
 }
 
 /** What a well-known image serves. */

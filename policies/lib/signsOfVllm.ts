@@ -1,3 +1,4 @@
+import { droppedVariables } from "../../components/inference-server/droppedVariables";
 import { engineData, engineVersions } from "../../components/inference-server/engineData";
 import namesOfOthers from "./namesOfOthers.json";
 
@@ -15,6 +16,7 @@ function namesOfVllm(): readonly string[] {
       ...[...values, ...lists, ...variables],
       ...Object.entries(switches).flat(2),
     ])
+    .concat(droppedVariables)
     .filter((name) => !SHARED.has(name));
   return names;
 }

@@ -2,7 +2,12 @@ import { demandOf } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { type Share, shareFrom } from "../../components/inference-server/argv/utilization";
-import { type MemoryDemand, takenGiB, takesItsShare } from "../../components/planned/serverMemory";
+import {
+  BYTES_PER_GIB,
+  type MemoryDemand,
+  takenGiB,
+  takesItsShare,
+} from "../../components/planned/serverMemory";
 import { TYPE } from "../../components/planned/type";
 import {
   AGGREGATE_LIMIT,
@@ -100,15 +105,15 @@ function judged(
   ];
 }
 
+interface Remedy {
+  readonly text: string;
+  readonly change?: Change;
+}
+
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
-function remedy(
-  claim: Claim,
-  limit: number,
-  sum: number,
-  share?: LargestShare,
-): { readonly text: string; readonly change?: Change } {
+function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare): Remedy {
   const { who: server, beyond } = claim;
-  if (beyond !== undefined) return { text: beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND) };
+  if (beyond !== undefined) return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND);
   const byLimit = largestThatFits(limit, sum - own(claim));
   const bySum = share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
@@ -130,12 +135,15 @@ function beyondRemedy(
   who: string,
   { demand: { kvCacheGiB = 0, hostGiB = 0 }, totalGiB }: NonNullable<Claim["beyond"]>,
   tooMuch: number,
-): string {
-  if (hostGiB > 0) return `Lower what ${who} takes outside its share, or leave those flags out.`;
+): Remedy {
+  if (hostGiB > 0) return { text: `Lower what ${who} takes outside its share, or leave those flags out.` };
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
-  return lessGiB < kvCacheGiB
-    ? `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`
-    : `Leave --kv-cache-memory-bytes of ${who} out.`;
+  const setting = "kvCacheMemoryBytes";
+  if (lessGiB >= kvCacheGiB) return { text: `Leave --kv-cache-memory-bytes of ${who} out.` };
+  return {
+    text: `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`,
+    change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) },
+  };
 }
 
 /** What the owner of instance A may lower it to, where that alone would do. */

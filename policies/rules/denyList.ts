@@ -73,6 +73,7 @@ function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<strin
     if (!bad.versions.includes(version.replace(/^v/, "").replace(/\+.*$/, ""))) return [];
     if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series)
       return [];
-    return [violation(resource, `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`)];
+    const message = `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`;
+    return [violation(resource, message, { setting: "image" })];
   });
 }

@@ -1,7 +1,7 @@
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { containerLaunch, containerName, displayName } from "../lib/container";
+import { containerLaunch, displayName } from "../lib/container";
 import { type DeclaredResource, ofType } from "../lib/declaredResource";
 import { engineOf } from "../lib/engine";
 import { engineFaults } from "../lib/engineFaults";
@@ -30,20 +30,14 @@ function judge(container: DeclaredResource, records: ReadonlyMap<string, readonl
   const { data, exact } = engineOf(image, records.get(digest ?? ""));
   const { variables } = containerLaunch(container.props);
   const who = displayName(container);
+  const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
   return reading.servers.flatMap(({ words }) =>
     engineFaults(readServerArguments(words, data), variables, data).map(({ message, harmless, change }) =>
-      exact && !harmless
-        ? violation(
-            container,
-            `${who}: ${message}`,
-            change && { server: containerName(container), ...change },
-          )
-        : advice(
-            container,
-            exact
-              ? `${who}: ${message}`
-              : `${who}: ${message} Its image may differ: it is not vLLM's own in this version.`,
-          ),
+      (exact && !harmless ? violation : advice)(
+        container,
+        `${who}: ${message}${other}`,
+        exact ? change : undefined,
+      ),
     ),
   );
 }

@@ -20,7 +20,7 @@ export const hostPorts: Rule = {
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type !== TYPE.container) return [];
-    const ports = portsOf(resource);
+    const ports = takenPorts(resource);
     if (ports === UNKNOWN) return notKnown(resource, "`ports`");
     return ports.flatMap((port, index) => {
       return port.port === UNKNOWN ? notKnown(resource, `\`ports[${index}].external\``) : [];
@@ -31,7 +31,13 @@ export const hostPorts: Rule = {
   },
 };
 
-function portsOf(container: DeclaredResource): readonly PublishedPort[] | typeof UNKNOWN {
+/** The ports that a container takes, as far as they are known. */
+function portsOf(container: DeclaredResource): readonly PublishedPort[] {
+  const ports = takenPorts(container);
+  return ports === UNKNOWN ? [] : ports;
+}
+
+function takenPorts(container: DeclaredResource): readonly PublishedPort[] | typeof UNKNOWN {
   if (text(container.props.networkMode) !== "host") return publishedPorts(container.props);
   // In the host's network nothing is published: the server's own port is the host's port.
   const reading = readContainer(container);
@@ -55,28 +61,30 @@ function notKnown(resource: DeclaredResource, what: string): Finding[] {
   ];
 }
 
-function onInstanceA(resource: DeclaredResource, port: string): Finding {
-  return violation(
-    resource,
-    `${displayName(resource)} takes host port ${port}, which belongs to the host-installed instance A. Publish ` +
-      "another port, such as 8001.",
-  );
+/** A port that nothing of the machine takes, as far as is known, and where to write it. */
+function freePort(group: MachineGroup) {
+  const taken = group.containers.flatMap(portsOf).map(({ port }) => port);
+  const hosts = hostInstancePorts(group);
+  let value = 8001;
+  while ([...taken, ...hosts].includes(String(value))) value += 1;
+  return { setting: "port", value };
 }
 
 function usedTwice(group: MachineGroup): Finding[] {
   const taken: { container: DeclaredResource; port: PublishedPort }[] = [];
   const findings: Finding[] = [];
   for (const container of group.containers) {
-    const ports = portsOf(container);
-    for (const port of ports === UNKNOWN ? [] : ports) {
+    for (const port of portsOf(container)) {
       const other = taken.find((each) => collide(each.port, port));
       if (other !== undefined) {
+        const change = freePort(group);
         findings.push(
           violation(
             container,
             `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ` +
               `${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. ` +
-              "Give one of them another port.",
+              `Give one of them another port, such as ${change.value}.`,
+            change,
           ),
         );
       }
@@ -104,17 +112,23 @@ function addressText(port: PublishedPort): string {
 }
 
 /** Instance A's port is its own: 8000, unless the machine says that it has none, and where else it is declared. */
-function onHostInstance(group: MachineGroup): Finding[] {
+function hostInstancePorts(group: MachineGroup) {
   const host = group.component?.props.hostInstance;
-  const declared = [
+  return [
     ...group.hostInstances.map((instance) => text(instance.props.port)),
     ...(typeof host === "object" && host !== null ? [text((host as { port?: unknown }).port)] : []),
     ...(host === "none" && group.hostInstances.length === 0 ? [] : [INSTANCE_A_PORT]),
   ];
-  return group.containers.flatMap((container) => {
-    const ports = portsOf(container);
-    return (ports === UNKNOWN ? [] : ports).flatMap(({ port }) =>
-      typeof port === "string" && declared.includes(port) ? [onInstanceA(container, port)] : [],
-    );
-  });
+}
+
+function onHostInstance(group: MachineGroup): Finding[] {
+  const declared = hostInstancePorts(group);
+  return group.containers.flatMap((container) =>
+    portsOf(container).flatMap(({ port }) => {
+      if (typeof port !== "string" || !declared.includes(port)) return [];
+      const change = freePort(group);
+      const message = `${displayName(container)} takes host port ${port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
+      return [violation(container, message, change)];
+    }),
+  );
 }

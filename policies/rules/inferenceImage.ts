@@ -49,6 +49,7 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
       `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as ` +
         `\`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` ` +
         "finds the digest and the versions inside.",
+      { setting: "image" },
     );
   }
   return reference.digest;
@@ -78,6 +79,7 @@ function judgeRecords(container: DeclaredResource, records: readonly ImageRecord
           container,
           `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; ` +
             "pin an image that holds them.",
+          { setting: "image" },
         ),
       ];
     }
@@ -88,6 +90,7 @@ function judgeRecords(container: DeclaredResource, records: readonly ImageRecord
         container,
         `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. ` +
           "Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
+        { setting: "versions" },
       ),
     ];
   });

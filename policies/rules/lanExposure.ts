@@ -24,7 +24,10 @@ export const lanExposure: Rule = {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
       return [
-        violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`),
+        violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`, {
+          setting: "listen",
+          value: "127.0.0.1",
+        }),
       ];
     });
   },
@@ -46,7 +49,7 @@ function openTo(resource: DeclaredResource): string | undefined {
   }
   if (role === "chat-ui")
     return /^false$/i.test(String(variables.get("WEBUI_AUTH")))
-      ? `${REACHED}, and no account is asked for. Take WEBUI_AUTH away, or publish it on 127.0.0.1.`
+      ? `${REACHED}, and no account is asked for. Remove WEBUI_AUTH, or publish it on 127.0.0.1.`
       : undefined;
   if (role === "simple-server") return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
   return role === "inference-server" || readContainer(resource).kind === "yes"

@@ -31,6 +31,7 @@ export const movingTag: Rule = {
         resource,
         `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release ` +
           `and its digest, \`${reference.repository}:<release>@sha256:...\`.`,
+        { setting: "image" },
       ),
     ];
   },

@@ -42,6 +42,7 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
         `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +
           `${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser` +
           `${thinking === false ? "." : ", or declare the model's thinking mode."}`,
+        { setting: "reasoningParser", value: "auto" },
       ),
     ];
   });

@@ -1,3 +1,4 @@
+import type { SettingToChange } from "../../components/settings/places";
 import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/declaredResource";
 
@@ -11,15 +12,16 @@ export interface Finding {
   readonly kind: "violation" | "advice";
   /** Names the resource, the value, the limit and the remedy; never a secret. */
   readonly message: string;
-  /** What to write in the stack file, where one setting of a server of ours mends it. */
+  /** What to write in the stack file, where one setting of ours mends it. */
   readonly change?: Change;
 }
 
-/** A setting of the server whose container has this name, such as `tools.parser`, and its new value. */
+/** A setting of the resource that a finding is about, such as `tools.parser`, and its new value where that is known. */
 export interface Change {
-  readonly server: string;
+  /** Name of another container that has the setting. */
+  readonly server?: string;
   readonly setting: string;
-  readonly value: string | number;
+  readonly value?: SettingToChange["value"];
 }
 
 /**

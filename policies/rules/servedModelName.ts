@@ -1,8 +1,8 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText } from "../../components/inference-server/argv/words";
 import { TYPE } from "../../components/planned/type";
+import { defined } from "../../faults/defined";
 import { displayName } from "../lib/container";
-
 import { readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";
 
@@ -34,7 +34,10 @@ export const servedModelName: Rule = {
     if (reading.kind === "possible") return [];
     return reading.servers.flatMap((server) => {
       const fault = faultOf(server);
-      return fault === undefined ? [] : [violation(resource, `${name} ${fault}`)];
+      if (fault === undefined) return [];
+      const [first] = server.options.get("served-model-name") ?? [];
+      const value = isText(first) ? suggestion(first) : undefined;
+      return [violation(resource, `${name} ${fault}`, defined({ setting: "servedModelName", value }))];
     });
   },
 };

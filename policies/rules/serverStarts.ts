@@ -102,7 +102,7 @@ function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare,
   }
   if (modelWindow !== undefined && window > modelWindow)
     found.push({
-      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the answers beyond that window are nobody's promise.`,
+      message: `--max-model-len ${window} is longer than the model's own window of ${modelWindow}, which vLLM refuses. Set \`maxModelLen: ${modelWindow}\` or less; VLLM_ALLOW_LONG_MAX_MODEL_LEN: "1" in \`environment\` lifts the check, and the model was not made for what lies beyond that window.`,
       setting: "maxModelLen",
       value: modelWindow,
     });
@@ -119,6 +119,6 @@ function moreShare({ bySum, byAggregate, needs }: LargestShare): {
   return value <= largest
     ? { text: `Set \`gpuMemoryUtilization: ${value}\` or more (at most ${largest} fits).`, value }
     : {
-        text: `It needs ${value} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model.`,
+        text: `It needs ${value} at the least, and at most ${Math.max(0, largest)} is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
       };
 }

@@ -36,6 +36,7 @@ function judgeMachine({ component, containers }: MachineGroup): Finding[] {
         component,
         `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take ` +
           "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
+        { setting: "simpleServer.mode", value: "host" },
       ),
     ];
   }

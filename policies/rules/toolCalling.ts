@@ -20,6 +20,7 @@ export const toolCalling: Rule = {
               resource,
               `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses ` +
                 "to start. Add the parser of the model's family, such as `--tool-call-parser qwen3_coder`.",
+              { setting: "tools.parser" },
             ),
           ]
         : [],
@@ -44,11 +45,11 @@ function hasParser(server: ServerArguments): boolean {
 function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding[] {
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
-  if (record.kind === "base") {
+  if (typeof record.kind === "string" && record.kind !== "chat") {
     return [
       violation(
         record.resource,
-        `${clients} can't use ${shown(record.modelId)}: a base model has no chat and no tool calls. Take the ` +
+        `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the ` +
           "clients away from it, or serve a chat model.",
       ),
     ];
@@ -62,15 +63,14 @@ function judgeClients(record: ServerRecord, container: DeclaredResource | undefi
       ),
     ];
   }
-  const able = servers(container).some(
-    (server) => isOn(server, "enable-auto-tool-choice") && hasParser(server),
-  );
-  if (able) return [];
+  const parsing = servers(container).filter(hasParser);
+  if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
   return [
     violation(
       container,
       `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
         "`--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
+      parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true },
     ),
   ];
 }

@@ -13,7 +13,11 @@ const model = () =>
 
 export const embeddingSchema = z
   .strictObject({
-    backend: word("ollama", "Program that makes the embeddings.", { variable: "SA_EMBED_BACKEND" }),
+    backend: word(
+      "ollama",
+      "Program that makes the embeddings: `ollama`, or `openai` for any server with /v1/embeddings (vLLM has it).",
+      { variable: "SA_EMBED_BACKEND", examples: ["openai"] },
+    ),
     input_cap_chars: count(1, 8000, "Longest text that is embedded; what is beyond it is cut off.", {
       unit: "characters",
     }),
@@ -21,7 +25,10 @@ export const embeddingSchema = z
       variable: "SA_EMBED_MODEL",
       examples: ["nomic-embed-text"],
     }),
-    ollama_url: url("http://localhost:11434", "Address of the Ollama server that makes the embeddings."),
+    ollama_url: url(
+      "http://localhost:11434",
+      "Address of the server that makes the embeddings: Ollama's, or for `openai` one that ends in `/v1`.",
+    ),
     workers: count(1, 1, "Embedding requests under way at once.", { variable: "SA_EMBED_WORKERS" }),
   })
   .prefault({})
