@@ -6,11 +6,17 @@ const MAY_USE = {
   commandLine: ["faults"],
   harness: ["commandLine", "faults", "http"],
   "components/planned": [],
-  "components/kv": ["faults"],
+  "components/kv": ["components/planned", "faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
   "components/docker": ["components/inference-server", "components/planned", "faults"],
   "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
+  "components/catalogue": [
+    "components/inference-server",
+    "components/planned",
+    "components/settings",
+    "faults",
+  ],
   "components/memory": [
     "components/inference-server",
     "components/kv",
@@ -25,7 +31,7 @@ const MAY_USE = {
     "components/settings",
   ],
   "components/bridge": ["components/host", "components/planned", "components/settings"],
-  "components/chat-ui": ["components/host", "components/planned", "components/settings"],
+  "components/chat-ui": ["faults", "components/host", "components/planned", "components/settings"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
   "components/clients": ["components/host", "components/planned"],
   "components/harness-files": [
@@ -37,7 +43,7 @@ const MAY_USE = {
     "harness",
   ],
   "components/plan": ["components/(?!machine|preflight|evidence)", "faults"],
-  "components/evidence": ["components/(host|plan|planned|settings)", "faults"],
+  "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults"],
   "components/machine": ["components/(?!preflight|evidence)", "faults"],
   "components/preflight": ["components/(?!machine|evidence)", "faults", "http"],
   policies: ["components", "faults"],

@@ -1,5 +1,5 @@
 import "./faults/interpretSchemas";
-import { getRootDirectory, log, runtime } from "@pulumi/pulumi";
+import { getRootDirectory, getStack, log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
@@ -8,21 +8,29 @@ import { plan } from "./components/plan/plan";
 import { gate, plainError } from "./components/preflight/gate";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/readDocker";
-import { parseEngineConfig } from "./components/settings/load";
+import { parseEngineConfig, stackFileOf } from "./components/settings/load";
+import { type Locate, placeOf } from "./components/settings/places";
 import { FaultyInput, UnreadableInput } from "./faults/fault";
 import { plainText } from "./faults/plainText";
 import { judge } from "./policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "./policies/levels";
 
 export = async () => {
-  const settings = userInput(() => parseEngineConfig(runtime.allConfig()));
+  const config = runtime.allConfig();
+  const document = stackFileOf(config, getRootDirectory(), getStack());
+  const settings = userInput(() => parseEngineConfig(config, document));
+  const locate: Locate = (path) => placeOf(settings, path);
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, getRootDirectory())));
   for (const warning of planned.warnings) log.warn(plainText(`${warning.machine}: ${warning.message}`));
 
-  const onMachine = await preflight(planned, runtime.isDryRun());
-  gate(judge(declaredResources(planned), levels), onMachine, process.env[PACK_VARIABLE] !== undefined);
+  const onMachine = await preflight(planned, runtime.isDryRun(), locate);
+  gate(
+    judge(declaredResources(planned), levels, locate),
+    onMachine,
+    process.env[PACK_VARIABLE] !== undefined,
+  );
 
   for (const machine of planned.machines) {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };

@@ -1,5 +1,5 @@
 import { CommanderError } from "commander";
-import { Failed, FaultyInput, faultLine, UnreadableInput } from "../faults/fault";
+import { Failed, FaultyInput, UnreadableInput } from "../faults/fault";
 import { say } from "./output";
 
 export { Failed };
@@ -32,13 +32,7 @@ export function explainFailure(error: unknown): number {
     say(error.message);
     return EXIT.wrongUse;
   }
-  if (error instanceof FaultyInput) {
-    const count = error.faults.length === 1 ? "1 fault" : `${error.faults.length} faults`;
-    say(`${error.input}: ${count}`);
-    for (const fault of error.faults) say(`  ${faultLine(fault, error.input)}`);
-    return EXIT.faults;
-  }
-  if (error instanceof Failed) {
+  if (error instanceof FaultyInput || error instanceof Failed) {
     say(error.message);
     return EXIT.faults;
   }
