@@ -6,19 +6,9 @@ import type { Judged } from "../../policies/judge";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
 import { toMend } from "./found";
-import { type Offer, offerBesideLowered, offers } from "./offers";
+import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import { type Ask, askClients, askModel, askNetwork } from "./questions";
 import { shareOfA, type Wanted } from "./settings";
-
-/** Whose stack file is made. */
-export interface Place {
-  /** Name of the stack. */
-  readonly name: string;
-  /** Folder that holds the catalogue. */
-  readonly project: string;
-  /** The operator's home, where the facts are of this computer. */
-  readonly home?: string;
-}
 
 export interface Choice {
   readonly text: string;
@@ -63,14 +53,9 @@ interface Chosen {
 }
 
 /** Server B. Where none fits beside instance A, that stays as it runs, unless it takes more than any plan may hold. */
-async function chooseServer(
-  facts: HostFacts,
-  base: Wanted,
-  { project, home }: Place,
-  ask?: Ask,
-): Promise<Chosen> {
-  const recipes = readCatalogue(project);
-  const fitting = () => offers(facts, base, recipes, home);
+async function chooseServer(facts: HostFacts, base: Wanted, place: Place, ask?: Ask): Promise<Chosen> {
+  const recipes = readCatalogue(place.project);
+  const fitting = () => offers(facts, base, recipes, place);
   const [best] = fitting();
   if (best !== undefined) return { offer: ask ? await askModel(ask, [...fitting()]) : best };
   const [a] = facts.servers;
@@ -80,7 +65,7 @@ async function chooseServer(
     return { none: [none] };
   }
   const runs = shareOfA(a, facts.memory);
-  const lowered = offerBesideLowered(facts, base, recipes, home);
+  const lowered = offerBesideLowered(facts, base, recipes, place);
   if (runs > AGGREGATE_LIMIT) return { offer: lowered, lowerA: lowered?.lowerA ?? AGGREGATE_LIMIT };
   const where = a.runsIn === undefined ? "where you start it" : `in ${a.runsIn}`;
   const remedy =

@@ -3,6 +3,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { parseStackFile } from "../../components/settings/load";
+import type { StackSettings } from "../../components/settings/stackSettings";
 import { defined } from "../../faults/defined";
 import type { Judged } from "../../policies/judge";
 import { judgedPlan } from "../plan/judgedPlan";
@@ -15,6 +16,7 @@ import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
 /** A stack file that may be written, with its plan. */
 export interface Draft {
   readonly text: string;
+  readonly settings: StackSettings;
   readonly machine: MachinePlan;
   /** What the policies refuse of it. */
   readonly refused: readonly Judged[];
@@ -40,6 +42,7 @@ export function draft(
   if (machine === undefined) throw new Error("a stack file of one machine plans one");
   return {
     text,
+    settings,
     machine,
     refused: policies.filter(({ verdict }) => verdict === "refused"),
     findings: judgeMachine(machine, machineFacts(facts, machine, wanted)),

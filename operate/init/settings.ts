@@ -1,3 +1,4 @@
+import type { ServerValue } from "../../components/catalogue/serverValues";
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
 import { hundredths, takenBy } from "../../components/memory/ledger";
 import { INSTANCE_A, servedName } from "../../components/planned/fields";
@@ -8,13 +9,6 @@ import { ollamaModelName } from "../../components/settings/simpleServer";
 import { objectOr } from "../../faults/json";
 import type { HostFacts, HostServer } from "./facts";
 import { IMAGES, SERVER_VERSIONS } from "./images";
-
-/** A value of server B, by its path below it, and why it is that. */
-export interface ServerValue {
-  readonly path: readonly string[];
-  readonly value: unknown;
-  readonly why: string;
-}
 
 /** What was asked for beside the facts. */
 export interface Wanted {

@@ -28,6 +28,8 @@ export interface Seat {
   /** Variables that belong to the model that runs there now, and go with it. */
   readonly leaves: readonly string[];
   readonly drafts?: boolean;
+  /** The largest share that is free on the machine now. Default: what the plan leaves. */
+  readonly free?: number;
 }
 
 /** Whether a model can run in a seat, and with what. */
@@ -149,7 +151,7 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   const whole = plan(settings, readEvidence(settings, seat.project));
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
-  const largest = own?.ledger.largestUtilizationThatFits[name] ?? 0;
+  const largest = Math.min(own?.ledger.largestUtilizationThatFits[name] ?? 0, seat.free ?? 1);
   const shortGiB = own === undefined ? 0 : own.ledger.sumGiB - own.ledger.totalGiB;
   return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
 }
