@@ -68,7 +68,9 @@ export function serverKv(
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
   const room = kvRoom(server, totalGiB, model);
   if (room === undefined)
-    return none("Neither a measurement nor the size of the weights is known: set `model.weightsGB`.");
+    return none(
+      "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
+    );
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
   try {

@@ -24,7 +24,7 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
         return {
           path: dotted(path),
           code: "impossible_value",
-          message: `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`.`,
+          message: `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
           severity: "error",
           ...placeOf(settings, path),
         };

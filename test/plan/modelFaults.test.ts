@@ -96,7 +96,7 @@ describe("a model's family", () => {
     ["nemotron-3", of("nemotron_h"), "model_type nemotron_h is of no family with known parsers"],
   ])("declared as %s is refused where the config tells otherwise", (family, evidence, told) => {
     expect(outcome({ family }, evidence)).toEqual([
-      `machines.dgx.inferenceServers.b.model.family: \`family: ${family}\` is declared, and models/org--model/config.json says that ${told}. Delete this line, or correct \`id\`.`,
+      `machines.dgx.inferenceServers.b.model.family: \`family: ${family}\` is declared, and models/org--model/config.json says that ${told}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
     ]);
   });
 
@@ -132,7 +132,7 @@ describe("the size of the weights", () => {
     } catch (error) {
       const lines = error instanceof FaultyInput ? error.faults.map((fault) => faultLine(fault)) : [];
       expect(lines).toEqual([
-        `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, and the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`.`,
+        `Pulumi.dgx.yaml:${line}:24 machines.dgx.inferenceServers.b.model.weightsGB: \`weightsGB: 22\` is declared, and the weights in the model cache are 61.0 GB. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
       ]);
     }
   });

@@ -41,7 +41,7 @@ export const admission: readonly Row[] = [
       if (largest * total < needed)
         return {
           cause: `${cause}; no utilization leaves enough for ${weights > 0 ? "weights and engine" : "an engine"}.`,
-          advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. Free the memory that something else holds, or serve a smaller model.`,
+          advice: `No setting to change: ${largest.toFixed(2)} is the largest utilization that fits, and the server needs ${needed.toFixed(1)} GiB before there is any KV cache. Free the memory that something else holds, or serve a smaller model (\`serving models\` lists what fits).`,
           command: WHO_HOLDS_IT,
         };
       return {

@@ -88,7 +88,7 @@ export const kvRoom: readonly Row[] = [
         advice:
           largest === undefined
             ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it, and reduce \`maxModelLen\`.`
-            : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model.`,
+            : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model (\`serving models\` lists what fits).`,
         command: LOOK_AT_KV,
       };
     },

@@ -111,8 +111,8 @@ export const memory: readonly (Diagnosis | Row)[] = [
         cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights, shareGiB)}`}.`,
         advice:
           weights === undefined
-            ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; serve a smaller or more strongly quantized model."
-            : "Serve a smaller or more strongly quantized model, or free what the neighbours hold.",
+            ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; or serve a smaller model (`serving models` lists what fits)."
+            : "Serve a smaller model (`serving models` lists what fits), or free what the neighbours hold.",
         command: CHECK_NEIGHBOURS,
       };
     },

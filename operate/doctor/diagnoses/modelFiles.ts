@@ -82,7 +82,7 @@ export const modelFiles: readonly Row[] = [
     when: NO_SUCH_ARCHITECTURE,
     say: ({ hit, server }) => ({
       cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
-      advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"}.`,
+      advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"} (\`serving models\` lists those of this image).`,
       command: "serving pin vllm/vllm-openai:v0.30.0",
     }),
   },
