@@ -35,18 +35,18 @@ export function cachedModels(cache: string): CachedModel[] {
     });
 }
 
-/** A model's snapshot that `main` points at, as huggingface_hub lays a cache out; else the only one there is. */
-export function snapshotOf(cache: string, id: string): string | undefined {
+/**
+ * A model's snapshot in a cache as huggingface_hub lays it out: that of the revision (a commit) where one is asked for, else
+ * that which `main` points at, else the only one there is.
+ */
+export function snapshotOf(cache: string, id: string, revision?: string): string | undefined {
   const repository = join(cache, "hub", `models--${id.replaceAll("/", "--")}`);
   const snapshots = join(repository, "snapshots");
   try {
     const main = join(repository, "refs", "main");
     const commits = readdirSync(snapshots);
-    const commit = existsSync(main)
-      ? readFileSync(main, "utf8").trim()
-      : commits.length === 1
-        ? commits[0]
-        : undefined;
+    const only = commits.length === 1 ? commits[0] : undefined;
+    const commit = revision ?? (existsSync(main) ? readFileSync(main, "utf8").trim() : only);
     return commit !== undefined && commits.includes(commit) ? join(snapshots, commit) : undefined;
   } catch {
     return undefined;

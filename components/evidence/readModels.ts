@@ -9,6 +9,7 @@ import { modelFolder, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
 import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
 import { isHere } from "../planned/reach";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { StackSettings } from "../settings/stackSettings";
 import { snapshotOf, weightsOf } from "./modelCache";
 
@@ -53,17 +54,21 @@ export function readModels(
     const cache = home !== undefined && isHere(machine) ? onMachine(machine.modelCache, { home }) : undefined;
     for (const { model } of Object.values(machine.inferenceServers)) {
       if (found.has(model.id)) continue;
-      const evidence = readModel(model.id, project, cache);
+      const evidence = readModel(model, project, cache);
       if (evidence !== undefined) found.set(model.id, evidence);
     }
   }
   return Object.fromEntries(found);
 }
 
-function readModel(id: string, project: string, cache: string | undefined): ModelEvidence | undefined {
+function readModel(
+  { id, revision }: InferenceServerSettings["model"],
+  project: string,
+  cache: string | undefined,
+): ModelEvidence | undefined {
   const folder = modelFolder(id);
   const kept = join(project, "models", folder);
-  const snapshot = cache && snapshotOf(cache, id);
+  const snapshot = cache && snapshotOf(cache, id, revision);
   const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
   const inCache = snapshot && join(snapshot, CONFIG);
   const shown = (file: string) => (file.startsWith(kept) ? join("models", folder, basename(file)) : file);

@@ -45,6 +45,22 @@ describe("what is known of a model", () => {
     });
   });
 
+  it("is that of the declared revision, and of no other", () => {
+    const [asked, other] = ["a".repeat(40), "b".repeat(40)];
+    const declared = () => {
+      const settings = structuredClone(stack());
+      for (const { inferenceServers } of Object.values(settings.machines))
+        for (const { model } of Object.values(inferenceServers)) model.revision = asked;
+      return readModels(settings, join(root, "project"), join(root, "home"))["org/model"];
+    };
+    file(`${REPOSITORY}/refs/main`, other);
+    file(`${REPOSITORY}/snapshots/${other}/config.json`, { a: 1 });
+    expect(declared()).toBeUndefined();
+    file(`${REPOSITORY}/snapshots/${asked}/config.json`, { a: 2 });
+    expect(declared()?.config).toEqual({ a: 2 });
+    expect(read()?.config).toEqual({ a: 1 });
+  });
+
   it.each(ELSEWHERE)("is not taken from the cache here for a machine at %s alone", (dockerHost) => {
     file(`${REPOSITORY}/snapshots/abc/config.json`, { a: 1 });
     const elsewhere = stack({ dockerHost }).machines;

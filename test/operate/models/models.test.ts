@@ -192,6 +192,22 @@ describe("serving models add", () => {
       const folder = join(project, "models/org--new");
       expect(readRecipe(folder)).toMatchObject({ id: "org/new", family: "gpt-oss", share: {} });
       expect(existsSync(join(folder, "config.json"))).toBe(true);
+      const snapshot = join(project, ".cache/huggingface/hub/models--org--cached/snapshots/abc");
+      mkdirSync(snapshot, { recursive: true });
+      writeFileSync(join(snapshot, "config.json"), readFileSync(config));
+      vi.stubEnv("HOME", project);
+      expect((await runServing(["models", "add", "org/cached", "--from-cache"])).code).toBe(0);
+      expect(readRecipe(join(project, "models/org--cached"))).toMatchObject({
+        family: "gpt-oss",
+        config: { from: "model", source: "the model cache" },
+      });
+      const absent = await runServing(["models", "add", "org/absent", "--from-cache"]);
+      expect([absent.code, absent.err]).toEqual([
+        2,
+        expect.stringContaining(
+          "has no config.json of org/absent: load the model first, or give --config FILE.",
+        ),
+      ]);
       const used = await runServing(["models", "use", "org/new"]);
       expect([used.code, used.err]).toEqual([
         1,
@@ -204,6 +220,7 @@ describe("serving models add", () => {
       );
     } finally {
       here.mockRestore();
+      vi.unstubAllEnvs();
     }
   });
 });
