@@ -3,7 +3,7 @@ import { command } from "../../commandLine/command";
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
 import { addModel } from "../models/addModel";
-import { aloneIn, type Fit, fitModel, type Seat } from "../models/fit";
+import { aloneIn, type Fit, fitModel, type Seat, seatFor } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
@@ -88,13 +88,14 @@ function use(): Command {
       new Option("--drafts", "with speculative decoding, where a recipe is published"),
       new Option("--write", "write the change; the old file is kept beside it as FILE.bak"),
     ],
-    notes: `What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe.
+    notes: `What belongs to the model that was there goes with it: parsers, window, share, variables of its recipe. A model
+of another kind than the server's gets a server of its own, named after the kind: embedding or rerank.
 Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
     example: "models use gpt-oss-120b --write && serving plan",
     run: (options: Options & { readonly drafts?: true; readonly write?: true }, wanted: string) => {
       const { stack, seat: bare } = placed(options);
-      const seat = { ...bare, drafts: options.drafts === true };
-      const recipe = chooseRecipe(seat.project, wanted);
+      const recipe = chooseRecipe(bare.project, wanted);
+      const seat = { ...seatFor(recipe, bare), drafts: options.drafts === true };
       const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
       const backup =
         options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
@@ -162,7 +163,8 @@ function placed(options: Options) {
   return { stack, seat: seatOf(stack, projectFolder(), options.server) };
 }
 
-function rowOf(recipe: Recipe, seat: Seat): ModelRow {
+function rowOf(recipe: Recipe, given: Seat): ModelRow {
+  const seat = seatFor(recipe, given);
   const here = fitModel(recipe, seat);
   const alone = here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;
   return { fit: here, alone };

@@ -100,6 +100,15 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   return { ...none, values, kv, missingGiB, reasons: [why] };
 }
 
+/** The seat of a model in a stack: what makes vectors or sorts gets a server of its own beside one that chats, and the other way round. */
+export function seatFor({ kind }: Recipe, seat: Seat): Seat {
+  const { inferenceServers } = machineOf(seat.settings, seat.machine);
+  const kinds = Object.entries(inferenceServers).map(([key, { model }]) => [key, model.kind] as const);
+  const isKept = kinds.every(([key, has]) => key !== seat.server || has === kind);
+  const server = kinds.find(([, has]) => has === kind)?.[0] ?? kind;
+  return isKept ? seat : { ...seat, server, leaves: [] };
+}
+
 /** Whether other engines take memory of the machine. */
 function besideOthers({ settings, machine, server }: Seat): boolean {
   const { instanceA, inferenceServers } = machineOf(settings, machine);
@@ -186,7 +195,9 @@ function currentServer({ settings, machine, server }: Seat): InferenceServerSett
   const [other] = Object.values(inferenceServers);
   if (other === undefined) throw new Error(`${machine} has no server whose image ${server} could take.`);
   const ports = Object.values(inferenceServers).map(({ port }) => port);
-  return inferenceServer.parse({ ...other, measured: undefined, port: Math.max(...ports) + 1 });
+  const { image, versions, model, servedModelName, gpuMemoryUtilization, maxModelLen } = other;
+  const placeholder = { model, servedModelName, gpuMemoryUtilization, maxModelLen };
+  return inferenceServer.parse({ ...placeholder, image, versions, port: Math.max(...ports) + 1 });
 }
 
 function machineOf({ machines }: StackSettings, name: string) {

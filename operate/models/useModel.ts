@@ -34,10 +34,11 @@ export function chooseRecipe(project: string, wanted: string): Recipe {
   );
 }
 
-/** Where a model would run: the server that is named, else the machine's only one. */
+/** Where a model would run: the server that is named, else the machine's only one for chat. */
 export function seatOf(stack: OneMachine, project: string, named?: string): Seat {
   const servers = Object.entries(stack.settings.inferenceServers);
-  const [first, ...more] = servers;
+  const chats = servers.filter(([, { model }]) => model.kind === "chat");
+  const [first, ...more] = chats.length > 0 ? chats : servers;
   if (first === undefined)
     throw new WrongUse(
       `${basename(stack.file)} has no server in \`inferenceServers\` whose image and port a model could take.`,

@@ -40,7 +40,7 @@ function choices({ parsers, settings, draft }: Recipe) {
 
 describe("the catalogue", () => {
   it("has the models that people serve on one machine, and two for several", () => {
-    expect(recipes.filter(({ machines }) => machines === 1)).toHaveLength(19);
+    expect(recipes.filter(({ machines }) => machines === 1)).toHaveLength(22);
     expect(recipes.filter(({ machines }) => machines > 1)).toHaveLength(2);
     const names = recipes.map(({ servedModelName }) => servedModelName);
     expect(new Set(names).size).toBe(names.length);
@@ -67,9 +67,9 @@ describe("the catalogue", () => {
     expect(unknown).toEqual(given.image === undefined ? [] : ["VLLM_PLE_TABLE_MEMORY"]);
   });
 
-  it.each(each)("%s: a reasoning parser goes with a thinking mode", (_, { thinking, parsers }) => {
+  it.each(each)("%s: a reasoning parser goes with a thinking mode", (_, { kind, thinking, parsers }) => {
     expect(parsers.reasoning !== undefined).toBe(thinking);
-    expect(parsers.tool).toBeDefined();
+    expect(parsers.tool !== undefined).toBe(kind === "chat");
   });
 
   it.each(each)("%s: the KV cache can be planned, or it is a known exception", (id, given) => {

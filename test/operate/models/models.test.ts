@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from "vitest";
 import { parse } from "yaml";
 import { readCatalogue, readRecipe } from "../../../components/catalogue/readCatalogue";
 import { parseStackFile } from "../../../components/settings/load";
-import { fitModel, withModel } from "../../../operate/models/fit";
+import { fitModel, seatFor, withModel } from "../../../operate/models/fit";
 import { changeModel, seatOf } from "../../../operate/models/useModel";
 import { readOneMachine } from "../../../operate/stack/readStack";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -38,7 +38,7 @@ describe("serving models", () => {
   it("lists those for several machines with --all", async () => {
     const { out } = await runServing(["models", "--all", "--format", "json", "--file", stackFile()]);
     const { models } = JSON.parse(out);
-    expect(models).toHaveLength(21);
+    expect(models).toHaveLength(24);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
       verdict: "no",
       reasons: ["It needs 2 machines."],
@@ -165,11 +165,32 @@ describe("serving models use", () => {
     expect([small.port, small.image, small.versions]).toEqual([8002, b.image, b.versions]);
   });
 
+  it("gives a model of another kind a server of its own, which plans clean", async () => {
+    const file = stackFile(ALONE);
+    for (const name of ["qwen3-embedding-0.6b", "qwen3-reranker"]) {
+      const { code, err } = await runServing(["models", "use", name, "--write", "--file", file]);
+      expect([code, err]).toEqual([0, ""]);
+    }
+    const { b, embedding, rerank } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx
+      .inferenceServers;
+    expect(b.model.id).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
+    expect(embedding).toEqual({
+      ...{ image: b.image, versions: b.versions, port: 8002, servedModelName: "qwen3-embedding" },
+      model: { id: "Qwen/Qwen3-Embedding-0.6B", kind: "embedding", thinking: false },
+      ...{ gpuMemoryUtilization: 0.1, maxModelLen: 32768, kvCacheDtype: "auto" },
+    });
+    expect(rerank).toMatchObject({ port: 8003, extraArgs: ["--hf-overrides", expect.any(String)] });
+    const { code, err } = await runServing(["plan", "--file", file]);
+    expect([code, err]).toEqual([0, ""]);
+  });
+
   const stacks = { beside: DEFAULT, alone: ALONE };
   it.each(Object.entries(stacks))("writes what was planned, %s", (_, text) => {
     const stack = readOneMachine(stackFile(text));
     const seat = seatOf(stack, process.cwd());
-    const fitting = readCatalogue(process.cwd()).filter((recipe) => fitModel(recipe, seat).verdict !== "no");
+    const fitting = readCatalogue(process.cwd()).filter(
+      (recipe) => seatFor(recipe, seat) === seat && fitModel(recipe, seat).verdict !== "no",
+    );
     expect(fitting.length).toBeGreaterThan(12);
     for (const recipe of fitting) {
       const { after, fit } = changeModel(stack, seat, recipe);

@@ -10,7 +10,7 @@ import { plan } from "../../../components/plan/plan";
 import type { PublishedStart } from "../../../components/planned/evidence";
 import { loadStackFile } from "../../../components/settings/load";
 import type { StackSettings } from "../../../components/settings/stackSettings";
-import { aloneIn, type Fit, fitModel, type Seat, withModel } from "../../../operate/models/fit";
+import { aloneIn, type Fit, fitModel, type Seat, seatFor, withModel } from "../../../operate/models/fit";
 import { graveWarnings } from "../../../operate/plan/memoryText";
 import { judge } from "../../../policies/judge";
 
@@ -47,6 +47,9 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
   "nvidia/Qwen3.8-27B-NVFP4": ["perhaps", "yes"],
   "openai/gpt-oss-120b": ["no", "perhaps"],
   "openai/gpt-oss-20b": ["perhaps", "perhaps"],
+  "Qwen/Qwen3-Embedding-0.6B": ["no", "perhaps"],
+  "Qwen/Qwen3-Reranker-0.6B": ["no", "perhaps"],
+  "Qwen/Qwen3-VL-Embedding-8B": ["no", "perhaps"],
   "Qwen/Qwen3.6-35B-A3B-FP8": ["perhaps", "yes"],
   "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
 };
@@ -66,7 +69,8 @@ describe("every entry of the catalogue, planned", () => {
   it.each(recipes.map((recipe) => [recipe.id, recipe] as const))(
     "%s, beside instance A and alone",
     (id, recipe) => {
-      const found = [beside, alone].map((seat) => [seat, fitModel(recipe, seat)] as const);
+      const there = seatFor(recipe, beside);
+      const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
       const verdicts = found.map(([, { verdict }]) => verdict);
       expect(verdicts).toEqual(VERDICTS[id]);
       for (const [seat, { verdict, values, reasons }] of found) {
