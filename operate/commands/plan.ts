@@ -6,16 +6,16 @@ import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import type { Plan } from "../../components/plan/types";
-import { type Evidence, type Meminfo, parseMeminfo } from "../../components/planned/evidence";
+import type { Evidence } from "../../components/planned/evidence";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
-import { UnreadableInput } from "../../faults/fault";
 import { readTextFile } from "../../faults/textFile";
 import { replaceFile } from "../../harness/files/replaceFile";
 import { LEVELS_FILE } from "../../policies/levels";
 import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
+import { meminfoIn } from "../plan/meminfoFile";
 import { planText } from "../plan/planText";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
@@ -66,7 +66,7 @@ function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const meminfo = Object.fromEntries(
     options.meminfo.map((given) => {
       const [machine, file] = ofMachine(given, machines);
-      return [machine, readMeminfo(file)];
+      return [machine, meminfoIn(file, readTextFile(file))];
     }),
   );
   return { ...readEvidence(settings, projectFolder()), meminfo };
@@ -81,17 +81,6 @@ function ofMachine(given: string, machines: readonly string[]): [machine: string
   throw new WrongUse(
     `--meminfo ${given}: whose? The stack file has ${machines.join(", ")}; write --meminfo ${only}=${given}, once for each machine.`,
   );
-}
-
-function readMeminfo(file: string): Meminfo {
-  const meminfo = parseMeminfo(readTextFile(file));
-  if (meminfo === undefined) {
-    throw new UnreadableInput(
-      file,
-      "has no lines `MemTotal: N kB` and `MemAvailable: N kB` with the second at most the first; expected a copy of /proc/meminfo",
-    );
-  }
-  return meminfo;
 }
 
 /** Writes every rendered file to DIR/<machine>/<role>, and each container as `docker run`. Returns what was written. */

@@ -8,8 +8,8 @@ interface About {
   readonly id: string;
   /** Row of the specification, or the upstream issue, that describes it. */
   readonly source: string;
-  /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`; `false` for nothing. */
-  readonly caughtBy: string | false;
+  /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`. */
+  readonly caughtBy?: string;
   /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
   readonly aside?: true;
   /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
@@ -49,6 +49,8 @@ export interface Told {
 export type Row = About & {
   /** The signs that give it; the first that was seen counts. */
   readonly when: Sign | readonly Sign[];
+  /** Where the line means something else. */
+  unless?(told: Told): boolean;
 } & (Words | { say(told: Told): Words | undefined });
 
 /** Applies a changed stack file, once the plan has been read. */
@@ -60,7 +62,9 @@ export function toldByALine(row: Row): Diagnosis {
     explain(facts) {
       const hit = seen(facts, ...[row.when].flat());
       if (hit === undefined) return undefined;
-      const words = "say" in row ? row.say({ hit, server: serverOf(facts, hit.log), facts }) : row;
+      const told = { hit, server: serverOf(facts, hit.log), facts };
+      if (row.unless?.(told) === true) return undefined;
+      const words = "say" in row ? row.say(told) : row;
       return words && { ...words, evidence: words.evidence ?? hit.line };
     },
   };

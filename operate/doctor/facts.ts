@@ -1,6 +1,7 @@
 import type { ContainerState } from "../../components/docker/containers";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
+import type { Listening } from "../../components/planned/reach";
 import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
@@ -20,7 +21,7 @@ export interface Facts {
   readonly allContainers?: boolean;
   /** Why the engine could not be asked. */
   readonly dockerProblem?: string;
-  readonly sockets?: readonly Socket[];
+  readonly sockets?: readonly Listening[];
   readonly addresses?: readonly string[];
   /** Files of the plan that were looked for on the machine. */
   readonly files?: readonly FileState[];
@@ -47,11 +48,6 @@ export interface StackProblem {
   readonly file: string;
   /** One line for each fault, with its place. */
   readonly faults: readonly string[];
-}
-
-export interface Socket {
-  readonly address: string;
-  readonly port: number;
 }
 
 export interface FileState {
@@ -131,12 +127,8 @@ export function serverOf(facts: Facts, log?: LogReading): Server {
  * A number that a server runs with: as its log says it was started, else as the stack file has it. A change is worked out
  * from what ran, so that asking twice gives the same answer.
  */
-export function ranWith(
-  log: LogReading | undefined,
-  sign: Sign,
-  setting: number | undefined,
-): number | undefined {
-  const said = log?.hits.get(sign)?.groups[0];
+export function ranWith({ hits }: LogReading, sign: Sign, setting: number | undefined): number | undefined {
+  const said = hits.get(sign)?.groups[0];
   return said === undefined ? setting : Number(said);
 }
 

@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import { setTimeout as sleep } from "node:timers/promises";
 import { defined } from "../../faults/defined";
 import { redact } from "../programs/redact";
 import { UNKNOWN_TIER } from "../verify/tools";
@@ -36,11 +37,6 @@ const COLOUR = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 /** Longest piece that is searched at once, in characters. */
 const PIECE = 256 * 1024;
 
-export interface ScanLimits {
-  /** Seconds after which reading stops. */
-  readonly seconds?: number;
-}
-
 /** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
 const SCAN_SECONDS = 30;
 
@@ -49,19 +45,20 @@ export async function scanLog(
   about: Pick<LogReading, "name" | "kind" | "container">,
   chunks: AsyncIterable<Chunk> | Iterable<Chunk>,
   signs: readonly Sign[],
-  limits: ScanLimits = {},
+  { seconds = SCAN_SECONDS } = {},
 ): Promise<LogReading> {
   const scanner = new Scanner(signs);
   const decode = decoderOf();
-  const seconds = limits.seconds ?? SCAN_SECONDS;
   const deadline = Date.now() + seconds * 1000;
-  const iterator = iteratorOf(chunks);
+  const iterator =
+    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   let cutShort: string | undefined;
   // A source that falls silent is left as well as one that never ends.
-  const silence = timer(seconds);
+  const silence = new AbortController();
+  const expired = sleep(seconds * 1000, undefined, { signal: silence.signal }).catch(() => undefined);
   try {
     for (;;) {
-      const next = await Promise.race([iterator.next(), silence.expired]);
+      const next = await Promise.race([iterator.next(), expired]);
       if (next === undefined || Date.now() > deadline) {
         cutShort = `stopped after ${seconds} s, at line ${scanner.lines}`;
         break;
@@ -70,14 +67,9 @@ export async function scanLog(
       scanner.take(typeof next.value === "string" ? next.value : decode(next.value));
     }
   } finally {
-    silence.stop();
+    silence.abort();
   }
-  return {
-    ...about,
-    hits: scanner.end(),
-    lines: scanner.lines,
-    ...defined({ cutShort }),
-  };
+  return { ...about, hits: scanner.end(), lines: scanner.lines, ...defined({ cutShort }) };
 }
 
 type Chunk = Buffer | string;
@@ -91,24 +83,8 @@ export function decoderOf(): (bytes: Buffer) => string {
   };
 }
 
-function iteratorOf(chunks: AsyncIterable<Chunk> | Iterable<Chunk>): AsyncIterator<Chunk> | Iterator<Chunk> {
-  return Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
-}
-
-/** A promise that resolves to nothing when the time is up. */
-function timer(seconds: number): { readonly expired: Promise<undefined>; stop(): void } {
-  let handle: NodeJS.Timeout | undefined;
-  const expired = new Promise<undefined>((resolve) => {
-    handle = setTimeout(() => resolve(undefined), seconds * 1000);
-  });
-  return { expired, stop: () => clearTimeout(handle) };
-}
-
-interface Match {
+interface Match extends Omit<Hit, "line" | "groups"> {
   readonly match: RegExpExecArray;
-  readonly lineNumber: number;
-  readonly firstLineNumber: number;
-  readonly count: number;
 }
 
 class Scanner {
@@ -144,16 +120,10 @@ class Scanner {
     if (this.rest !== "" && !this.skipping) this.search(this.rest);
     this.rest = "";
     return new Map(
-      [...this.counting()].map(([sign, { match, lineNumber, firstLineNumber, count }]) => [
-        sign,
-        {
-          line: excerpt(match.input, match.index),
-          groups: match.slice(1).map((group: string | undefined) => group ?? ""),
-          lineNumber,
-          firstLineNumber,
-          count,
-        },
-      ]),
+      [...this.counting()].map(([sign, { match, ...where }]) => {
+        const groups = match.slice(1).map((group: string | undefined) => group ?? "");
+        return [sign, { line: excerpt(match.input, match.index), groups, ...where }];
+      }),
     );
   }
 
@@ -205,7 +175,8 @@ class Scanner {
         const start = piece.lastIndexOf("\n", found.index) + 1;
         this.lines += newlines(piece, counted, start);
         counted = start;
-        lineEnd = endOfLine(piece, found.index);
+        const newline = piece.indexOf("\n", found.index);
+        lineEnd = newline === -1 ? piece.length : newline;
         line = piece.slice(start, Math.min(lineEnd, start + LINE_LIMIT));
         tried.clear();
       }
@@ -241,11 +212,6 @@ function newlines(text: string, from: number, to: number): number {
   let count = 0;
   for (let at = text.indexOf("\n", from); at !== -1 && at < to; at = text.indexOf("\n", at + 1)) count++;
   return count;
-}
-
-function endOfLine(text: string, from: number): number {
-  const newline = text.indexOf("\n", from);
-  return newline === -1 ? text.length : newline;
 }
 
 /** Characters of a line that are shown, and how many of them come before the sign. */

@@ -14,25 +14,19 @@ export interface Sign {
   readonly keep: "newest" | "largest";
 }
 
-interface Options {
-  readonly when?: Sign["when"];
-  readonly keep?: Sign["keep"];
-}
-
 const made: Sign[] = [];
 
 /** Every sign that was made: a log is searched for all of them, so none can be forgotten. */
 export const SIGNS: readonly Sign[] = made;
 
 /** A sign that counts wherever it is. Without a pattern the literals themselves are the sign. */
-export function sign(literals: string | readonly string[], pattern?: RegExp, options: Options = {}): Sign {
-  const list = typeof literals === "string" ? [literals] : literals;
-  const sign: Sign = {
-    literals: list,
-    pattern: pattern ?? new RegExp(list.map(escaped).join("|")),
-    when: options.when ?? "any",
-    keep: options.keep ?? "newest",
-  };
+export function sign(
+  texts: string | readonly string[],
+  pattern?: RegExp,
+  { when = "any", keep = "newest" }: Partial<Pick<Sign, "when" | "keep">> = {},
+): Sign {
+  const literals = [texts].flat();
+  const sign = { literals, pattern: pattern ?? new RegExp(literals.map(escaped).join("|")), when, keep };
   made.push(sign);
   return sign;
 }

@@ -19,9 +19,8 @@ const WHO_HOLDS_IT =
 
 const wanted = (hit: Hit) => numberOf(hit, 3);
 
-function isFreeNow({ facts, hit }: Told): boolean {
-  return facts.meminfo !== undefined && facts.meminfo.availableGiB >= wanted(hit);
-}
+const isFreeNow = ({ facts: { meminfo }, hit }: Told) =>
+  meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
 
 export const admission: readonly Row[] = [
   {
@@ -30,9 +29,8 @@ export const admission: readonly Row[] = [
       'specification, Errors: "Startup reservation check fails"; vLLM v1/worker/utils.py, request_memory',
     caughtBy: "the preflight of `up`, which compares utilization x total with MemAvailable",
     when: REFUSED,
-    say(told) {
-      if (isFreeNow(told)) return undefined;
-      const { hit, server } = told;
+    unless: isFreeNow,
+    say({ hit, server }) {
       const [free, total, utilization] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
       const largest = downToHundredth((free - PRINTED_TO_GIB) / (total + PRINTED_TO_GIB));
       const weights = (server.settings?.model.weightsGB ?? 0) * GIB_PER_GB;
@@ -60,14 +58,11 @@ export const admission: readonly Row[] = [
       'vLLM v1/worker/utils.py, request_memory; memory was seen to come free 60 s and more after a "kill"',
     caughtBy: "the gate before the server's start, which waits for MemAvailable",
     when: REFUSED,
-    say(told) {
-      if (!isFreeNow(told)) return undefined;
-      const { facts, hit, server } = told;
-      return {
-        cause: `The server started while an earlier process still held its memory: ${numberOf(hit, 0)} GiB were free then, ${facts.meminfo?.availableGiB.toFixed(2)} GiB are free now, and it wants ${wanted(hit)}.`,
-        advice: "No setting to change: the memory has come free since. Start it again.",
-        command: `docker restart ${server.container}`,
-      };
-    },
+    unless: (told) => !isFreeNow(told),
+    say: ({ facts, hit, server }) => ({
+      cause: `The server started while an earlier process still held its memory: ${numberOf(hit, 0)} GiB were free then, ${facts.meminfo?.availableGiB.toFixed(2)} GiB are free now, and it wants ${wanted(hit)}.`,
+      advice: "No setting to change: the memory has come free since. Start it again.",
+      command: `docker restart ${server.container}`,
+    }),
   },
 ];

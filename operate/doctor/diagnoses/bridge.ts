@@ -4,17 +4,6 @@ import { APPLY, type Diagnosis, type Row, type Told } from "../diagnosis";
 import { machineEdit, seen, setting, textSetting } from "../facts";
 import { sign, startSign } from "../sign";
 
-const GENERIC_PREFIX = sign(
-  ["validation errors", "input_text"],
-  /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b|\bwith the validation errors of \/v1\/responses\b/,
-);
-const NO_KEY = startSign("LiteLLM proxy refused to start", /LiteLLM proxy refused to start: (.{0,60})/);
-const WRONG_KEY = sign(["No connected db", "No api key passed in"]);
-const COOLDOWN = sign("No deployments available for selected model");
-const UPSTREAM_DOWN = sign(
-  "Hosted_vllmException",
-  /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/,
-);
 const COMPROMISED = sign(["1.82.7", "1.82.8"], /[Ll]ite[Ll][Ll][Mm]\D{0,40}\bv?(1\.82\.[78])\b/);
 
 /** A release that is known to be sound, by the digest of its multi-arch index. */
@@ -36,7 +25,10 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     source:
       'specification, Errors: "Multi-turn request through the bridge with generic provider prefix"; BerriAI/litellm PR 22851',
     caughtBy: "the plan, which only ever writes `hosted_vllm/`",
-    when: GENERIC_PREFIX,
+    when: sign(
+      ["validation errors", "input_text"],
+      /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b|\bwith the validation errors of \/v1\/responses\b/,
+    ),
     say: (told) => ({
       cause:
         "The bridge's entry has the generic prefix `openai/`, which sends the conversation through /v1/responses; it must be `hosted_vllm/<served name>`.",
@@ -48,7 +40,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     id: "bridge-without-key",
     source: "LiteLLM 1.104.9 and later refuse to start without a master key",
     caughtBy: "the plan, which gives the bridge a key or a placeholder on loopback",
-    when: NO_KEY,
+    when: startSign("LiteLLM proxy refused to start", /LiteLLM proxy refused to start: (.{0,60})/),
     say({ facts }) {
       const cause = "The bridge has no master key, or a publicly known one, and refuses to start.";
       const variable = textSetting(facts, "bridge", "keyVariable");
@@ -65,7 +57,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     id: "bridge-wrong-key",
     source: 'LiteLLM 1.109.1: a wrong key is answered 400 "No connected db.", none 401',
     caughtBy: "the launcher, which takes the key from the same variable",
-    when: WRONG_KEY,
+    when: sign(["No connected db", "No api key passed in"]),
     say({ facts, hit }) {
       const variable = textSetting(facts, "bridge", "keyVariable");
       return {
@@ -84,7 +76,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     id: "bridge-cooldown",
     source: "LiteLLM 1.109.1: one upstream error puts a lone deployment into a cooldown of 5 s",
     caughtBy: "the plan, which sets `disable_cooldowns: true` and `num_retries: 0`",
-    when: COOLDOWN,
+    when: sign("No deployments available for selected model"),
     say: (told) => ({
       cause:
         "After one error of the server, the bridge refuses every request for a while, although it has only that server.",
@@ -97,7 +89,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     source: "LiteLLM: Hosted_vllmException - Cannot connect to host",
     caughtBy: "the plan's warning `loopback-only`, where the server is declared to listen on loopback",
     aside: true,
-    when: UPSTREAM_DOWN,
+    when: sign("Hosted_vllmException", /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/),
     say({ hit, facts: { containers } }) {
       const [host = "", port = ""] = hit.groups;
       // The bridge keeps its log while a server is replaced.

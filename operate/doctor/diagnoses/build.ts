@@ -1,33 +1,6 @@
 import type { Row } from "../diagnosis";
 import { sign, startSign } from "../sign";
 
-const EXTERNALLY_MANAGED = sign(
-  ["externally-managed-environment", "externally managed"],
-  /externally[- ]managed(?:-environment)?/,
-);
-const NUMA = sign("numa.h", /numa\.h: No such file or directory|numa\.h['"]? file not found/);
-const E2M1 = sign(
-  ["e2m1x2", "sm_121"],
-  /\.e2m1x2.{0,60}sm_12[01]|sm_12[01].{0,60}\.e2m1x2|(?:NVFP4|nvfp4).{0,120}(?:not supported|unsupported).{0,60}sm_121/,
-);
-const NO_KERNEL = sign("no kernel image is available for execution on the device");
-const ILLEGAL_ACCESS = sign(
-  ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
-  /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
-);
-/** vLLM model_executor/layers/fused_moe/oracle/. */
-const MOE_BACKEND = startSign("moe_backend='", /moe_backend='(\w+)' is not supported for (.{1,40}?MoE)\./);
-const DEV_VERSION = sign(
-  "version ",
-  /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
-);
-
-/** pip's resolver, its check, and the loader of a module that was compiled against another torch. */
-const TORCH = sign(
-  ["torch", "undefined symbol"],
-  /\bvllm \S+ (?:requires|has requirement) torch\S*.{0,40}\bbut you(?:'ll)? have torch \S+|\bvllm\b.{0,120}undefined symbol: (?:_ZN\w*(?:c10|at|torch)|aoti_torch)\w*/,
-);
-
 /** Architecture of a GB10 with its own instructions, as nvcc names it. */
 const ARCH = "12.1a";
 
@@ -35,8 +8,10 @@ export const build: readonly Row[] = [
   {
     id: "externally-managed-environment",
     source: 'specification, Errors: "Build error: externally-managed environment"',
-    caughtBy: false,
-    when: EXTERNALLY_MANAGED,
+    when: sign(
+      ["externally-managed-environment", "externally managed"],
+      /externally[- ]managed(?:-environment)?/,
+    ),
     cause: "The package manager owns the system's Python, which therefore refuses pip.",
     advice: "No setting to change: use a virtual environment, or the container.",
     command: "python3 -m venv ~/vllm-venv && ~/vllm-venv/bin/pip install --upgrade pip",
@@ -44,8 +19,7 @@ export const build: readonly Row[] = [
   {
     id: "numa-header-missing",
     source: 'specification, Errors: "Build error: missing numa.h"',
-    caughtBy: false,
-    when: NUMA,
+    when: sign("numa.h", /numa\.h: No such file or directory|numa\.h['"]? file not found/),
     cause: "The headers of libnuma, which a source build needs, are not installed.",
     advice: "No setting to change: install them, or use the container.",
     command: "sudo apt-get install -y libnuma-dev numactl",
@@ -53,8 +27,10 @@ export const build: readonly Row[] = [
   {
     id: "sm121-arch-list",
     source: 'specification, Errors: "NVFP4 / `.e2m1x2` failure for `sm_121`"; vllm-project/vllm PR 37725',
-    caughtBy: false,
-    when: E2M1,
+    when: sign(
+      ["e2m1x2", "sm_121"],
+      /\.e2m1x2.{0,60}sm_12[01]|sm_12[01].{0,60}\.e2m1x2|(?:NVFP4|nvfp4).{0,120}(?:not supported|unsupported).{0,60}sm_121/,
+    ),
     say: ({ server }) => ({
       cause: "The kernels were compiled for sm_121 without its own instructions, which the FP4 kernels need.",
       edits: [server.set(["environment", "TORCH_CUDA_ARCH_LIST"], ARCH)],
@@ -64,8 +40,7 @@ export const build: readonly Row[] = [
   {
     id: "no-kernel-image",
     source: "vLLM .buildkite/release-pipeline.yaml: the cu129 images omit 12.1 on purpose",
-    caughtBy: false,
-    when: NO_KERNEL,
+    when: sign("no kernel image is available for execution on the device"),
     cause:
       "The image has no kernels for this GPU (12.1): it is a cu129 variant, or built for other machines.",
     advice: "Take an unsuffixed release (CUDA 13), pin it and put the printed lines into the stack file.",
@@ -75,8 +50,10 @@ export const build: readonly Row[] = [
     id: "cuda-illegal-access",
     source:
       "vllm-project/vllm #49926 and #35566, eugr/spark-vllm-docker #186 and #390: seen on this kind of GPU",
-    caughtBy: false,
-    when: ILLEGAL_ACCESS,
+    when: sign(
+      ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
+      /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
+    ),
     say: ({ server }) => ({
       cause:
         "A kernel of the GPU read or wrote where it may not, and the engine died of it: a fault of that kernel, not of a setting.",
@@ -96,8 +73,7 @@ export const build: readonly Row[] = [
   {
     id: "moe-backend-unfit",
     source: "vLLM model_executor/layers/fused_moe/oracle/",
-    caughtBy: false,
-    when: MOE_BACKEND,
+    when: startSign("moe_backend='", /moe_backend='(\w+)' is not supported for (.{1,40}?MoE)\./),
     say: ({ hit, server }) => ({
       cause: `The MoE backend ${hit.groups[0]} does not run this model: it is not for ${hit.groups[1]}.`,
       edits: [server.set(["moeBackend"], undefined)],
@@ -108,7 +84,10 @@ export const build: readonly Row[] = [
     id: "source-build-unpinned",
     source: "specification, Versioning 6: a source build must pin a release tag and record the version",
     caughtBy: "the policies `inference-image` and `moving-tag`, for images",
-    when: DEV_VERSION,
+    when: sign(
+      "version ",
+      /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
+    ),
     say: ({ hit }) => ({
       cause: `This vLLM (${hit.groups[0]}) is not a release: nobody else runs it, and nobody can build it again.`,
       advice:
@@ -120,8 +99,11 @@ export const build: readonly Row[] = [
     id: "torch-mismatch",
     source:
       "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
-    caughtBy: false,
-    when: TORCH,
+    // pip's resolver, its check, and the loader of a module that was compiled against another torch.
+    when: sign(
+      ["torch", "undefined symbol"],
+      /\bvllm \S+ (?:requires|has requirement) torch\S*.{0,40}\bbut you(?:'ll)? have torch \S+|\bvllm\b.{0,120}undefined symbol: (?:_ZN\w*(?:c10|at|torch)|aoti_torch)\w*/,
+    ),
     cause: "This vLLM was built for another torch than the installed one.",
     advice:
       "No setting to change: in a fresh virtual environment install what the release tag itself asks for (requirements/cuda.txt and pyproject.toml of the tag), or use the container.",

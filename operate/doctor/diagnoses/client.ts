@@ -14,26 +14,11 @@ import {
 } from "../facts";
 import { sign } from "../sign";
 
-/** A tier's own name reached a server, or a client says that it did. */
-const TIER_404 = sign(
-  ["claude-"],
-  /The model `(claude-[\w.-]+)` does not exist|Invalid model name passed in model=(claude-[\w.-]+)|issue with the selected model \((claude-[\w.-]+)\)/,
-);
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
 const MISSING_V1 = sign(
   [" /chat/completions", " /responses", " /messages"],
   /"(?:GET|POST) \/((?:chat\/completions|responses|messages)\S*) HTTP\/[\d.]+" 404/,
 );
-/**
- * vLLM renderers/params.py. Of a prompt that is far too long it counts no further than it must (`at least`), or only the
- * characters: such a figure is not one to work with.
- */
-const TOO_LONG = sign(
-  ["maximum context length is", "cannot be greater than max_model_len="],
-  /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
-);
-const ENV_KEY = sign("Missing environment variable", /Missing environment variable: `?(\w+)`?/);
-const WIRE_API = sign("wire_api", /`?wire_api = "chat"`? is no longer supported/);
 const TRUNCATED = sign(
   ["truncation", "max_length"],
   /"truncation\w*"\s*:.{0,2000}"(?:model_)?max_length"\s*:\s*2048\b|"(?:model_)?max_length"\s*:\s*2048\b.{0,2000}"truncation\w*"\s*:|tokenizer with truncation at 2048/,
@@ -64,7 +49,11 @@ export const client: readonly (Diagnosis | Row)[] = [
     id: "unpinned-tier",
     source: 'specification, Errors: "Unpinned model tier requested by a messages-style client"',
     caughtBy: "the plan, which pins every tier in the client's file",
-    when: TIER_404,
+    // A tier's own name reached a server, or a client says that it did.
+    when: sign(
+      ["claude-"],
+      /The model `(claude-[\w.-]+)` does not exist|Invalid model name passed in model=(claude-[\w.-]+)|issue with the selected model \((claude-[\w.-]+)\)/,
+    ),
     say({ facts, hit }) {
       const path = ["clients", "claudeCode"];
       const cause = `The client asked for ${firstGroup(hit) ?? "a tier"}, a tier that isn't pinned to the served name; the 404 looks like a network failure.`;
@@ -110,7 +99,12 @@ export const client: readonly (Diagnosis | Row)[] = [
     id: "window-exceeded",
     source: 'specification, Errors: "`prompt_tokens + max_tokens > max_model_len`"',
     caughtBy: "the plan's warning `client-window`",
-    when: TOO_LONG,
+    // vLLM renderers/params.py. Of a prompt that is far too long it counts no further than it must (`at least`), or only the
+    // characters: such a figure is not one to work with.
+    when: sign(
+      ["maximum context length is", "cannot be greater than max_model_len="],
+      /maximum context length is ([\d,]+) tokens\.(?: However, you requested ([\d,]+) output tokens and your prompt contains ([\d,]+) input tokens)?|tokens=[\d,]+ cannot be greater than max_model_len=(?:max_total_tokens=)?([\d,]+)/,
+    ),
     say({ facts, hit, server }) {
       const [output, prompt] = [numberOf(hit, 1), numberOf(hit, 2)];
       const window = numberOf(hit, 0) || numberOf(hit, 3);
@@ -141,7 +135,7 @@ export const client: readonly (Diagnosis | Row)[] = [
     id: "client-key-unset",
     source: "specification, Responses-style client: the variable named by env_key must be set",
     caughtBy: "the launcher, which sets a placeholder",
-    when: ENV_KEY,
+    when: sign("Missing environment variable", /Missing environment variable: `?(\w+)`?/),
     say: ({ hit }) => ({
       cause: `The client will not start without ${hit.groups[0]}; any text will do, since the server ignores it.`,
       advice: "No setting to change: start the client with its launcher, or export a placeholder.",
@@ -152,7 +146,7 @@ export const client: readonly (Diagnosis | Row)[] = [
     id: "client-wire-api",
     source: 'openai/codex: `wire_api = "chat"` is gone',
     caughtBy: 'the plan, which writes `wire_api = "responses"`',
-    when: WIRE_API,
+    when: sign("wire_api", /`?wire_api = "chat"`? is no longer supported/),
     cause: "The Responses-style client reads a file with the removed wire protocol `chat`.",
     advice:
       "No setting to change: the file that the plan writes says `responses`. Start the client with its launcher, or correct your own file.",

@@ -7,20 +7,6 @@ const NO_GPU_RUNTIME = sign(
   ["could not select device driver", "nvidia-container"],
   /could not select device driver "[^"]*" with capabilities: \[\[gpu\]\]|nvidia-container-runtime: not found/,
 );
-const IMAGE_GONE = sign(
-  ["manifest unknown", "No such image", "manifest for "],
-  /manifest unknown|No such image: (\S+)|manifest for \S+ not found/,
-);
-
-const NO_DEVICE = startSign([
-  "Failed to infer device type",
-  "No CUDA GPUs are available",
-  "Found no NVIDIA driver on your system",
-]);
-const NO_SPACE = sign(
-  ["No space left on device", "Insufficient space in /dev/shm"],
-  /No space left on device|Insufficient space in (\/dev\/shm)/,
-);
 
 /** Exit codes of a container that somebody stopped: it ended by itself, or on TERM. */
 const STOPPED = [0, 143];
@@ -49,7 +35,11 @@ export const containers: readonly (Diagnosis | Row)[] = [
     id: "no-device",
     source: "vLLM config/device.py, torch: no GPU in sight",
     caughtBy: "the preflight of `up`, for Docker's part",
-    when: NO_DEVICE,
+    when: startSign([
+      "Failed to infer device type",
+      "No CUDA GPUs are available",
+      "Found no NVIDIA driver on your system",
+    ]),
     cause: "vLLM sees no GPU: the container was started without one, or the driver doesn't answer.",
     advice: "No setting to change: see whether the driver answers on the host, then inside a container.",
     command: "nvidia-smi && docker run --rm --gpus all ubuntu nvidia-smi",
@@ -57,8 +47,10 @@ export const containers: readonly (Diagnosis | Row)[] = [
   {
     id: "no-space",
     source: "ENOSPC, and vLLM distributed/device_communicators/shm_broadcast.py",
-    caughtBy: false,
-    when: NO_SPACE,
+    when: sign(
+      ["No space left on device", "Insufficient space in /dev/shm"],
+      /No space left on device|Insufficient space in (\/dev\/shm)/,
+    ),
     say: ({ hit }) => ({
       cause: hit.groups[0]
         ? "Shared memory (/dev/shm) is full, through which vLLM's processes talk."
@@ -71,7 +63,10 @@ export const containers: readonly (Diagnosis | Row)[] = [
     id: "image-not-found",
     source: "registries prune nightly tags: pin by digest",
     caughtBy: "the policy `moving-tag`",
-    when: IMAGE_GONE,
+    when: sign(
+      ["manifest unknown", "No such image", "manifest for "],
+      /manifest unknown|No such image: (\S+)|manifest for \S+ not found/,
+    ),
     cause: "The registry no longer has this image, or never had it under this name.",
     advice: "Pin a release that exists and put the printed lines into the stack file.",
     command: "serving pin vllm/vllm-openai:v0.30.0",

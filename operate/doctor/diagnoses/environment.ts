@@ -1,43 +1,30 @@
 import { optionInsteadOf } from "../../../components/inference-server/droppedVariables";
 import { FLAGS_WITH_SETTING } from "../../../components/settings/extraArguments";
-import { APPLY, type Row } from "../diagnosis";
-import { firstGroup, type Server, textSetting } from "../facts";
+import { APPLY, type Row, type Told } from "../diagnosis";
+import { firstGroup, textSetting } from "../facts";
 import { sign, startSign } from "../sign";
 
-const UNKNOWN_VARIABLE = sign(
-  "Unknown vLLM environment variable detected",
-  /Unknown vLLM environment variable detected: (?!VLLM_USE_FLASHINFER_MOE_FP4\b)(\w+)/,
-);
 const FP4_VARIABLE = sign(
   "VLLM_USE_FLASHINFER_MOE_FP4",
   /Unknown vLLM environment variable detected: (VLLM_USE_FLASHINFER_MOE_FP4)\b/,
-);
-/** argparse's words, and pydantic's for a number out of its range. */
-const UNKNOWN_ARGUMENT = startSign("error: unrecognized arguments:", /error: unrecognized arguments: (\S+)/);
-const ARGUMENT_REFUSED = startSign(
-  ["error: argument ", "[type="],
-  /error: argument (--[\w-]+)\S*: (?:invalid |Value |expected )|Input should be .{1,80} \[type=\w+, input_value=/,
-);
-const THINKING_REFUSED = sign(
-  ["chat_template_kwargs", "enable_thinking", "thinking"],
-  /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
 );
 
 const FP4_SOURCE = "vllm-project/vllm #43148, #44992: VLLM_USE_FLASHINFER_MOE_FP4 is gone since 0.24";
 const FP4_CAUGHT_BY = "the plan's warning `inert-variable`";
 
 /** The stack sets the variable as specified, and the backend carries what it meant; without a stack file that isn't known. */
-function needsBackend({ settings }: Server): boolean {
-  return settings !== undefined && settings.moeBackend === undefined && !settings.flashinferMoeFp4;
-}
+const needsBackend = ({ server: { settings } }: Told) =>
+  settings !== undefined && settings.moeBackend === undefined && !settings.flashinferMoeFp4;
 
 export const environment: readonly Row[] = [
   {
     id: "unknown-vllm-variable",
     source: "vLLM vllm/envs.py, validate_environ",
-    caughtBy: false,
     aside: true,
-    when: UNKNOWN_VARIABLE,
+    when: sign(
+      "Unknown vLLM environment variable detected",
+      /Unknown vLLM environment variable detected: (?!VLLM_USE_FLASHINFER_MOE_FP4\b)(\w+)/,
+    ),
     say({ hit, server }) {
       const [variable = ""] = hit.groups;
       const option = optionInsteadOf(variable);
@@ -58,14 +45,12 @@ export const environment: readonly Row[] = [
     caughtBy: FP4_CAUGHT_BY,
     aside: true,
     when: FP4_VARIABLE,
-    say: ({ server }) =>
-      needsBackend(server)
-        ? {
-            cause:
-              "VLLM_USE_FLASHINFER_MOE_FP4=0 does nothing in this version, so the FP4 fast path is still on: name the backend.",
-            edits: [server.set(["moeBackend"], "marlin")],
-          }
-        : undefined,
+    unless: (told) => !needsBackend(told),
+    say: ({ server }) => ({
+      cause:
+        "VLLM_USE_FLASHINFER_MOE_FP4=0 does nothing in this version, so the FP4 fast path is still on: name the backend.",
+      edits: [server.set(["moeBackend"], "marlin")],
+    }),
   },
   {
     id: "inert-fp4-variable",
@@ -73,8 +58,8 @@ export const environment: readonly Row[] = [
     caughtBy: FP4_CAUGHT_BY,
     harmless: true,
     when: FP4_VARIABLE,
+    unless: needsBackend,
     say({ server }) {
-      if (needsBackend(server)) return undefined;
       const known = server.settings !== undefined;
       return {
         cause: `VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, but this version of vLLM ignores it: ${known ? "`moeBackend`" : "the MoE backend"} replaces it.`,
@@ -89,7 +74,8 @@ export const environment: readonly Row[] = [
     id: "argument-unknown",
     source: "vLLM utils/argparse_utils.py: arguments come and go with vLLM's version",
     caughtBy: "the policy `engine-names`, where the version is recorded",
-    when: UNKNOWN_ARGUMENT,
+    // argparse's words, and pydantic's for a number out of its range.
+    when: startSign("error: unrecognized arguments:", /error: unrecognized arguments: (\S+)/),
     say: ({ hit, server }) => ({
       cause: `This version of vLLM has no argument ${hit.groups[0]}.`,
       advice: `Take it out of \`extraArgs\` of inferenceServers.${server.key}, or remove the setting that stands for it; \`serving plan\` shows the whole command line.`,
@@ -100,7 +86,10 @@ export const environment: readonly Row[] = [
     id: "argument-refused",
     source: "vLLM utils/argparse_utils.py, config/",
     caughtBy: "the policy `engine-names`, where the version is recorded",
-    when: ARGUMENT_REFUSED,
+    when: startSign(
+      ["error: argument ", "[type="],
+      /error: argument (--[\w-]+)\S*: (?:invalid |Value |expected )|Input should be .{1,80} \[type=\w+, input_value=/,
+    ),
     say: ({ hit, server }) => ({
       cause: `This version of vLLM refuses the value of ${hit.groups[0] || "an argument"}.`,
       advice: `The line says which values it takes: correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`,
@@ -111,8 +100,10 @@ export const environment: readonly Row[] = [
     id: "thinking-parameter-refused",
     source:
       'specification, Errors: "Provider server answers 400 to one of the two thinking-disable parameters"',
-    caughtBy: false,
-    when: THINKING_REFUSED,
+    when: sign(
+      ["chat_template_kwargs", "enable_thinking", "thinking"],
+      /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
+    ),
     say: ({ facts, hit }) => ({
       cause: `The server refuses \`${firstGroup(hit) ?? "thinking"}\`, one of the two parameters that turn hidden reasoning off.`,
       advice:

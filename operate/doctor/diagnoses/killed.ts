@@ -131,7 +131,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   {
     id: "killed",
     source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
-    caughtBy: false,
     explain(facts) {
       if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
         return undefined;
@@ -183,7 +182,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   {
     id: "first-boot",
     source: 'specification, Errors: "First boot looks hung 10-15 minutes at weight loading, then compiling"',
-    caughtBy: false,
     when: [COMPILING, LOADING],
     say({ facts, hit, server }) {
       const state = stateOf(facts, server.container);

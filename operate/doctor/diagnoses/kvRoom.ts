@@ -7,31 +7,9 @@ import { STARTED_WITH_UTILIZATION, sign, startSign } from "../sign";
 /** vLLM v1/core/kv_cache_utils.py. */
 const NO_ROOM = startSign(["No available memory for the cache blocks", "Cannot auto-fit max_model_len"]);
 const AVAILABLE = sign("Available KV cache memory:", /Available KV cache memory: (-?[\d.]+) GiB/);
-const TOO_LONG = startSign(
-  "To serve at least one request with the model",
-  /max seq len \((\d+)\), \(?([\d.]+) GiB KV cache is needed, which is larger than the available KV cache memory \((-?[\d.]+) GiB\)(?:.{0,80}estimated maximum model length is (\d+))?/,
-);
-const TOO_MANY = startSign(
-  "exceeds available Mamba cache blocks",
-  /max_num_seqs \((\d+)\) exceeds available Mamba cache blocks \((\d+)\)/,
-);
-const REDUCED = sign("Auto-fit max_model_len", /Auto-fit max_model_len: reduced from ([\d,]+) to ([\d,]+)/);
-
-/** vLLM config/model.py, _get_and_verify_max_len. */
-const ABOVE_MODEL = startSign(
-  "is greater than the derived max_model_len",
-  /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,
-);
-
-const BATCH_TOO_SMALL = startSign(
-  "must be greater than or equal to max_num_seqs",
-  /max_num_batched_tokens \((\d+)\) must be greater than or equal to max_num_seqs \((\d+)\)/,
-);
 
 /** Room that is asked for where it isn't known what a request of the whole window takes, in GiB. */
 const SOME_ROOM_GIB = 4;
-
-const LOOK_AT_KV = "serving plan";
 
 /**
  * The smallest utilization that gives the cache `missing` GiB more, if the machine has it. Rounded up to 0.01, and never
@@ -48,9 +26,7 @@ function raised(facts: Facts, server: Server, now: number | undefined, missing: 
 /** What one request of the whole window takes, in GiB, where the model is known. */
 function roomForOne({ stack }: Facts, { container }: Server): number {
   const kv = stack?.plan.kv[container];
-  return kv === null || kv === undefined
-    ? SOME_ROOM_GIB
-    : (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB;
+  return kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
 }
 
 function utilizationOf({ log }: Sighting, { settings }: Server): number | undefined {
@@ -89,7 +65,7 @@ export const kvRoom: readonly Row[] = [
           largest === undefined
             ? `Raise \`gpuMemoryUtilization\` by ${missing.toFixed(2)} GiB's worth, if the machine has it, and reduce \`maxModelLen\`.`
             : `No setting gives it more: ${largest.toFixed(2)} is the largest utilization beside the other servers. Lower instance A where it is started (and its declaration), or serve a smaller model (\`serving models\` lists what fits).`,
-        command: LOOK_AT_KV,
+        command: "serving plan",
       };
     },
   },
@@ -99,7 +75,10 @@ export const kvRoom: readonly Row[] = [
       'specification, Errors: "Model loads but no KV room"; vLLM v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory',
     caughtBy:
       "the plan's KV plan, once the engine's measured memory is recorded; `serving kv` with the figure of the log",
-    when: TOO_LONG,
+    when: startSign(
+      "To serve at least one request with the model",
+      /max seq len \((\d+)\), \(?([\d.]+) GiB KV cache is needed, which is larger than the available KV cache memory \((-?[\d.]+) GiB\)(?:.{0,80}estimated maximum model length is (\d+))?/,
+    ),
     say({ facts, hit, server }) {
       const [needed, available, estimated] = [numberOf(hit, 1), numberOf(hit, 2), numberOf(hit, 3)];
       const cause = `One request of ${numberOf(hit, 0)} tokens needs ${needed} GiB of KV cache, but only ${available} GiB are there.`;
@@ -114,7 +93,7 @@ export const kvRoom: readonly Row[] = [
         ? {
             cause,
             advice: "Reduce `maxModelLen`, or raise `gpuMemoryUtilization` where the ledger has room.",
-            command: LOOK_AT_KV,
+            command: "serving plan",
           }
         : { cause, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
     },
@@ -122,8 +101,11 @@ export const kvRoom: readonly Row[] = [
   {
     id: "window-above-model",
     source: "vLLM config/model.py, _get_and_verify_max_len",
-    caughtBy: false,
-    when: ABOVE_MODEL,
+    // vLLM config/model.py, _get_and_verify_max_len.
+    when: startSign(
+      "is greater than the derived max_model_len",
+      /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,
+    ),
     say: ({ hit, server }) => ({
       cause: `The window of ${numberOf(hit, 0)} tokens is longer than the model's own, ${numberOf(hit, 1)}.`,
       edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
@@ -132,8 +114,10 @@ export const kvRoom: readonly Row[] = [
   {
     id: "batch-below-sequences",
     source: "vLLM config/scheduler.py",
-    caughtBy: false,
-    when: BATCH_TOO_SMALL,
+    when: startSign(
+      "must be greater than or equal to max_num_seqs",
+      /max_num_batched_tokens \((\d+)\) must be greater than or equal to max_num_seqs \((\d+)\)/,
+    ),
     say: ({ hit, server }) => ({
       cause: `A batch of ${numberOf(hit, 0)} tokens is smaller than the number of sequences, ${numberOf(hit, 1)}: each takes at least one.`,
       edits: [server.set(["maxNumSeqs"], numberOf(hit, 0))],
@@ -143,7 +127,10 @@ export const kvRoom: readonly Row[] = [
     id: "too-many-sequences",
     source: "vllm-project/vllm #49064, PR #38270; kaito-project/kaito #2319",
     caughtBy: "the plan's KV plan, where the memory for the cache is known",
-    when: TOO_MANY,
+    when: startSign(
+      "exceeds available Mamba cache blocks",
+      /max_num_seqs \((\d+)\) exceeds available Mamba cache blocks \((\d+)\)/,
+    ),
     say({ hit, server }) {
       const blocks = numberOf(hit, 1);
       return {
@@ -157,14 +144,11 @@ export const kvRoom: readonly Row[] = [
   {
     id: "window-reduced",
     source: "vLLM v1/core/kv_cache_utils.py: max_model_len auto",
-    caughtBy: false,
-    when: REDUCED,
-    say: ({ facts, hit, server }) =>
-      seen(facts, NO_ROOM)
-        ? undefined
-        : {
-            cause: `vLLM chose a window of ${numberOf(hit, 1)} tokens by itself, so it refuses clients that count on ${numberOf(hit, 0)}.`,
-            edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
-          },
+    when: sign("Auto-fit max_model_len", /Auto-fit max_model_len: reduced from ([\d,]+) to ([\d,]+)/),
+    unless: ({ facts }) => seen(facts, NO_ROOM) !== undefined,
+    say: ({ hit, server }) => ({
+      cause: `vLLM chose a window of ${numberOf(hit, 1)} tokens by itself, so it refuses clients that count on ${numberOf(hit, 0)}.`,
+      edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
+    }),
   },
 ];

@@ -24,9 +24,6 @@ const PINNED_KV = sign(
   /kv_cache_memory_bytes config and skipped memory profiling/,
 );
 
-/** NVIDIA's kernel module; harmless bursts of it were seen on machines that served well. */
-const NV_NO_MEMORY = sign("NV_ERR_NO_MEMORY");
-
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
   "stopped at the floor:",
@@ -36,8 +33,6 @@ const GATE_CLOSED = sign(
   "start gate: closed:",
   gateLine(String.raw`closed: (\d+) starts within an hour failed.*: (docker exec [\w.-]+ rm [\w./-]+)`),
 );
-
-const GATE_WAITS = sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for .*)`));
 
 /** How much less a server is given when the machine ran out: about 6 GiB of 121.6. */
 const STEP_DOWN = 0.05;
@@ -144,29 +139,26 @@ export const memory: readonly (Diagnosis | Row)[] = [
       "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
     caughtBy: "`serving verify`, whose long prompt measures the peak",
     when: CUDA_OOM,
-    say: ({ hit, server }) =>
-      isPinned(hit, server)
-        ? {
-            cause:
-              "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",
-            edits: [server.set(["kvCacheMemoryBytes"], undefined)],
-          }
-        : undefined,
+    unless: ({ hit, server }) => !isPinned(hit, server),
+    say: ({ server }) => ({
+      cause:
+        "The KV cache has a fixed size, so vLLM kept nothing back for the activations of a long prompt: short ones pass, but one of 28K tokens or more runs out of memory.",
+      edits: [server.set(["kvCacheMemoryBytes"], undefined)],
+    }),
   },
   {
     id: "nv-err-no-memory",
     source: "vllm-project/vllm #56824, NVIDIA/open-gpu-kernel-modules #1358; often harmless by itself",
     caughtBy: "the plan's warning `aggregate-high`",
-    when: NV_NO_MEMORY,
-    say: ({ facts, hit, server }) =>
-      servesWell(facts)
-        ? undefined
-        : {
-            cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
-            ...lowerShare(facts, server),
-            advice:
-              "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
-          },
+    // NVIDIA's kernel module; harmless bursts of it were seen on machines that served well.
+    when: sign("NV_ERR_NO_MEMORY"),
+    unless: ({ facts }) => servesWell(facts),
+    say: ({ facts, hit, server }) => ({
+      cause: `NVIDIA's kernel module found no physical pages (${hit.count} times) although MemAvailable counted some: the page cache or a neighbour held them.`,
+      ...lowerShare(facts, server),
+      advice:
+        "The message alone proves nothing: machines that serve well print it too. Dropping the page cache before a start (`sync; echo 3 | sudo tee /proc/sys/vm/drop_caches`) may avert it once; a lower share leaves room for good.",
+    }),
   },
   {
     id: "stopped-at-the-floor",
@@ -181,7 +173,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   {
     id: "start-gate-closed",
     source: "the start gate, by `startsPerHour`: restart loops were seen to leak memory until a machine hung",
-    caughtBy: false,
     aside: true,
     when: GATE_CLOSED,
     say: ({ hit }) => ({
@@ -195,7 +186,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     id: "start-gate-waits",
     source: "the start gate: a server starts once there is memory for it",
     caughtBy: "`serving plan --meminfo`, by what is available",
-    when: GATE_WAITS,
+    when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for .*)`)),
     say({ hit }) {
       const { hits } = hit.log;
       const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;

@@ -3,16 +3,6 @@ import { type Facts, machineEdit, seen, serverOf, setting } from "../facts";
 import { sign } from "../sign";
 import { SOUND_IMAGE } from "./bridge";
 
-/** vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe. */
-const SYSTEM_REFUSED = sign(
-  [
-    "System message must be at the beginning",
-    "system message must be at the beginning",
-    "'user' or 'assistant'",
-  ],
-  /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
-);
-
 /** An answer of the messages path that ends the turn with a call written out as text. */
 const CALL_AS_TEXT = sign(
   ["end_turn"],
@@ -92,7 +82,15 @@ export const messagesPath: readonly (Diagnosis | Row)[] = [
     id: "system-role-refused",
     source: "vllm-project/vllm #44000, #41114: coding clients put a system element into messages[]",
     caughtBy: "`serving verify`, whose probe sends that element",
-    when: SYSTEM_REFUSED,
+    // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe.
+    when: sign(
+      [
+        "System message must be at the beginning",
+        "system message must be at the beginning",
+        "'user' or 'assistant'",
+      ],
+      /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
+    ),
     say({ facts, server }) {
       const { edits, advice } = throughTheBridge(facts);
       const template = server.settings?.chatTemplate;
@@ -112,15 +110,13 @@ export const messagesPath: readonly (Diagnosis | Row)[] = [
     caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
     when: [CALL_AS_TEXT, PROBE_FAILED],
     // Where tools work nowhere, it isn't the path.
-    say: ({ facts }) =>
-      toolsFail(facts)
-        ? undefined
-        : {
-            cause:
-              "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
-            ...throughTheBridge(facts),
-            command: `${APPLY} && serving verify --only native-messages-path`,
-          },
+    unless: ({ facts }) => toolsFail(facts),
+    say: ({ facts }) => ({
+      cause:
+        "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
+      ...throughTheBridge(facts),
+      command: `${APPLY} && serving verify --only native-messages-path`,
+    }),
   },
   {
     id: "prefix-cache-cold",

@@ -6,41 +6,11 @@ const GATED = startSign(
   ["GatedRepoError", "gated repo", "is restricted"],
   /GatedRepoError|[Cc]annot access gated repo|Access to model (\S+) is restricted/,
 );
-const HUB_UNREACHABLE = startSign(
-  ["huggingface.co", "LocalEntryNotFoundError", "OfflineModeIsEnabled"],
-  /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
-);
-const TRANSFORMERS_OLD = startSign("Transformers does not recognize this architecture");
-const NO_SUCH_ARCHITECTURE = startSign(
-  "are not supported for now",
-  /Model architectures (\[[^\]]*\]) are not supported for now/,
-);
-const DAMAGED = startSign(
-  [
-    "Error while deserializing header",
-    "FileNotFoundError: No such file",
-    "missing: {'",
-    "Cannot find any model weights",
-    "is not a valid JSON file",
-    "Couldn't instantiate the backend tokenizer",
-  ],
-  /SafetensorError: Error while deserializing header|FileNotFoundError: No such file or directory: \S+\.safetensors|Weight files referenced in index but missing|Cannot find any model weights|config file at '\S+' is not a valid JSON file|Couldn't instantiate the backend tokenizer/,
-);
-const DENIED = startSign("Permission denied", /PermissionError: \[Errno 13\] Permission denied: '([^']+)'/);
-const NO_DRAFT = startSign(
-  ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
-  /Unsupported speculative method: '(\S+)'|Invalid repository ID or local directory specified: '(\S+)'/,
-);
-const NO_TEMPLATE = startSign(
-  "The supplied chat template",
-  /The supplied chat template (?:string )?\((\S+?)\) (?:appears|looks)/,
-);
 
 export const modelFiles: readonly Row[] = [
   {
     id: "gated-model",
     source: "huggingface_hub: GatedRepoError",
-    caughtBy: false,
     when: GATED,
     say: ({ server }) => ({
       cause: "The model is gated and the server has no token that may read it.",
@@ -53,23 +23,23 @@ export const modelFiles: readonly Row[] = [
   {
     id: "model-not-in-cache",
     source: "huggingface_hub: LocalEntryNotFoundError",
-    caughtBy: false,
-    when: HUB_UNREACHABLE,
-    say: ({ facts, server }) =>
-      seen(facts, GATED)
-        ? undefined
-        : {
-            cause: "The model isn't in the cache, and the hub can't be reached to fetch it.",
-            advice:
-              "No setting to change, unless `modelCache` names another directory: fill the cache while there is a network.",
-            command: `hf download ${server.settings?.model.id ?? "<model>"}`,
-          },
+    when: startSign(
+      ["huggingface.co", "LocalEntryNotFoundError", "OfflineModeIsEnabled"],
+      /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
+    ),
+    unless: ({ facts }) => seen(facts, GATED) !== undefined,
+    say: ({ server }) => ({
+      cause: "The model isn't in the cache, and the hub can't be reached to fetch it.",
+      advice:
+        "No setting to change, unless `modelCache` names another directory: fill the cache while there is a network.",
+      command: `hf download ${server.settings?.model.id ?? "<model>"}`,
+    }),
   },
   {
     id: "transformers-too-old",
     source: "specification, Versioning 2: floors of vLLM and transformers",
     caughtBy: "the policies `inference-image` and `transformers-range`, where the versions are recorded",
-    when: TRANSFORMERS_OLD,
+    when: startSign("Transformers does not recognize this architecture"),
     cause: "The transformers inside the image is older than the model.",
     advice:
       "Pin an image above the floors and put the printed lines into the stack file. Never upgrade inside a running environment.",
@@ -79,7 +49,10 @@ export const modelFiles: readonly Row[] = [
     id: "architecture-unsupported",
     source: "vLLM model_executor/models/registry.py",
     caughtBy: "the policy `inference-image`, where the versions are recorded",
-    when: NO_SUCH_ARCHITECTURE,
+    when: startSign(
+      "are not supported for now",
+      /Model architectures (\[[^\]]*\]) are not supported for now/,
+    ),
     say: ({ hit, server }) => ({
       cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
       advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"} (\`serving models\` lists those of this image).`,
@@ -90,8 +63,17 @@ export const modelFiles: readonly Row[] = [
     id: "model-files-damaged",
     source:
       "safetensors and vLLM model_executor/model_loader: a download that broke off leaves cut or missing files",
-    caughtBy: false,
-    when: DAMAGED,
+    when: startSign(
+      [
+        "Error while deserializing header",
+        "FileNotFoundError: No such file",
+        "missing: {'",
+        "Cannot find any model weights",
+        "is not a valid JSON file",
+        "Couldn't instantiate the backend tokenizer",
+      ],
+      /SafetensorError: Error while deserializing header|FileNotFoundError: No such file or directory: \S+\.safetensors|Weight files referenced in index but missing|Cannot find any model weights|config file at '\S+' is not a valid JSON file|Couldn't instantiate the backend tokenizer/,
+    ),
     say: ({ server }) => ({
       cause: "Files of the model are cut or missing, as a download that broke off leaves them.",
       advice:
@@ -102,24 +84,23 @@ export const modelFiles: readonly Row[] = [
   {
     id: "draft-unusable",
     source: "vLLM config/speculative.py: the draft model, or the model's own drafts, must be there",
-    caughtBy: false,
-    when: NO_DRAFT,
-    say: ({ hit: { groups }, server }) =>
-      groups[1] === server.settings?.model.id
-        ? undefined
-        : {
-            cause: groups[0]
-              ? `This model has no drafts of the method ${groups[0]}.`
-              : `There is no model ${groups[1]}, neither in the cache nor in a folder.`,
-            edits: [server.set(["speculative"], undefined)],
-            advice: "Speculative decoding only saves time: without it the server starts.",
-          },
+    when: startSign(
+      ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
+      /Unsupported speculative method: '(\S+)'|Invalid repository ID or local directory specified: '(\S+)'/,
+    ),
+    unless: ({ hit, server }) => hit.groups[1] === server.settings?.model.id,
+    say: ({ hit: { groups }, server }) => ({
+      cause: groups[0]
+        ? `This model has no drafts of the method ${groups[0]}.`
+        : `There is no model ${groups[1]}, neither in the cache nor in a folder.`,
+      edits: [server.set(["speculative"], undefined)],
+      advice: "Speculative decoding only saves time: without it the server starts.",
+    }),
   },
   {
     id: "permission-denied",
     source: "EACCES: files that a download by another user left, or a cache that only another user may write",
-    caughtBy: false,
-    when: DENIED,
+    when: startSign("Permission denied", /PermissionError: \[Errno 13\] Permission denied: '([^']+)'/),
     say: ({ hit }) => ({
       cause: `The server may not open ${hit.groups[0]}.`,
       advice:
@@ -130,8 +111,10 @@ export const modelFiles: readonly Row[] = [
   {
     id: "chat-template-missing",
     source: "vLLM entrypoints/chat_utils.py, validate_chat_template",
-    caughtBy: false,
-    when: NO_TEMPLATE,
+    when: startSign(
+      "The supplied chat template",
+      /The supplied chat template (?:string )?\((\S+?)\) (?:appears|looks)/,
+    ),
     say: ({ hit, server }) => ({
       cause: `There is no chat template ${hit.groups[0]} inside the container.`,
       edits: [server.set(["chatTemplate"], undefined)],

@@ -49,7 +49,6 @@ export const network: readonly Diagnosis[] = [
   {
     id: "address-changed",
     source: 'specification, Errors: "Agents stop connecting with no warning"',
-    caughtBy: false,
     explain(facts) {
       const { addresses } = facts;
       const declared = declaredAddresses(facts);
@@ -78,7 +77,6 @@ export const network: readonly Diagnosis[] = [
   {
     id: "bridge-interface-address",
     source: 'specification, Errors: "never a bridge-interface address from `hostname -I`"',
-    caughtBy: false,
     explain(facts) {
       const host = textSetting(facts, "clients", "host");
       if (host === undefined || !DOCKER_BRIDGE.test(host)) return undefined;

@@ -36,13 +36,6 @@ const XML_IN_REASONING = sign(
 /** The form of the call tells the parser: JSON inside is hermes', named functions are qwen3's. */
 const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
 
-const UNKNOWN_PARSER = startSign(
-  ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
-  /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
-);
-const NO_PARSER = startSign("--enable-auto-tool-choice requires --tool-call-parser");
-const THINK_IN_CONTENT = sign("</think>", /"content"\s*:\s*"(?:[^"\\]|\\.)*<\/think>/);
-
 const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`;
 
 export const parsers: readonly Row[] = [
@@ -91,8 +84,10 @@ export const parsers: readonly Row[] = [
   {
     id: "unknown-parser",
     source: "vLLM v1 argument check: invalid tool call parser, invalid reasoning parser",
-    caughtBy: false,
-    when: UNKNOWN_PARSER,
+    when: startSign(
+      ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
+      /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
+    ),
     say({ hit, server }) {
       const [kind = "", name = "", reasoning = ""] = hit.groups;
       return {
@@ -107,7 +102,7 @@ export const parsers: readonly Row[] = [
     id: "tool-choice-without-parser",
     source: "vLLM: --enable-auto-tool-choice requires --tool-call-parser",
     caughtBy: "the policy `tool-calling`",
-    when: NO_PARSER,
+    when: startSign("--enable-auto-tool-choice requires --tool-call-parser"),
     say({ server }) {
       const known = server.settings && toolParser(server.settings.model.family, "auto");
       return {
@@ -125,7 +120,7 @@ export const parsers: readonly Row[] = [
     id: "thinking-in-content",
     source: "eugr/spark-vllm-docker #128: reasoning leaks into the answer without a reasoning parser",
     caughtBy: "`serving verify`",
-    when: THINK_IN_CONTENT,
+    when: sign("</think>", /"content"\s*:\s*"(?:[^"\\]|\\.)*<\/think>/),
     say: ({ server }) => ({
       cause:
         "The model thinks aloud in its answer: it has a thinking mode, but no reasoning parser takes the thoughts out.",

@@ -21,14 +21,6 @@ const IN_A_VOLUME = sign(
   ["OLLAMA_MODELS:/root/.ollama", "/var/lib/docker/volumes/"],
   /OLLAMA_MODELS:\/root\/\.ollama|\/var\/lib\/docker\/volumes\/[\w.-]*(?:ollama|webui)[\w.-]*\/_data/,
 );
-const ON_CPU = sign(
-  ["library=cpu", "no compatible GPUs", "offloaded 0/", "100% CPU"],
-  /"?inference compute"?.{0,40}library=cpu|no compatible GPUs were discovered|offloaded 0\/\d+ layers to GPU|\b100% CPU\b/,
-);
-const NO_ACCESS = startSign(
-  ["ensure path elements are traversable", "permission denied"],
-  /mkdir (\S+?): (?:permission denied\S* ?)?-? ?ensure path elements are traversable|Error: (?:mkdir|open|stat) (\/\S*(?:ollama|models)\S*): permission denied/,
-);
 
 /** The simple server is asked for by something that is not on the machine, or by a container. */
 function wantedFromAfar(facts: Facts): boolean {
@@ -142,8 +134,10 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
   {
     id: "ollama-on-cpu",
     source: "NVIDIA/dgx-spark-playbooks #16, PR #23: Ollama fell back to the CPU",
-    caughtBy: false,
-    when: ON_CPU,
+    when: sign(
+      ["library=cpu", "no compatible GPUs", "offloaded 0/", "100% CPU"],
+      /"?inference compute"?.{0,40}library=cpu|no compatible GPUs were discovered|offloaded 0\/\d+ layers to GPU|\b100% CPU\b/,
+    ),
     cause:
       "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
     advice:
@@ -154,7 +148,10 @@ export const simpleServer: readonly (Diagnosis | Row)[] = [
     id: "ollama-models-unreachable",
     source: "ollama docs/faq: the model directory must be open to the user `ollama`, parents included",
     caughtBy: "the preflight of `up`, which follows the directory from the root",
-    when: NO_ACCESS,
+    when: startSign(
+      ["ensure path elements are traversable", "permission denied"],
+      /mkdir (\S+?): (?:permission denied\S* ?)?-? ?ensure path elements are traversable|Error: (?:mkdir|open|stat) (\/\S*(?:ollama|models)\S*): permission denied/,
+    ),
     say({ facts, hit }) {
       const user = textSetting(facts, "simpleServer", "serviceUser") ?? "ollama";
       // The path may be from a log, and a log from anybody.

@@ -34,7 +34,6 @@ export const unexplained: readonly Diagnosis[] = [
   {
     id: "unknown",
     source: "none: neither the specification nor a known issue describes this",
-    caughtBy: false,
     // A server that died or never came up, or a log that ends in an error.
     explain(facts) {
       const dead = plannedStates(facts).find(

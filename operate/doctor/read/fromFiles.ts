@@ -1,14 +1,15 @@
 import { createReadStream, statSync } from "node:fs";
 import { containersOf } from "../../../components/docker/containers";
 import { GATE_OPENS } from "../../../components/inference-server/startGate";
-import { parseMeminfo } from "../../../components/planned/evidence";
+import type { Listening } from "../../../components/planned/reach";
 import { defined } from "../../../faults/defined";
 import { UnreadableInput } from "../../../faults/fault";
 import { objectOr, objectsIn } from "../../../faults/json";
 import { readJsonFile } from "../../../faults/jsonDocument";
 import { readBytes, readFailure } from "../../../faults/textFile";
+import { meminfoIn } from "../../plan/meminfoFile";
 import { SIGNS } from "../diagnoses";
-import type { Facts, ProbeFacts, Socket } from "../facts";
+import type { Facts, ProbeFacts } from "../facts";
 import { decoderOf, type LogReading, scanLog } from "../scanLog";
 import { scanProgram } from "./thisMachine";
 
@@ -32,7 +33,7 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" 
   return {
     logs,
     ...defined({
-      meminfo: read(files.meminfo, readMeminfo),
+      meminfo: read(files.meminfo, (file) => meminfoIn(file, textOf(file))),
       containers: read(files.inspect, readInspect),
       sockets: read(files.listeners, (file) => socketsOfSs(textOf(file))),
       probes,
@@ -55,7 +56,12 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
   try {
     const found = statSync(file);
     if (found.isDirectory()) throw new UnreadableInput(file, "is a directory, not a file");
-    if (!found.isFile()) return await scanPipe(file, kind);
+    if (!found.isFile()) {
+      // A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be.
+      const log = await scanProgram({ name: file, kind }, ["cat", "--", file]);
+      if (log === undefined) throw new UnreadableInput(file, "gave nothing that could be read");
+      return log;
+    }
     const { size } = found;
     const start = size <= READ_WHOLE_BYTES ? 0 : await lastStart(file);
     if (size - start <= READ_WHOLE_BYTES)
@@ -92,13 +98,6 @@ async function lastStart(file: string): Promise<number> {
   return opened;
 }
 
-/** A pipe or a device is read by another program, which can be ended: a read of our own that waits can't be. */
-async function scanPipe(file: string, kind: LogReading["kind"]): Promise<LogReading> {
-  const log = await scanProgram({ name: file, kind }, ["cat", "--", file]);
-  if (log === undefined) throw new UnreadableInput(file, "gave nothing that could be read");
-  return log;
-}
-
 /** Parts of a file, one behind the other and each beginning a line of its own. */
 async function* bytesOf(file: string, spans: readonly { readonly start?: number; readonly end?: number }[]) {
   for (const [index, span] of spans.entries()) {
@@ -129,16 +128,6 @@ export function scanProbes(probes: readonly ProbeFacts[]): Promise<LogReading> {
   return scanLog({ name: "serving verify", kind: "probes" }, lines, SIGNS);
 }
 
-function readMeminfo(file: string) {
-  const meminfo = parseMeminfo(textOf(file));
-  if (meminfo === undefined)
-    throw new UnreadableInput(
-      file,
-      "has no lines `MemTotal: N kB` and `MemAvailable: N kB`; expected a copy of /proc/meminfo",
-    );
-  return meminfo;
-}
-
 function readInspect(file: string) {
   const containers = containersOf(readJsonFile(file).value);
   if (containers.length === 0)
@@ -165,7 +154,7 @@ function textOf(file: string): string {
 }
 
 /** Listening sockets in what `ss -lntp` prints. */
-export function socketsOfSs(text: string): Socket[] {
+export function socketsOfSs(text: string): Listening[] {
   return text.split("\n").flatMap((line) => {
     const match = /^(?:tcp\s+)?LISTEN\s+\d+\s+\d+\s+(\S+):(\d+)\s/.exec(`${line} `);
     if (match === null) return [];

@@ -11,7 +11,7 @@ import { LEVELS_FILE, readLevels } from "../../../policies/levels";
 import { readOneMachine } from "../../stack/readStack";
 import { projectFolder } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
-import type { Facts, Stack } from "../facts";
+import type { Stack } from "../facts";
 import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";
 import { scanProgram, thisMachine } from "./thisMachine";
@@ -22,16 +22,8 @@ const LOG_LINES = "50000";
 /** Hours after which a result of `serving verify` says nothing about today. */
 const FRESH_HOURS = 24;
 
-/** Files that others may edit; the applied plan is a record, not a setting. */
-const RECORDS = ["applied-plan"];
-
-interface MachineReading {
-  readonly facts: Omit<Facts, "stack" | "serverKey">;
-  readonly notes: readonly string[];
-}
-
 /** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
-export async function fromMachine(machine: MachinePlan, stackFile: string): Promise<MachineReading> {
+export async function fromMachine(machine: MachinePlan, stackFile: string) {
   const asked = await readContainers(machine.dockerHost).then(
     (containers) => ({ containers, allContainers: true }),
     (error: unknown) => {
@@ -82,8 +74,9 @@ async function readHere({ files, simpleServer }: MachinePlan) {
       ...defined({ meminfo }),
       sockets: await thisMachine.sockets(),
       addresses: thisMachine.addresses(),
+      // The applied plan is a record, not a setting.
       files: await Promise.all(
-        files.filter(({ role }) => !RECORDS.includes(role)).map((file) => thisMachine.fileState(file)),
+        files.filter(({ role }) => role !== "applied-plan").map((file) => thisMachine.fileState(file)),
       ),
     },
   };

@@ -47,7 +47,7 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
   const all = [...(isExplained ? [] : unknown), ...troubles];
   // What is harmless would only hide what is not.
   return (all.length > 0 ? all : known).map(({ diagnosis, explanation }) => {
-    const { id, source, caughtBy, harmless } = diagnosis;
+    const { id, source, caughtBy = "nothing catches it earlier", harmless } = diagnosis;
     const { cause, evidence, advice = "", command = APPLY } = explanation;
     const { change, edits } = changeOf(facts.stack, explanation);
     return {
@@ -60,8 +60,8 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}): Diagnosis
       advice: redact(advice),
       command: forStack(redact(command), chosen),
       source,
-      caughtByPlan: caughtBy !== false,
-      caughtBy: caughtBy === false ? "nothing catches it earlier" : caughtBy,
+      caughtByPlan: diagnosis.caughtBy !== undefined,
+      caughtBy,
     };
   });
 }

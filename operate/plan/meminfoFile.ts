@@ -1,0 +1,12 @@
+import { type Meminfo, parseMeminfo } from "../../components/planned/evidence";
+import { UnreadableInput } from "../../faults/fault";
+
+/** Reads a copy of a machine's /proc/meminfo. Throws `UnreadableInput`. */
+export function meminfoIn(file: string, text: string): Meminfo {
+  const meminfo = parseMeminfo(text);
+  if (meminfo !== undefined) return meminfo;
+  throw new UnreadableInput(
+    file,
+    "has no lines `MemTotal: N kB` and `MemAvailable: N kB` with the second at most the first; expected a copy of /proc/meminfo",
+  );
+}
