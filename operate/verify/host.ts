@@ -58,10 +58,7 @@ export function thisHost(dockerHost: string): Host {
     memoryLines: (container) => memoryLines(container, dockerHost, DOCKER_SECONDS),
     file: readFileOnDisk,
     meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
-    listener: async (port) => {
-      const [found] = await readListeners([port]);
-      return found === undefined ? undefined : found.pid === undefined ? {} : { pid: found.pid };
-    },
+    listener: async (port) => (await readListeners([port]))[0],
     startTime: async (pid) => {
       const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
       return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];

@@ -1,13 +1,21 @@
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { isRecord, jsonIn, objectsIn, textOr } from "../../faults/json";
+import { z } from "zod";
+import { isRecord, jsonIn, objectsIn } from "../../faults/json";
 import { replaceFile } from "../../harness/files/replaceFile";
-import type { ProbeResult, Status } from "./probe";
+import type { ProbeResult } from "./probe";
 
-export interface KeptResult extends Omit<ProbeResult, "seconds"> {
-  readonly at: string;
-}
+const keptResult = z.object({
+  name: z.string().min(1),
+  target: z.string().min(1),
+  status: z.enum(["pass", "fail", "skip"]),
+  detail: z.string().catch(""),
+  fix: z.string().catch(""),
+  at: z.string().refine((at) => !Number.isNaN(Date.parse(at))),
+});
+
+export type KeptResult = z.infer<typeof keptResult>;
 
 /** Results are kept by these two: two stack files may both have a machine `dgx`. */
 export interface Verified {
@@ -16,8 +24,6 @@ export interface Verified {
 }
 
 const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
-
-const STATUSES: readonly string[] = ["pass", "fail", "skip"] satisfies Status[];
 
 /** A file of the operator, by the XDG convention; `undefined` without a home. */
 function fileOf({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv): string | undefined {
@@ -55,13 +61,5 @@ export async function lastVerify(verified: Verified, env = process.env): Promise
   const file = fileOf(verified, env);
   const kept = file === undefined ? undefined : jsonIn(await readFile(file, "utf8").catch(() => ""));
   if (!isRecord(kept)) return [];
-  return objectsIn(kept.probes).flatMap((each) => {
-    const [name, target, detail, fix, at] = [each.name, each.target, each.detail, each.fix, each.at].map(
-      textOr,
-    );
-    const status = each.status as Status;
-    if (!name || !target || !at || Number.isNaN(Date.parse(at)) || !STATUSES.includes(textOr(status)))
-      return [];
-    return [{ name, target, status, detail: detail ?? "", fix: fix ?? "", at }];
-  });
+  return objectsIn(kept.probes).flatMap((each) => keptResult.safeParse(each).data ?? []);
 }

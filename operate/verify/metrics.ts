@@ -50,13 +50,8 @@ function parseMetrics(text: string): Metrics {
 
 function parseLabels(text: string): Record<string, string> {
   // One label after the other: a pattern that looks for the next one anywhere takes hours over a long line of letters.
-  const label = /\s*(\w+)="([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/y;
-  const pairs: [string, string][] = [];
-  for (let match = label.exec(text); match !== null; match = label.exec(text)) {
-    const [, name = "", value = ""] = match;
-    pairs.push([name, value.replace(/\\(.)/g, "$1")]);
-  }
-  return Object.fromEntries(pairs);
+  const labels = text.matchAll(/\s*(\w+)="([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy);
+  return Object.fromEntries([...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]));
 }
 
 /** When a server's process was started. */

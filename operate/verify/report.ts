@@ -22,13 +22,18 @@ export function summaryOf(results: readonly ProbeResult[]): Summary {
 
 /** Each step with the probes that ask for it, failures first. */
 function nextSteps(results: readonly ProbeResult[]): string[] {
-  const askedBy = new Map<string, string[]>();
-  for (const status of ["fail", "pass"] as const) {
-    for (const { name, fix } of results.filter((each) => each.status === status && each.fix !== "")) {
-      askedBy.set(fix, [...(askedBy.get(fix) ?? []), name]);
-    }
-  }
-  return [...askedBy].map(([fix, names]) => `${names.join(", ")}: ${fix}`);
+  const asking = ["fail", "pass"].flatMap((status) =>
+    results.filter((each) => each.status === status && each.fix !== ""),
+  );
+  return namesBy("fix", asking).map(([fix, names]) => `${names}: ${fix}`);
+}
+
+/** Each text of these results once, with the probes that say it. */
+function namesBy(key: "fix" | "detail", results: readonly ProbeResult[]): [text: string, names: string][] {
+  return [...new Set(results.map((each) => each[key]))].map((text) => {
+    const same = results.filter((each) => each[key] === text);
+    return [text, same.map(({ name }) => name).join(", ")];
+  });
 }
 
 const MARKS = {
@@ -56,7 +61,11 @@ export function verifyText(results: readonly ProbeResult[]): string {
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
-      : ["", styled("bold", "What to do next"), ...next.map((each) => `  - ${hanging(each, 4)}`)]),
+      : [
+          "",
+          styled("bold", "What to do next"),
+          ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`),
+        ]),
   ].join("\n");
 }
 
@@ -69,18 +78,10 @@ function lines({ name, status, detail, fix }: ProbeResult, width: number): strin
   return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
 }
 
-/** The text with every line after its first indented further. */
-function hanging(text: string, by: number): string {
-  return text.replaceAll("\n", `\n${" ".repeat(by)}`);
-}
-
 /** The probes that were not run, by reason. */
 function skipLines(results: readonly ProbeResult[]): string[] {
-  const byReason = new Map<string, string[]>();
-  for (const { name, detail } of results.filter((result) => result.status === "skip")) {
-    byReason.set(detail, [...(byReason.get(detail) ?? []), name]);
-  }
-  return [...byReason].map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names.join(", ")}`);
+  const skipped = results.filter((result) => result.status === "skip");
+  return namesBy("detail", skipped).map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`);
 }
 
 /** On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe that ended. */

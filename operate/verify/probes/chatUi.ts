@@ -30,20 +30,35 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
   },
 ];
 
-interface Connection {
-  readonly url: string;
-  readonly key: string | undefined;
-  readonly kind: "openai" | "ollama";
-}
+/** How a kind of connection is declared in the container's variables, and where it lists its models. */
+const OPENAI = {
+  enabledBy: "ENABLE_OPENAI_API",
+  urls: "OPENAI_API_BASE_URLS",
+  keys: "OPENAI_API_KEYS",
+  path: "/models",
+  list: "data",
+  id: "id",
+};
+const OLLAMA: typeof OPENAI = {
+  enabledBy: "ENABLE_OLLAMA_API",
+  urls: "OLLAMA_BASE_URLS",
+  keys: "",
+  path: "/api/tags",
+  list: "models",
+  id: "name",
+};
+
+type Connection = ReturnType<typeof connectionsOf>[number];
 
 async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const connections = connectionsOf(target.container.env);
   if (connections.length === 0) return fail("it has no connection to any server", "`chatUi.connections`");
   const running = await runningVariables(target);
-  const lost = running === undefined ? [] : lacking(connections, connectionsOf(running));
+  const there = running === undefined ? connections : connectionsOf(running);
+  const lost = connections.filter(({ url, kind }) => !there.some((it) => it.url === url && it.kind === kind));
   if (lost.length > 0) {
     return fail(
-      `its container runs without the planned connection ${lost.join(", ")}`,
+      `its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`,
       "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.",
     );
   }
@@ -86,28 +101,13 @@ async function runningVariables({ host, name }: ChatUiTarget): Promise<Variables
   return Object.fromEntries(pairs);
 }
 
-/** Planned addresses that are not among the running ones. */
-function lacking(planned: readonly Connection[], running: readonly Connection[]): string[] {
-  const missing = planned.filter(
-    ({ url, kind }) => !running.some((each) => each.url === url && each.kind === kind),
-  );
-  return missing.map(({ url }) => url);
-}
-
 type Variables = Readonly<Record<string, string | undefined>>;
 
-function connectionsOf(env: Variables): Connection[] {
+function connectionsOf(env: Variables) {
   const list = (name: string) => (env[name] ?? "").split(";").filter(Boolean);
-  const keys = list("OPENAI_API_KEYS");
-  const on = (name: string) => env[name]?.toLowerCase() !== "false";
-  return [
-    ...(on("ENABLE_OPENAI_API")
-      ? list("OPENAI_API_BASE_URLS").map((url, index) => ({ url, key: keys[index], kind: "openai" as const }))
-      : []),
-    ...(on("ENABLE_OLLAMA_API")
-      ? list("OLLAMA_BASE_URLS").map((url) => ({ url, key: undefined, kind: "ollama" as const }))
-      : []),
-  ];
+  return [OPENAI, OLLAMA]
+    .filter(({ enabledBy }) => env[enabledBy]?.toLowerCase() !== "false")
+    .flatMap((kind) => list(kind.urls).map((url, index) => ({ kind, url, key: list(kind.keys)[index] })));
 }
 
 /** Models that a connection offers, asked from inside the container; a sentence if it offers none. */
@@ -115,22 +115,17 @@ async function modelsBehind(
   target: ChatUiTarget,
   { url, key, kind }: Connection,
 ): Promise<string[] | string> {
-  const path = kind === "openai" ? `${url}/models` : `${url}/api/tags`;
   const bearer = key === undefined ? [] : ["-H", `Authorization: Bearer ${key}`];
-  const args = ["exec", target.name, "curl", "-fsS", "-m", "10", ...bearer, path];
+  const args = ["exec", target.name, "curl", "-fsS", "-m", "10", ...bearer, `${url}${kind.path}`];
   let text: string;
   try {
     text = await target.host.docker(args);
   } catch (error) {
     return `${url} can't be reached from inside ${target.name} (${quote(error instanceof Error ? error.message : String(error))})`;
   }
-  const body = objectOr(jsonIn(text));
-  const models =
-    kind === "openai"
-      ? objectsIn(body.data).map((model) => textOr(model.id))
-      : objectsIn(body.models).map((model) => textOr(model.name));
+  const models = objectsIn(objectOr(jsonIn(text))[kind.list]).map((model) => textOr(model[kind.id]));
   // An Ollama without models is fine.
-  return models.length > 0 || kind === "ollama" ? models : `${url} offers no model`;
+  return models.length > 0 || kind === OLLAMA ? models : `${url} offers no model`;
 }
 
 /** Ids in the chat UI's own list for the owner of the token. */

@@ -6,7 +6,7 @@ import { Api, answeredText, errorMessage, refusalText } from "../api";
 import { BadAnswer, fail, pass, quote, skip, type Verdict, worst } from "../probe";
 import type { HarnessTarget, ProbesOf } from "../target";
 import { ollamaHas } from "./ollama";
-import { vectorsIn } from "./pooling";
+import { isVector, vectorsIn } from "./pooling";
 
 /** Faults of a profile that are printed; the check prints all. */
 const FAULTS_SAID = 3;
@@ -100,13 +100,8 @@ async function asked(question: () => Promise<Verdict>): Promise<Verdict> {
   }
 }
 
-interface Judge {
-  readonly backend: string;
-  readonly model: string;
-}
-
 /** Each backend with each model that the file names, once. */
-function judgesIn(values: AnalyticsValues): Judge[] {
+function judgesIn(values: AnalyticsValues) {
   const blocks = [...values.keys()].flatMap((name) => /^(judge\..*)\.backend$/.exec(name)?.[1] ?? []);
   const judges = blocks.map((block) => ({
     backend: textAt(values, `${block}.backend`),
@@ -118,7 +113,7 @@ function judgesIn(values: AnalyticsValues): Judge[] {
 async function askJudge(
   target: HarnessTarget,
   values: AnalyticsValues,
-  { backend, model }: Judge,
+  { backend, model }: ReturnType<typeof judgesIn>[number],
 ): Promise<Verdict> {
   if (backend === "ollama") return findInOllama(target, textAt(values, "judge.ollama_url"), model);
   if (backend !== "openai") return skip(`\`${quote(backend)}\` is a program, which is not asked here`);
@@ -190,10 +185,9 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   }
   const body = objectOr(jsonIn(answer.text));
   const [vector]: unknown[] = Array.isArray(body.embeddings) ? body.embeddings : [];
-  const isVector = Array.isArray(vector) && vector.every((each) => typeof each === "number");
   const signed = textOr(body.model);
   // The harness keeps no vector that comes without its model's name.
-  return isVector && vector.length > 0 && signed !== ""
+  return isVector(vector) && signed !== ""
     ? pass(`${quote(signed)}: ${vector.length} dimensions`)
     : fail(`${api.baseUrl} answered 200 without a vector and its model's name: \`${quote(answer.text)}\``);
 }

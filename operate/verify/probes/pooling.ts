@@ -18,7 +18,7 @@ export function vectorsIn(body: JsonObject): readonly (readonly number[])[] | un
   return vectors.length > 0 && vectors.every(isVector) ? vectors : undefined;
 }
 
-function isVector(value: unknown): value is readonly number[] {
+export function isVector(value: unknown): value is readonly number[] {
   return Array.isArray(value) && value.length > 0 && value.every((each) => Number.isFinite(each));
 }
 

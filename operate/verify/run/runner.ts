@@ -43,11 +43,9 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   for (const kind of KINDS) {
     const ofKind = targets.filter((target) => target.kind === kind);
     if (ofKind.length === 0) {
-      for (const { name } of probesOf(kind).filter(chosen(options))) {
-        results.push(
-          report({ ...skip(ABSENT[kind]), fix: "", name, target: machine.name, seconds: 0 }, options),
-        );
-      }
+      const absent = { ...skip(ABSENT[kind]), fix: "", target: machine.name, seconds: 0 };
+      for (const { name } of probesOf(kind).filter(chosen(options)))
+        results.push(report({ ...absent, name }, options));
     }
     for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
   }
@@ -76,7 +74,7 @@ async function verifyTarget(
       status: verdict.status,
       // Our own keys are replaced by their values, anybody else's that a server repeats by their form.
       detail: sentence(redact(withoutSecrets(verdict.detail, secrets))),
-      fix: withoutSecrets(fixIn(verdict, probe, target), secrets),
+      fix: withoutSecrets(verdict.fix ?? (verdict.status === "fail" ? probe.fix(target) : ""), secrets),
       seconds: (performance.now() - started) / 1000,
     };
     results.push(report(result, options));
@@ -110,10 +108,6 @@ async function run(probe: Probe<Target>, target: Target): Promise<Run> {
     const said = quote(error instanceof Error ? error.message : String(error));
     return fail(`the answer could not be judged: ${said}`);
   }
-}
-
-function fixIn({ status, fix }: Verdict, probe: Probe<Target>, target: Target): string {
-  return fix ?? (status === "fail" ? probe.fix(target) : "");
 }
 
 /** With `--base-url`, only that server is probed: the rest of the plan may be elsewhere. */

@@ -12,17 +12,7 @@ import type { Host } from "../host";
 import { processStart } from "../metrics";
 import { originFromHere } from "../reach";
 import { MESSAGES_VERSION } from "../surfaces/messages";
-import type {
-  AsWritten,
-  BridgeTarget,
-  ChatUiTarget,
-  HarnessTarget,
-  InstanceATarget,
-  OllamaTarget,
-  ProviderTarget,
-  ServerTarget,
-  Target,
-} from "../target";
+import type { AsWritten, Common, HarnessTarget, ServerTarget, Target } from "../target";
 
 /** Headers of clients whose server ignores the key's value: one goes with each request. */
 const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
@@ -33,34 +23,64 @@ interface TargetOptions {
   readonly baseUrl?: string;
 }
 
+type Here = Pick<Common, "machine" | "host" | "unreachable">;
+
+/** Something on the machine that is asked by HTTP, or why it can't be asked from here. */
+type At = (listening: Listening, headers?: Readonly<Record<string, string>>) => Here & { readonly api: Api };
+
 /** Everything of one machine that can be probed. */
 export async function targetsOf(machine: MachinePlan, host: Host, options: TargetOptions): Promise<Target[]> {
   const began = Date.now();
-  const unreachable = isHere(machine)
-    ? undefined
-    : `it is read on the machine itself: run this command on ${machine.name}`;
-  const here = { machine, host, unreachable };
-  const servers = serversOf(machine, host, options);
+  const { timeoutSeconds } = options;
+  const { chatUi, simpleServer } = machine;
+  const here: Here = {
+    machine,
+    host,
+    unreachable: isHere(machine)
+      ? undefined
+      : `it is read on the machine itself: run this command on ${machine.name}`,
+  };
+  const at: At = (listening, headers) => {
+    const { url = "", unreachable } = originFromHere(machine, listening);
+    return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
+  };
+  const servers = serversOf(machine, at, options);
   return [
     ...(await instanceA(here, options)),
     ...servers,
-    ...bridges(machine, host, options, servers),
-    ...chatUis(machine, host, options),
-    ...simpleServers(machine, host, options),
-    ...(await harnessTargets(here, options.timeoutSeconds)),
+    ...bridges(machine, host, at, servers),
+    ...(chatUi === null
+      ? []
+      : [
+          {
+            kind: "chat-ui",
+            name: chatUi.container.name,
+            ...at(chatUi),
+            container: chatUi.container,
+          } as const,
+        ]),
+    ...(simpleServer.mode === "host"
+      ? [
+          {
+            kind: "simple-server",
+            name: "simple server (Ollama)",
+            ...at({ address: simpleServer.listen, port: simpleServer.port }),
+            plan: simpleServer,
+          } as const,
+        ]
+      : []),
+    ...(await harnessTargets(here, timeoutSeconds)),
     { kind: "machine", name: machine.name, began, ...here },
   ];
 }
 
-function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): ServerTarget[] {
+function serversOf(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: TargetOptions): ServerTarget[] {
   const all = machine.inferenceServers.map((server): ServerTarget => {
     const { names, maxModelLen } = server.serve;
     return {
       kind: "inference-server",
       name: server.container.name,
-      machine,
-      host,
-      ...place(machine, server.reach, options, SERVER_HEADERS),
+      ...at(server.reach, SERVER_HEADERS),
       server,
       aliases: names.filter((name) => name !== server.servedModelName),
       maxModelLen,
@@ -69,43 +89,34 @@ function serversOf(machine: MachinePlan, host: Host, options: TargetOptions): Se
       alone: false,
     };
   });
-  if (options.baseUrl === undefined) return all;
-  const { port } = new URL(options.baseUrl);
+  if (baseUrl === undefined) return all;
+  const { port } = new URL(baseUrl);
   const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
   if (meant === undefined) return [];
-  const api = new Api(options.baseUrl, options.timeoutSeconds, SERVER_HEADERS);
-  return [{ ...meant, api, unreachable: undefined, alone: true }];
+  return [
+    { ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined, alone: true },
+  ];
 }
 
-function messagesClient(machine: MachinePlan) {
-  return machine.clients.find((each) => each.surface === "messages");
-}
+const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
 
-function bridges(
-  machine: MachinePlan,
-  host: Host,
-  options: TargetOptions,
-  servers: readonly ServerTarget[],
-): BridgeTarget[] {
+function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly ServerTarget[]): Target[] {
   const { bridge } = machine;
   if (bridge === null) return [];
   const client = messagesClient(machine);
   const tiers = client?.via === "bridge" ? Object.values(client.tiers).filter((name) => name !== "") : [];
   const keyVariable = bridge.key?.variable;
-  const key = keyVariable === undefined ? PLACEHOLDER_KEY : (host.env[keyVariable] ?? "");
+  const key = keyVariable === undefined ? PLACEHOLDER_KEY : (env[keyVariable] ?? "");
   // A bad key is a fault by itself (probe bridge-key), and travels nowhere.
   const bad = keyVariable !== undefined && keyFault(key) !== undefined;
-  const headers = bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` };
-  const { api, unreachable } = place(machine, bridge, options, headers);
+  const place = at(bridge, bad ? MESSAGES_VERSION : { ...MESSAGES_VERSION, authorization: `Bearer ${key}` });
+  const keyless = key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : undefined;
   return [
     {
       kind: "bridge",
       name: bridge.container.name,
-      machine,
-      host,
-      api,
-      unreachable:
-        key === "" ? `its key is in the variable ${keyVariable}, which is not set here` : unreachable,
+      ...place,
+      unreachable: keyless ?? place.unreachable,
       model: bridge.names[0] ?? "",
       names: bridge.names.filter((name) => !name.endsWith("*")),
       keyVariable,
@@ -115,27 +126,10 @@ function bridges(
   ];
 }
 
-function chatUis(machine: MachinePlan, host: Host, options: TargetOptions): ChatUiTarget[] {
-  if (machine.chatUi === null) return [];
-  const { container } = machine.chatUi;
-  const where = place(machine, machine.chatUi, options);
-  return [{ kind: "chat-ui", name: container.name, machine, host, ...where, container }];
-}
-
-function simpleServers(machine: MachinePlan, host: Host, options: TargetOptions): OllamaTarget[] {
-  const plan = machine.simpleServer;
-  if (plan.mode !== "host") return [];
-  const where = place(machine, { address: plan.listen, port: plan.port }, options);
-  return [{ kind: "simple-server", name: "simple server (Ollama)", machine, host, ...where, plan }];
-}
-
 /** Seconds for the look at instance A before a run. */
 const LOOK_SECONDS = 2;
 
-async function instanceA(
-  here: Pick<InstanceATarget, "machine" | "host" | "unreachable">,
-  { timeoutSeconds }: TargetOptions,
-): Promise<InstanceATarget[]> {
+async function instanceA(here: Here, { timeoutSeconds }: TargetOptions): Promise<Target[]> {
   const { hostInstance } = here.machine;
   if (hostInstance === "none") return [];
   const { port } = hostInstance;
@@ -148,23 +142,8 @@ async function instanceA(
   ];
 }
 
-function place(
-  machine: MachinePlan,
-  listening: Listening,
-  { timeoutSeconds }: TargetOptions,
-  headers: Readonly<Record<string, string>> = {},
-): { readonly api: Api; readonly unreachable: string | undefined } {
-  const origin = originFromHere(machine, listening);
-  return "url" in origin
-    ? { api: new Api(origin.url, timeoutSeconds, headers), unreachable: undefined }
-    : { api: new Api("", timeoutSeconds), unreachable: origin.unreachable };
-}
-
 /** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
-async function harnessTargets(
-  here: Pick<HarnessTarget, "machine" | "host" | "unreachable">,
-  timeoutSeconds: number,
-): Promise<(HarnessTarget | ProviderTarget)[]> {
+async function harnessTargets(here: Here, timeoutSeconds: number): Promise<Target[]> {
   const { machine, host, unreachable } = here;
   const { harness } = machine;
   if (harness === null) return [];
@@ -185,23 +164,21 @@ async function harnessTargets(
     }),
   );
   const judgeKeyVariable = `${harness.prefix}SA_JUDGE_API_KEY`;
-  const name = "the harness's files";
-  const keyVariables = [judgeKeyVariable];
+  const common = { ...here, timeoutSeconds, keyVariables: [judgeKeyVariable] };
   return [
-    { ...here, kind: "harness", name, timeoutSeconds, profile, analytics, judgeKeyVariable, keyVariables },
+    { ...common, kind: "harness", name: "the harness's files", profile, analytics, judgeKeyVariable },
     ...providersIn(profile, { ...here, timeoutSeconds }),
   ];
 }
 
 function providersIn(
   profile: HarnessTarget["profile"],
-  common: Pick<ProviderTarget, "machine" | "host" | "timeoutSeconds" | "unreachable">,
-): ProviderTarget[] {
+  common: Here & { readonly timeoutSeconds: number },
+): Target[] {
   const kind = "harness-provider";
   if ("content" in profile && profile.content.providers.length > 0) {
     return profile.content.providers.map((asked) => {
-      const key = asked.provider?.api_key_env;
-      const keyVariables = key === undefined ? [] : [key];
+      const keyVariables = [asked.provider?.api_key_env ?? []].flat();
       return { ...common, kind, name: `provider ${asked.name}`, asked, keyVariables };
     });
   }

@@ -66,23 +66,15 @@ export const messagesTool = ({ name, description, parameters }: OfferedTool) => 
   input_schema: parameters,
 });
 
-interface Block {
-  type: string;
-  name: string;
-  text: string;
-  thinking: string;
-  arguments: string;
-}
+type Block = ReturnType<typeof blockOf>;
 
-function blockOf({ type, name, text, thinking }: JsonObject): Block {
-  return {
-    type: textOr(type),
-    name: textOr(name),
-    text: textOr(text),
-    thinking: textOr(thinking),
-    arguments: "",
-  };
-}
+const blockOf = ({ type, name, text, thinking }: JsonObject) => ({
+  type: textOr(type),
+  name: textOr(name),
+  text: textOr(text),
+  thinking: textOr(thinking),
+  arguments: "",
+});
 
 /** The blocks that the events of a stream make. */
 function readStream(events: readonly ServerEvent[]): Answer {
@@ -109,14 +101,14 @@ function readStream(events: readonly ServerEvent[]): Answer {
 
 function answerOf(blocks: readonly Block[], stop: string): Answer {
   const ofType = (type: string) => blocks.filter((block) => block.type === type);
+  const joined = (type: "text" | "thinking") =>
+    ofType(type)
+      .map((block) => block[type])
+      .join("");
   const types = blocks.map((block) => block.type);
   return {
-    text: ofType("text")
-      .map((block) => block.text)
-      .join(""),
-    reasoning: ofType("thinking")
-      .map((block) => block.thinking)
-      .join(""),
+    text: joined("text"),
+    reasoning: joined("thinking"),
     calls: ofType("tool_use").map((block) => ({ name: block.name, arguments: block.arguments || "{}" })),
     stop,
     shape: `stop_reason ${stop}, ${partsText("blocks", types)}`,
