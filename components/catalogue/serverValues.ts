@@ -11,6 +11,19 @@ export interface ServerValue {
 }
 type Value = string | number | boolean | readonly Value[] | { readonly [key: string]: Value };
 
+/** What needs no reason. */
+const NAMES_MODEL = "names the model";
+
+/** The reasons by dotted path. One that is the same for several values in a row stands at the first. */
+export function reasonsOf(values: readonly ServerValue[]): Map<string, string> {
+  const told = values.filter(({ why }, index) => why !== NAMES_MODEL && why !== values[index - 1]?.why);
+  return new Map(told.map(({ path, why }) => [path.join("."), why]));
+}
+
+/** A comment line that begins such a reason. */
+export const BEGINS_REASON =
+  /^ *# (?:(?:alone on the machine|beside another engine), |the most that is left of |(?:measured|published|judged): )/;
+
 /** Where a model is to run. */
 export interface Placement {
   /** Whether another engine takes memory of the same machine. */
@@ -101,7 +114,7 @@ function drafts({ method, model, numSpeculativeTokens }: NonNullable<Recipe["dra
 /** `published: vllm-project/recipes, PR #918 (2026-11-22)`; of what needs no source, what it is. */
 function reason(given: Recipe, path: string): string {
   const from = sourceOf(given, path);
-  return from === undefined ? "names the model" : `${from.basis}: ${from.source} (${from.date})`;
+  return from === undefined ? NAMES_MODEL : `${from.basis}: ${from.source} (${from.date})`;
 }
 
 function shareReason(given: Recipe, { beside }: Placement, share: number): string {

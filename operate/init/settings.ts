@@ -1,4 +1,4 @@
-import type { ServerValue } from "../../components/catalogue/serverValues";
+import { reasonsOf, type ServerValue } from "../../components/catalogue/serverValues";
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
 import { hundredths, takenBy } from "../../components/memory/ledger";
 import { INSTANCE_A, servedName } from "../../components/planned/fields";
@@ -126,23 +126,14 @@ function nameOf({ servedModelName }: HostServer): string | undefined {
   return servedName().safeParse(servedModelName).data;
 }
 
-/** What the catalogue says of a value that needs no reason. */
-const NAMES_MODEL = "names the model";
-
 function serverB(
   facts: HostFacts,
   wanted: Wanted,
   values: readonly ServerValue[],
   comments: Map<string, string>,
 ): Settings {
-  let b: Settings = {};
-  let before = NAMES_MODEL;
-  for (const { path, value, why } of values) {
-    b = withValue(b, path, value);
-    // One reason stands above all values that it is for.
-    if (why !== before && why !== NAMES_MODEL) comments.set(["inferenceServers.b", ...path].join("."), why);
-    before = why;
-  }
+  const b = values.reduce<Settings>((block, { path, value }) => withValue(block, path, value), {});
+  for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);
   return { inferenceServers: { b: { ...b, image: IMAGES.server, versions: SERVER_VERSIONS, port } } };
 }

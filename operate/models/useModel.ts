@@ -1,10 +1,13 @@
 import { basename } from "node:path";
+import { isMap, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
-import { MODEL_KEYS } from "../../components/catalogue/serverValues";
+import { BEGINS_REASON, MODEL_KEYS, reasonsOf } from "../../components/catalogue/serverValues";
 import { downToHundredth } from "../../components/planned/utilization";
 import { parseStackFile } from "../../components/settings/load";
+import { NAMESPACE } from "../../components/settings/stackSettings";
+import { commented } from "../init/commentedYaml";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { aloneIn, type Fit, fitModel, type Seat } from "./fit";
@@ -59,7 +62,7 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
 export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): ModelChange {
   const found = fitModel(recipe, seat);
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
-  const after = applyEdits(stack.text, editsOf(stack, seat, found));
+  const after = withReasons(applyEdits(stack.text, editsOf(stack, seat, found)), seat, found);
   parseStackFile(stack.file, after);
   return {
     fit: found,
@@ -69,13 +72,35 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
   };
 }
 
+/** Where init wrote reasons above a server's values, those of the model before go, and those of this one come. */
+function withReasons(text: string, { machine, server }: Seat, { values }: Fit): string {
+  const path = ["config", `${NAMESPACE}:machines`, machine, "inferenceServers", server];
+  const block = parseDocument(text).getIn(path, true);
+  const [start, end] = (isMap(block) && block.range) || [0, 0];
+  const before = text.slice(start, end).split("\n");
+  let isStale = false;
+  const kept = before.filter((line) => {
+    isStale = BEGINS_REASON.test(line) || (isStale && /^ *# /.test(line));
+    return !isStale;
+  });
+  if (kept.length === before.length) return text;
+  const reasons = reasonsOf(values);
+  const lines = kept.flatMap((line) => {
+    const [, indent = "", key = ""] = /^( *)([A-Za-z]+):/.exec(line) ?? [];
+    const why = [...reasons].find(([of]) => of === key || of.startsWith(`${key}.`));
+    return why === undefined ? [line] : [`${commented(why[1], indent)}${line}`];
+  });
+  return `${text.slice(0, start)}${lines.join("\n")}${text.slice(end)}`;
+}
+
 function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] {
   const at = ["machines", seat.machine, "inferenceServers", seat.server];
   const kept = (path: readonly string[]) => values.some((each) => each.path.join() === path.join());
-  const gone = [...MODEL_KEYS, ...seat.leaves.map((name) => ["environment", name])].filter(
-    (path) => !kept(path),
-  );
   const server = settings.inferenceServers[seat.server];
+  const stays = Object.keys(server?.environment ?? {}).some((name) => !seat.leaves.includes(name));
+  const variables = stays || values.some(({ path }) => path[0] === "environment");
+  const leaves = variables ? seat.leaves.map((name) => ["environment", name]) : [["environment"]];
+  const gone = [...MODEL_KEYS, ...leaves].filter((path) => !kept(path));
   const [other] = Object.values(settings.inferenceServers);
   const ports = Object.values(settings.inferenceServers).map(({ port }) => port);
   const added: Edit[] =

@@ -165,6 +165,29 @@ describe("serving models use", () => {
     expect([small.port, small.image, small.versions]).toEqual([8002, b.image, b.versions]);
   });
 
+  it("replaces the reasons that init wrote, keeps a person's comments, and leaves no empty map", async () => {
+    const file = stackFile(
+      ALONE.replace(
+        /^( *)gpuMemoryUtilization: .*\n {10}maxModelLen/m,
+        "$1# alone on the machine, published: somebody, in a text of\n$1# two lines (2026-01-01)\n$&",
+      )
+        .replace(/^( *)maxModelLen/m, "$1# Ours: as long as it gets.\n$&")
+        .replace(/^( *)environment:.*\n/m, ""),
+    );
+    expect(readFileSync(file, "utf8")).toContain("# two lines (2026-01-01)\n");
+    const { code, err } = await runServing(["models", "use", "gpt-oss-120b", "--write", "--file", file]);
+    expect([code, err]).toEqual([0, ""]);
+    const text = readFileSync(file, "utf8");
+    expect(text).not.toMatch(/2026-01-01|environment: \{\}/);
+    expect(text).toContain("          # Ours: as long as it gets.\n");
+    expect(text).toContain(
+      "          # alone on the machine, published: spark-arena recipe-registry, #17 (2026-11-22)\n          gpuMemoryUtilization: 0.7\n",
+    );
+    expect(text).toMatch(
+      /# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/,
+    );
+  });
+
   it("gives a model of another kind a server of its own, which plans clean", async () => {
     const file = stackFile(ALONE);
     for (const name of ["qwen3-embedding-0.6b", "qwen3-reranker"]) {
