@@ -1,4 +1,4 @@
-import { knownMap, list, UNKNOWN } from "../components/inference-server/argv/unknown";
+import { knownMaps } from "../components/inference-server/argv/unknown";
 import { MACHINE_LABEL, SERVER_LABEL } from "../components/planned/container";
 import { TYPE } from "../components/planned/type";
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
@@ -6,7 +6,7 @@ import { defined } from "../faults/defined";
 import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
 import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
-import type { Finding, Level, Rule } from "./rules/rule";
+import { type Finding, findingsOf, type Level, type Rule } from "./rules/rule";
 
 /** What one rule says: an entry for each finding, or one `pass` when there is none. */
 export interface Judged {
@@ -45,7 +45,7 @@ export function judge(
     const level = levelOf(rule, levels);
     if (level === "disabled") return [];
     const findings = [
-      ...plain.flatMap((resource) => rule.judgeResource?.(resource) ?? []),
+      ...plain.flatMap((resource) => findingsOf(rule, resource)),
       ...(rule.judgeStack?.(plain) ?? []),
     ];
     if (findings.length === 0)
@@ -82,10 +82,4 @@ function blockOf({ type, name, props }: DeclaredResource, server?: string): stri
   if (typeof machine !== "string") return undefined;
   if (typeof key === "string") return ["machines", machine, "inferenceServers", key];
   return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
-}
-
-/** The maps of a list, as far as they are known. */
-function knownMaps(value: unknown): Readonly<Record<string, unknown>>[] {
-  const entries = list(value);
-  return entries === UNKNOWN ? [] : entries.map(knownMap);
 }

@@ -1,5 +1,5 @@
 import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
-import { knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { displayName, variables } from "./container";
 import type { DeclaredResource } from "./declaredResource";
@@ -44,24 +44,19 @@ export function clientsOf(resource: DeclaredResource): ClientFacts[] {
 }
 
 function machineClients(resource: DeclaredResource): ClientFacts[] {
-  const clients = list(resource.props.clients);
-  return (clients === UNKNOWN ? [] : clients).flatMap((entry): ClientFacts[] => {
-    const client = map(entry);
-    if (client === undefined || client === UNKNOWN) return [];
+  return knownMaps(resource.props.clients).map((client): ClientFacts => {
     const given = Object.entries(knownMap(client.tiers));
     const names = list(client.names);
     const baseUrl = text(client.baseUrl);
-    return [
-      {
-        who: `${String(text(client.client) ?? "a client")} on ${resource.name}`,
-        messagesStyle: given.some(([name]) => TIERS.has(name)),
-        coding: client.coding === true,
-        baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
-        tiers: texts(given),
-        names: names === UNKNOWN ? [] : names.map(String),
-        onSimpleServer: text(client.serverKind) === "simple-server",
-      },
-    ];
+    return {
+      who: `${String(text(client.client) ?? "a client")} on ${resource.name}`,
+      messagesStyle: given.some(([name]) => TIERS.has(name)),
+      coding: client.coding === true,
+      baseUrl: typeof baseUrl === "string" ? baseUrl : undefined,
+      tiers: texts(given),
+      names: names === UNKNOWN ? [] : names.map(String),
+      onSimpleServer: text(client.serverKind) === "simple-server",
+    };
   });
 }
 

@@ -1,4 +1,4 @@
-import { map, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, type Read, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, ofType } from "./declaredResource";
 
@@ -14,8 +14,7 @@ export interface ImageRecord {
 }
 
 export function imageRecord(resource: DeclaredResource): ImageRecord {
-  const versions = map(resource.props.versions);
-  const entries = versions === undefined || versions === UNKNOWN ? [] : Object.entries(versions);
+  const entries = Object.entries(knownMap(resource.props.versions));
   const digest = text(resource.props.digest);
   return {
     resource,

@@ -1,4 +1,4 @@
-import { list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { containerName } from "./container";
 import { type DeclaredResource, ofType } from "./declaredResource";
@@ -117,11 +117,7 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<string, rea
   for (const server of ofType(resources, TYPE.inferenceServer))
     state(server.props.container, machineOf(server));
   for (const component of ofType(resources, TYPE.machine)) {
-    const servers = list(component.props.servers);
-    for (const entry of servers === UNKNOWN ? [] : servers) {
-      const server = map(entry);
-      if (server !== undefined && server !== UNKNOWN) state(server.name, machineOf(component));
-    }
+    for (const { name } of knownMaps(component.props.servers)) state(name, machineOf(component));
   }
   return stated;
 }

@@ -22,7 +22,7 @@ import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
-import { advice, type Change, type Finding, type Rule, violation } from "./rule";
+import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */
 interface Claim {
@@ -42,7 +42,7 @@ export const aggregateUtilization: Rule = {
   fixed: true,
   advises: true,
   judgeResource(resource) {
-    return resource.type === TYPE.machine ? judged(resource, claimsOf(resource), resource) : [];
+    return resource.type === TYPE.machine ? judged(resource, claimsOf(resource), resource) : undefined;
   },
   judgeStack(resources) {
     return byMachine(resources).flatMap((group) => {
@@ -55,17 +55,12 @@ export const aggregateUtilization: Rule = {
       if (subject === undefined) return [];
       // The machine component was judged before anything was touched; the same sum needs no second word.
       if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return [];
-      const found = judged(subject, claims, group.component);
-      return found.length > 0 ? found : undeclaredHost(subject, group);
+      return judged(subject, claims, group.component) ?? undeclaredHost(subject, group) ?? [];
     });
   },
 };
 
-function judged(
-  subject: DeclaredResource,
-  claims: readonly Claim[],
-  component?: DeclaredResource,
-): Finding[] {
+function judged(subject: DeclaredResource, claims: readonly Claim[], component?: DeclaredResource): Found {
   const limit = tenThousandths(AGGREGATE_LIMIT);
   const unknown = claims.filter((claim) => !claim.share.known);
   if (unknown.length > 0) {
@@ -78,7 +73,7 @@ function judged(
     );
   }
   const sum = total(claims);
-  if (sum <= limit) return [];
+  if (sum <= limit) return undefined;
   const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
@@ -95,14 +90,12 @@ function judged(
     .filter((claim) => !claim.ours)
     .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
     .join("");
-  return [
-    violation(
-      subject,
-      `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ` +
-        `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`,
-      remedies.find(({ change }) => change)?.change,
-    ),
-  ];
+  return violation(
+    subject,
+    `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ` +
+      `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`,
+    remedies.find(({ change }) => change)?.change,
+  );
 }
 
 interface Remedy {
@@ -299,13 +292,11 @@ function unknownClaim(who: string, why: string): Claim {
 }
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
-function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Finding[] {
-  if (group.hostInstances.length > 0 || group.component !== undefined) return [];
-  return [
-    advice(
-      subject,
-      `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. ` +
-        `If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`,
-    ),
-  ];
+function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {
+  if (group.hostInstances.length > 0 || group.component !== undefined) return undefined;
+  return advice(
+    subject,
+    `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. ` +
+      `If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`,
+  );
 }

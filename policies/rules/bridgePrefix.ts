@@ -1,12 +1,12 @@
 import { parse } from "yaml";
-import { knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { TYPE } from "../../components/planned/type";
 import { isRecord } from "../../faults/json";
 import { containerLaunch, displayName, textsIn } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { roleOf } from "../lib/imageReference";
-import { type Rule, violation } from "./rule";
+import type { Rule } from "./rule";
 
 /** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */
 const GENERIC = "openai/";
@@ -22,11 +22,9 @@ export const bridgePrefix: Rule = {
   judgeResource(resource) {
     return [...inFacts(resource), ...inArguments(resource), ...configurations(resource).flatMap(inText)]
       .filter(({ model }) => model.startsWith(GENERIC))
-      .map(({ name, model }) =>
-        violation(
-          resource,
+      .map(
+        ({ name, model }) =>
           `${resource.type === TYPE.container ? displayName(resource) : resource.name} sends \`${name}\` to \`${model}\`. ${REMEDY}`,
-        ),
       );
   },
 };
@@ -39,12 +37,10 @@ interface Sent {
 /** What a machine says of its bridge. */
 function inFacts(resource: DeclaredResource): Sent[] {
   if (resource.type !== TYPE.machine) return [];
-  const models = list(knownMap(resource.props.bridge).models);
-  return (models === UNKNOWN ? [] : models).flatMap((entry) => {
-    const model = map(entry);
-    if (model === undefined || model === UNKNOWN) return [];
-    return [{ name: String(text(model.name) ?? ""), model: String(text(model.model) ?? "") }];
-  });
+  return knownMaps(knownMap(resource.props.bridge).models).map(({ name, model }) => ({
+    name: String(text(name) ?? ""),
+    model: String(text(model) ?? ""),
+  }));
 }
 
 /** `litellm --model openai/x` needs no file. */

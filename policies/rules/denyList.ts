@@ -74,6 +74,6 @@ function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<strin
     if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series)
       return [];
     const message = `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`;
-    return [violation(resource, message, { setting: "image" })];
+    return violation(resource, message, { setting: "image" });
   });
 }

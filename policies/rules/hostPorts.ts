@@ -50,15 +50,13 @@ function takenPorts(container: DeclaredResource): readonly PublishedPort[] | typ
 }
 
 /** Only an inference server must say its ports; an unrelated container may leave them to the update. */
-function notKnown(resource: DeclaredResource, what: string): Finding[] {
+function notKnown(resource: DeclaredResource, what: string): Finding | [] {
   if (readContainer(resource).kind === "no") return [];
-  return [
-    violation(
-      resource,
-      `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ` +
-        `${INSTANCE_A_PORT}. Give it as a plain number.`,
-    ),
-  ];
+  return violation(
+    resource,
+    `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ` +
+      `${INSTANCE_A_PORT}. Give it as a plain number.`,
+  );
 }
 
 /** A port that nothing of the machine takes, as far as is known, and where to write it. */
@@ -128,7 +126,7 @@ function onHostInstance(group: MachineGroup): Finding[] {
       if (typeof port !== "string" || !declared.includes(port)) return [];
       const change = freePort(group);
       const message = `${displayName(container)} takes host port ${port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
-      return [violation(container, message, change)];
+      return violation(container, message, change);
     }),
   );
 }

@@ -1,8 +1,6 @@
 import { aggregateUtilization } from "./aggregateUtilization";
 import { bridgePrefix } from "./bridgePrefix";
-import { clientBaseUrl } from "./clientBaseUrl";
-import { clientServer } from "./clientServer";
-import { clientTiers } from "./clientTiers";
+import { clientBaseUrl, clientServer, clientTiers } from "./clients";
 import { denyList } from "./denyList";
 import { engineNames } from "./engineNames";
 import { hostPorts } from "./hostPorts";

@@ -3,7 +3,7 @@ import { TYPE } from "../../components/planned/type";
 import { displayName, shown } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import { type Rule, violation } from "./rule";
+import type { Rule } from "./rule";
 
 /** What the container of an inference server must have (specification, "Inference-server launch parameters"). */
 const WANTED = [
@@ -34,12 +34,7 @@ export const inferenceContainer: Rule = {
     return WANTED.flatMap((wanted) => {
       const value = wanted.value(resource.props);
       if (wanted.is(value)) return [];
-      return [
-        violation(
-          resource,
-          `${displayName(resource)} lacks ${wanted.what}: it has ${shown(value)}. Set \`${wanted.set}\`.`,
-        ),
-      ];
+      return `${displayName(resource)} lacks ${wanted.what}: it has ${shown(value)}. Set \`${wanted.set}\`.`;
     });
   },
 };

@@ -19,7 +19,7 @@ export const inferenceImage: Rule = {
   advises: true,
   judgeResource(resource) {
     const digest = pinned(resource);
-    return typeof digest === "object" ? [digest] : [];
+    return typeof digest === "object" ? digest : undefined;
   },
   judgeStack(resources) {
     const records = recordsByDigest(resources);
@@ -55,17 +55,15 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
   return reference.digest;
 }
 
-function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]): Finding[] {
+function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]) {
   const name = displayName(container);
   const image = shown(text(container.props.image));
   if (records.length === 0) {
-    return [
-      violation(
-        container,
-        `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and ` +
-          "transformers for this digest; `serving pin` reads them inside the image.",
-      ),
-    ];
+    return violation(
+      container,
+      `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and ` +
+        "transformers for this digest; `serving pin` reads them inside the image.",
+    );
   }
   return records.flatMap((record) => {
     const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
@@ -74,25 +72,21 @@ function judgeRecords(container: DeclaredResource, records: readonly ImageRecord
       faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
     }
     if (faults.length > 0) {
-      return [
-        violation(
-          container,
-          `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; ` +
-            "pin an image that holds them.",
-          { setting: "image" },
-        ),
-      ];
+      return violation(
+        container,
+        `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; ` +
+          "pin an image that holds them.",
+        { setting: "image" },
+      );
     }
     if (evidence === "read") return [];
     const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
-    return [
-      advice(
-        container,
-        `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. ` +
-          "Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
-        { setting: "versions" },
-      ),
-    ];
+    return advice(
+      container,
+      `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. ` +
+        "Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
+      { setting: "versions" },
+    );
   });
 }
 

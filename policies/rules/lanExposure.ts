@@ -18,17 +18,19 @@ export const lanExposure: Rule = {
     const open = resource.type === TYPE.container ? openTo(resource) : undefined;
     if (open === undefined) return [];
     if (text(resource.props.networkMode) === "host")
-      return [violation(resource, `${displayName(resource)} is in the host's network: ${open}`)];
+      return violation(resource, `${displayName(resource)} is in the host's network: ${open}`);
     const ports = publishedPorts(resource.props);
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
-      return [
-        violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`, {
+      return violation(
+        resource,
+        `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`,
+        {
           setting: "listen",
           value: "127.0.0.1",
-        }),
-      ];
+        },
+      );
     });
   },
 };

@@ -3,7 +3,7 @@ import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { type LargestShare, largestShares } from "../lib/largestShares";
-import { advice, type Change, type Finding, type Rule, violation } from "./rule";
+import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */
 const HUNDRED = 100;
@@ -29,12 +29,10 @@ export const memorySum: Rule = {
     const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
     if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total)) {
-      return [
-        violation(
-          machine,
-          "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
-        ),
-      ];
+      return violation(
+        machine,
+        "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
+      );
     }
     const pinned = Object.keys(knownMap(memory.fixedKvCache));
     return judged(machine, lines, total, largestShares(machine), pinned);
@@ -47,28 +45,24 @@ function judged(
   total: number,
   largest: readonly LargestShare[],
   pinned: readonly string[],
-): Finding[] {
+): Found {
   const certain = lines.filter((line) => line.certain);
   const all = sum(lines);
   const cure = largest.map((share) => remedy(share, pinned)).join(" ");
   if (sum(certain) > total) {
     const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-    return [
-      violation(
-        machine,
-        `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
-        changeOf(largest),
-      ),
-    ];
-  }
-  if (all <= total) return [];
-  const defaults = spelled(lines.filter((line) => !line.certain));
-  return [
-    advice(
+    return violation(
       machine,
-      `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`,
-    ),
-  ];
+      `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
+      changeOf(largest),
+    );
+  }
+  if (all <= total) return undefined;
+  const defaults = spelled(lines.filter((line) => !line.certain));
+  return advice(
+    machine,
+    `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`,
+  );
 }
 
 /** Lines as they stand in a machine component's inputs; `undefined` when one can't be read. */

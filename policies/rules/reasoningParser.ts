@@ -36,15 +36,13 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
     const why =
       thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
-    return [
-      violation(
-        container,
-        `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +
-          `${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser` +
-          `${thinking === false ? "." : ", or declare the model's thinking mode."}`,
-        { setting: "reasoningParser", value: "auto" },
-      ),
-    ];
+    return violation(
+      container,
+      `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +
+        `${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser` +
+        `${thinking === false ? "." : ", or declare the model's thinking mode."}`,
+      { setting: "reasoningParser", value: "auto" },
+    );
   });
 }
 

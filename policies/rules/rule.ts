@@ -24,6 +24,16 @@ export interface Change {
   readonly value?: SettingToChange["value"];
 }
 
+/** What is found of something: nothing, one finding, or several. */
+export type Found = undefined | Finding | readonly Finding[];
+
+/** What a rule that judges single resources finds of one. */
+export function findingsOf({ judgeResource }: Rule, resource: DeclaredResource): Finding[] {
+  return [judgeResource?.(resource) ?? []]
+    .flat()
+    .map((found) => (typeof found === "string" ? violation(resource, found) : found));
+}
+
 /**
  * One rule about what may run. Pure and free of @pulumi/policy, since the program, `serving plan` and the tests evaluate
  * the same objects that the policy pack hands to the engine.
@@ -37,16 +47,20 @@ export interface Rule {
   readonly fixed?: true;
   /** The rule also gives advice, which the engine must show as a warning even when the rule is mandatory. */
   readonly advises?: true;
-  /** Judges one resource by its inputs, before it is touched. */
-  judgeResource?(resource: DeclaredResource): Finding[];
+  /** Judges one resource by its inputs, before it is touched. A text is a violation of that resource. */
+  judgeResource?(resource: DeclaredResource): string | Found | readonly string[];
   /** Judges all resources of a run together. */
   judgeStack?(resources: readonly DeclaredResource[]): Finding[];
 }
 
-export function violation(resource: DeclaredResource, message: string, change?: Change): Finding {
-  return { resource, kind: "violation", message: withoutKeys(message), ...(change && { change }) };
-}
+const finding =
+  (kind: Finding["kind"]) =>
+  (resource: DeclaredResource, message: string, change?: Change): Finding => ({
+    resource,
+    kind,
+    message: withoutKeys(message),
+    ...(change && { change }),
+  });
 
-export function advice(resource: DeclaredResource, message: string, change?: Change): Finding {
-  return { resource, kind: "advice", message: withoutKeys(message), ...(change && { change }) };
-}
+export const violation = finding("violation");
+export const advice = finding("advice");

@@ -5,7 +5,7 @@ import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
 import { displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";
-import { type Finding, type Rule, violation } from "./rule";
+import type { Rule } from "./rule";
 
 const REMEDY =
   "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the " +
@@ -22,7 +22,7 @@ export const secretValues: Rule = {
   },
 };
 
-function inEnvironment(resource: DeclaredResource): Finding[] {
+function inEnvironment(resource: DeclaredResource): string[] {
   const entries = list(resource.props.envs);
   const isServer = () => readContainer(resource).kind !== "no";
   if (entries === UNKNOWN) return isServer() ? [unknown(resource, "`envs`")] : [];
@@ -30,17 +30,12 @@ function inEnvironment(resource: DeclaredResource): Finding[] {
     if (entry === UNKNOWN) return isServer() ? [unknown(resource, `\`envs[${index}]\``)] : [];
     const [name = "", ...value] = String(entry).split("=");
     if (secretPaths({ [name]: value.join("=") }).length === 0) return [];
-    return [
-      violation(
-        resource,
-        `${displayName(resource)} has a secret (not shown) in the variable ${name} of its environment. ${REMEDY}`,
-      ),
-    ];
+    return `${displayName(resource)} has a secret (not shown) in the variable ${name} of its environment. ${REMEDY}`;
   });
 }
 
 /** What the server's own reading finds, abbreviated flags included; else what any argument, label or check shows. */
-function inArguments(resource: DeclaredResource): Finding[] {
+function inArguments(resource: DeclaredResource): string[] {
   const reading = readContainer(resource);
   const servers = reading.kind === "yes" ? reading.servers : [];
   const flags = servers.flatMap(({ options }) =>
@@ -52,15 +47,12 @@ function inArguments(resource: DeclaredResource): Finding[] {
   );
   const { envs: _, ...props } = resource.props;
   const places = flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
-  return places.map((place) =>
-    violation(resource, `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`),
-  );
+  return places.map((place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`);
 }
 
-function unknown(resource: DeclaredResource, what: string): Finding {
-  return violation(
-    resource,
+function unknown(resource: DeclaredResource, what: string): string {
+  return (
     `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the ` +
-      "variables of an inference server as plain text.",
+    "variables of an inference server as plain text."
   );
 }

@@ -23,13 +23,10 @@ export const servedModelName: Rule = {
     const name = displayName(resource);
     if (reading.unreadable.length > 0) {
       const what = reading.kind === "possible" ? "may be an inference server" : "is an inference server";
-      return [
-        violation(
-          resource,
-          `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. ` +
-            "Make it plain, so that its first name can be seen to have no slash.",
-        ),
-      ];
+      return (
+        `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. ` +
+        "Make it plain, so that its first name can be seen to have no slash."
+      );
     }
     if (reading.kind === "possible") return [];
     return reading.servers.flatMap((server) => {
@@ -37,7 +34,7 @@ export const servedModelName: Rule = {
       if (fault === undefined) return [];
       const [first] = server.options.get("served-model-name") ?? [];
       const value = isText(first) ? suggestion(first) : undefined;
-      return [violation(resource, `${name} ${fault}`, defined({ setting: "servedModelName", value }))];
+      return violation(resource, `${name} ${fault}`, defined({ setting: "servedModelName", value }));
     });
   },
 };

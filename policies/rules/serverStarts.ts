@@ -1,5 +1,5 @@
 import { demandOf } from "../../components/inference-server/argv/memoryDemand";
-import { figure, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { isText } from "../../components/inference-server/argv/words";
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
@@ -34,11 +34,9 @@ export const serverStarts: Rule = {
     if (machine.type !== TYPE.machine) return [];
     const totalGiB = figure(machine.props.totalGiB);
     const shares = largestShares(machine);
-    const servers = list(machine.props.servers);
-    return (servers === UNKNOWN ? [] : servers).flatMap((entry) => {
-      const server = map(entry);
-      const share = shares.find(({ name }) => server !== UNKNOWN && name === text(server?.name));
-      const asked = server === undefined || server === UNKNOWN ? undefined : askedBy(server);
+    return knownMaps(machine.props.servers).flatMap((server) => {
+      const share = shares.find(({ name }) => name === text(server.name));
+      const asked = askedBy(server);
       if (share === undefined || asked === undefined) return [];
       if (share.needs.outsideGiB === undefined) {
         const what = `Whether ${share.name} can start isn't judged: nobody knows what its weights take.`;

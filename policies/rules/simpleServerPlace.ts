@@ -18,7 +18,7 @@ export const simpleServerPlace: Rule = {
   },
 };
 
-function judgeMachine({ component, containers }: MachineGroup): Finding[] {
+function judgeMachine({ component, containers }: MachineGroup): Finding | Finding[] {
   const mode = text(knownMap(component?.props.simpleServer).mode);
   const holding = containers.filter(holdsOllama);
   if (mode === "host") {
@@ -31,14 +31,12 @@ function judgeMachine({ component, containers }: MachineGroup): Finding[] {
     );
   }
   if (mode === "integrated" && component !== undefined && holding.length === 0) {
-    return [
-      violation(
-        component,
-        `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take ` +
-          "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
-        { setting: "simpleServer.mode", value: "host" },
-      ),
-    ];
+    return violation(
+      component,
+      `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take ` +
+        "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
+      { setting: "simpleServer.mode", value: "host" },
+    );
   }
   const [, ...further] = holding;
   return further.map((container) =>

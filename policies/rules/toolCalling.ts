@@ -42,35 +42,29 @@ function hasParser(server: ServerArguments): boolean {
   return (server.options.get("tool-call-parser")?.length ?? 0) > 0;
 }
 
-function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding[] {
+function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding | [] {
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
   if (typeof record.kind === "string" && record.kind !== "chat") {
-    return [
-      violation(
-        record.resource,
-        `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the ` +
-          "clients away from it, or serve a chat model.",
-      ),
-    ];
+    return violation(
+      record.resource,
+      `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the ` +
+        "clients away from it, or serve a chat model.",
+    );
   }
   if (container === undefined) {
-    return [
-      violation(
-        record.resource,
-        `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a ` +
-          "container that it does.",
-      ),
-    ];
+    return violation(
+      record.resource,
+      `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a ` +
+        "container that it does.",
+    );
   }
   const parsing = servers(container).filter(hasParser);
   if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
-  return [
-    violation(
-      container,
-      `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
-        "`--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
-      parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true },
-    ),
-  ];
+  return violation(
+    container,
+    `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
+      "`--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
+    parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true },
+  );
 }

@@ -3,7 +3,7 @@ import { TYPE } from "../../components/planned/type";
 
 import { imageRecord } from "../lib/imageRecord";
 import { isVersion, series } from "../lib/versions";
-import { advice, type Rule, violation } from "./rule";
+import { advice, type Rule } from "./rule";
 
 /** The transformers releases that each vLLM series asks for (metadata of its wheels on PyPI). */
 const TRANSFORMERS_RANGES: ReadonlyMap<string, string> = new Map([
@@ -34,21 +34,16 @@ export const transformersRange: Rule = {
     if (ofVllm === undefined || !isVersion(transformers)) return [];
     const range = TRANSFORMERS_RANGES.get(ofVllm);
     if (range === undefined) {
-      return [
-        advice(
-          resource,
-          `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so ` +
-            `transformers ${transformers} was not held against one.`,
-        ),
-      ];
+      return advice(
+        resource,
+        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so ` +
+          `transformers ${transformers} was not held against one.`,
+      );
     }
     if (satisfies(transformers, range, { prereleases: true })) return [];
-    return [
-      violation(
-        resource,
-        `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image ` +
-          "whose two versions belong together.",
-      ),
-    ];
+    return (
+      `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image ` +
+      "whose two versions belong together."
+    );
   },
 };

@@ -66,6 +66,12 @@ export function knownMap(value: unknown): Readonly<Record<string, unknown>> {
   return read === undefined || read === UNKNOWN ? {} : read;
 }
 
+/** The maps of a list property, as far as they are known. */
+export function knownMaps(value: unknown): Readonly<Record<string, unknown>>[] {
+  const entries = list(value);
+  return entries === UNKNOWN ? [] : entries.filter((each) => typeof map(each) === "object").map(knownMap);
+}
+
 /** `true` when the value, or anything inside it, is not known. */
 export function holdsUnknown(value: unknown): boolean {
   if (value === UNKNOWN) return true;

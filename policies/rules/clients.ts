@@ -1,0 +1,63 @@
+import { TIER_VARIABLES } from "../../components/clients/claudeCode";
+import { answersTo, clientsOf } from "../lib/clients";
+import type { Rule } from "./rule";
+
+/** A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404 that blames the model. */
+export const clientBaseUrl: Rule = {
+  name: "client-base-url",
+  description: "A messages-style client's base URL is a bare origin, without /v1.",
+  level: "mandatory",
+  judgeResource(resource) {
+    return clientsOf(resource).flatMap(({ who, messagesStyle, baseUrl }) => {
+      if (!messagesStyle || baseUrl === undefined) return [];
+      const path = urlOf(baseUrl)?.pathname;
+      if (path === "" || path === "/") return [];
+      const why =
+        path === undefined
+          ? "which is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`."
+          : `which has the path \`${path}\`. It adds /v1/messages itself, so it would call \`${path.replace(/\/$/, "")}/v1/messages\`, and the 404 looks like a fault of the model. Remove the path.`;
+      return `${who} has the base URL \`${baseUrl}\`, ${why}`;
+    });
+  },
+};
+
+/** A tier that is not pinned asks for a hosted model by its real name; the 404 then looks like a network failure. */
+export const clientTiers: Rule = {
+  name: "client-tiers",
+  description: "Every model variable of a messages-style client names a model that is served.",
+  level: "mandatory",
+  judgeResource(resource) {
+    return clientsOf(resource).flatMap(({ who, messagesStyle, tiers, names }) => {
+      const expected = messagesStyle ? TIER_VARIABLES : [...tiers.keys()];
+      const unpinned = expected.filter((name) => (tiers.get(name) ?? "") === "").join(", ");
+      const missing = `${who} pins no model in ${unpinned}. What is not pinned asks for a hosted model's own name, and the 404 looks like a network failure. Set each to the served name.`;
+      const unknown = [...tiers]
+        .filter(([, model]) => model !== "" && names.length > 0 && !answersTo(names, model))
+        .map(
+          ([name, model]) =>
+            `${who} asks for \`${model}\` (${name}), which is not served. Served: ${names.join(", ")}.`,
+        );
+      return unpinned === "" ? unknown : [missing, ...unknown];
+    });
+  },
+};
+
+/** Ollama's port. */
+const SIMPLE_SERVER_PORT = "11434";
+
+/** The simple server makes no structured tool calls, without which a coding client can do nothing but talk. */
+export const clientServer: Rule = {
+  name: "client-server",
+  description: "Coding clients use an inference server, not the simple server.",
+  level: "mandatory",
+  judgeResource(resource) {
+    return clientsOf(resource).flatMap(({ who, coding, baseUrl, onSimpleServer }) => {
+      if (!coding || !(onSimpleServer || urlOf(baseUrl ?? "")?.port === SIMPLE_SERVER_PORT)) return [];
+      return `${who} is a coding client and would use the simple server (${baseUrl ?? "Ollama"}), which makes no structured tool calls. Point it at an inference server.`;
+    });
+  },
+};
+
+function urlOf(text: string): URL | undefined {
+  return URL.canParse(text) ? new URL(text) : undefined;
+}
