@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { variableName } from "../planned/fields";
 import { clientKind, maxOutputTokens, reach } from "./kind";
 import { exported, jsonFile, quoted } from "./texts";
@@ -34,22 +34,20 @@ export const claudeCode = clientKind({
   key: "claudeCode",
   name: "claude-code",
   title: "Claude Code",
-  settings: z
-    .strictObject({
-      ...reach("bridge"),
-      maxOutputTokens: maxOutputTokens(OUTPUT_TOKENS),
-      environment: z
-        .record(variableName(), z.string().describe("Value of the variable, as text."))
-        .refine(
-          (variables) => KEY_VARIABLES.every((name) => variables[name] === undefined),
-          "A key has no place in a settings file: it comes from the launcher",
-        )
-        .default({})
-        .describe("Further variables of its `env` block, or other values for ours. No secrets."),
-    })
-    .describe(
-      "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
-    ),
+  settings: strictObject({
+    ...reach("bridge"),
+    maxOutputTokens: maxOutputTokens(OUTPUT_TOKENS),
+    environment: z
+      .record(variableName(), z.string().describe("Value of the variable, as text."))
+      .refine(
+        (variables) => KEY_VARIABLES.every((name) => variables[name] === undefined),
+        "A key has no place in a settings file: it comes from the launcher",
+      )
+      .default({})
+      .describe("Further variables of its `env` block, or other values for ours. No secrets."),
+  }).describe(
+    "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
+  ),
   surface: "messages",
   coding: true,
   launcher: "local-claude",

@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { strictObject } from "zod";
 import { clientKind, reach } from "./kind";
 import { exported, quoted, writtenBy } from "./texts";
 
@@ -7,9 +7,9 @@ export const clientEnv = clientKind({
   key: "clientEnv",
   name: "client-env",
   title: "any chat-completions client (`local-env PROGRAM ARGUMENTS`)",
-  settings: z
-    .strictObject(reach("native"))
-    .describe("Any client that reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL from its environment."),
+  settings: strictObject(reach("native")).describe(
+    "Any client that reads OPENAI_BASE_URL, OPENAI_API_KEY and OPENAI_MODEL from its environment.",
+  ),
   surface: "chat completions",
   // Any program may read the variables, and most call no tools.
   coding: false,

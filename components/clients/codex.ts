@@ -1,6 +1,6 @@
 import { stringify } from "smol-toml";
-import { z } from "zod";
-import { hostPath } from "../planned/fields";
+import { strictObject } from "zod";
+import { hostPath, matching, usual } from "../planned/fields";
 import { clientKind, reach } from "./kind";
 import { exported, quoted, writtenBy } from "./texts";
 
@@ -18,21 +18,16 @@ export const codex = clientKind({
   key: "codex",
   name: "codex",
   title: "Codex",
-  settings: z
-    .strictObject({
-      ...reach("native"),
-      home: hostPath()
-        .default("~/.codex")
-        .describe(
-          "Its CODEX_HOME on the machine. One file of ours is put there, beside your own, which stays as it is.",
-        ),
-      profile: z
-        .string()
-        .regex(/^[a-z][a-z0-9-]*$/, "Expected a name of lower-case letters, digits and dashes")
-        .default("local-serving")
-        .describe("Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`)."),
-    })
-    .describe("Codex CLI, a Responses-style coding agent."),
+  settings: strictObject({
+    ...reach("native"),
+    home: usual("~/.codex", hostPath()).describe(
+      "Its CODEX_HOME on the machine. One file of ours is put there, beside your own, which stays as it is.",
+    ),
+    profile: usual(
+      "local-serving",
+      matching(/^[a-z][a-z0-9-]*$/, "Expected a name of lower-case letters, digits and dashes"),
+    ).describe("Name of the file (`NAME.config.toml`) and of the profile (`codex -p NAME`)."),
+  }).describe("Codex CLI, a Responses-style coding agent."),
   surface: "responses",
   coding: true,
   launcher: "local-codex",

@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { servedName, serverReference } from "../planned/fields";
+import { optional, strictObject, z } from "zod";
+import { count, servedName, serverReference, usual } from "../planned/fields";
 import type { ClientTarget } from "./target";
 
 /** Output tokens that an agent may ask for in one answer, unless its settings say otherwise. */
@@ -7,23 +7,18 @@ const AGENT_OUTPUT_TOKENS = 8192;
 
 /** Settings that every client has. */
 export const reach = (via: "bridge" | "native") => ({
-  server: serverReference()
-    .optional()
-    .describe("Server that the client uses. Default: the only entry of `inferenceServers`."),
-  via: z
-    .enum(["bridge", "native"])
-    .default(via)
-    .describe(
-      "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
-    ),
-  model: servedName().optional().describe("Name to ask for. Default: the server's canonical served name."),
+  server: optional(serverReference()).describe(
+    "Server that the client uses. Default: the only entry of `inferenceServers`.",
+  ),
+  via: usual(via, z.enum(["bridge", "native"])).describe(
+    "`native`: the client talks to the server itself. `bridge`: it talks to the bridge, which talks to the server.",
+  ),
+  model: optional(servedName()).describe("Name to ask for. Default: the server's canonical served name."),
 });
 
 /** The setting of a client whose answers have a bound. */
 export const maxOutputTokens = (tokens: number) =>
-  z
-    .int()
-    .min(1)
+  count()
     .default(tokens)
     .describe(
       "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
@@ -31,9 +26,9 @@ export const maxOutputTokens = (tokens: number) =>
 
 /** Settings of a coding agent without any of its own. */
 export const agentSettings = (description: string) =>
-  z
-    .strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) })
-    .describe(description);
+  strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(
+    description,
+  );
 
 /** What the settings of any client may say. */
 export interface ClientSettings {

@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { hostPath, variableName } from "../planned/fields";
+import { optional, strictObject, type z } from "zod";
+import { hostPath, matching, usual, variableName } from "../planned/fields";
 import { CLIENTS } from "./registry";
 
 type Schemas = { [K in (typeof CLIENTS)[number] as K["key"]]: z.ZodOptional<K["settings"]> };
@@ -8,29 +8,25 @@ type Schemas = { [K in (typeof CLIENTS)[number] as K["key"]]: z.ZodOptional<K["s
 const schemas = Object.fromEntries(CLIENTS.map(({ key, settings }) => [key, settings.optional()])) as Schemas;
 
 /** The clients that get a configuration and a launcher. One that is left out gets none. */
-export const clients = z
-  .strictObject({
-    host: z
-      .string()
-      .regex(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port")
-      .optional()
-      .describe(
-        "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
-      )
-      .meta({ examples: ["dgx.local"] }),
-    folder: hostPath()
-      .default("~/.local/share/local-serving/clients")
-      .describe("Folder on the machine for the clients' files. They are ours: yours are not touched."),
-    launcherFolder: hostPath()
-      .default("~/.local/bin")
-      .describe("Folder on the machine for the launchers (`local-claude`, `local-codex`, ...)."),
-    keyVariable: variableName()
-      .default("LOCAL_SERVING_API_KEY")
-      .describe(
-        "NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one.",
-      ),
-    ...schemas,
-  })
+export const clients = strictObject({
+  host: optional(
+    matching(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port"),
+  )
+    .describe(
+      "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
+    )
+    .meta({ examples: ["dgx.local"] }),
+  folder: usual("~/.local/share/local-serving/clients", hostPath()).describe(
+    "Folder on the machine for the clients' files. They are ours: yours are not touched.",
+  ),
+  launcherFolder: usual("~/.local/bin", hostPath()).describe(
+    "Folder on the machine for the launchers (`local-claude`, `local-codex`, ...).",
+  ),
+  keyVariable: usual("LOCAL_SERVING_API_KEY", variableName()).describe(
+    "NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one.",
+  ),
+  ...schemas,
+})
   .prefault({})
   .describe("Client programs that are given a configuration and a launcher.");
 

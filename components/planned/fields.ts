@@ -1,16 +1,31 @@
 import { z } from "zod";
 
+/** A whole number of at least `least`, and at most `most` where there is a most. */
+export const count = (least = 1, most?: number) =>
+  most === undefined ? z.int().min(least) : z.int().min(least).max(most);
+
+/** Text of this form; `expected` says what is wrong with any other. */
+export const matching = (form: RegExp, expected: Parameters<z.ZodString["regex"]>[1]) =>
+  z.string().regex(form, expected);
+
+/** Text that is not empty. */
+export const text = () => z.string().min(1);
+
+/** A setting with the value that it has where the stack file leaves it out. */
+export const usual = <Schema extends z.ZodType>(
+  value: z.util.NoUndefined<z.output<Schema>>,
+  schema: Schema,
+) => schema.default(value);
+
 /** TCP port that a service listens on. */
-export const port = () => z.int().min(1).max(65535);
+export const port = () => count(1, 65535);
 
 /** Name of an environment variable; a value pasted here by mistake rarely has this form. */
 export const variableName = () =>
-  z
-    .string()
-    .regex(
-      /^[A-Z_][A-Z0-9_]*$/,
-      "Expected the NAME of an environment variable (capitals, digits, underscore)",
-    );
+  matching(
+    /^[A-Z_][A-Z0-9_]*$/,
+    "Expected the NAME of an environment variable (capitals, digits, underscore)",
+  );
 
 /** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
 const isPlain = (path: string) =>
@@ -24,13 +39,10 @@ export const hostPath = (
   form = /^(\/|~\/)/,
   expected = "Expected an absolute path, or one that starts with `~/`",
 ) =>
-  z
-    .string()
-    .regex(form, { error: expected, abort: true })
-    .refine(
-      isPlain,
-      "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
-    );
+  matching(form, { error: expected, abort: true }).refine(
+    isPlain,
+    "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",
+  );
 
 /** A key that is lost in the maps of JavaScript's programs, clients among them. */
 export const isProto = (name: string) => name === "__proto__";
@@ -38,10 +50,10 @@ export const PROTO = "JavaScript keeps the name `__proto__` for itself: write an
 
 /** Name of a model for those who ask for it: it stands in URLs, files and messages. */
 export const servedName = () =>
-  z
-    .string()
-    .regex(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs")
-    .refine((name) => !isProto(name), PROTO);
+  matching(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs").refine(
+    (name) => !isProto(name),
+    PROTO,
+  );
 
 /** IPv4 address that something listens on; the machine alone reaches the default. */
 export const listenAddress = (byDefault = "127.0.0.1") =>
@@ -60,13 +72,10 @@ const SHARE = "A utilization is above 0 and at most 1";
 
 /** Key of a map in the stack file: it becomes part of container and resource names. */
 export const shortName = () =>
-  z
-    .string()
-    .regex(/^[a-z][a-z0-9-]{0,30}$/, {
-      error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
-      abort: true,
-    })
-    .refine((name) => !(name in {}), "JavaScript keeps this word for itself: expected another name");
+  matching(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
+    abort: true,
+  }).refine((name) => !(name in {}), "JavaScript keeps this word for itself: expected another name");
 
 /** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
 const MOST_GIB = 4096;
@@ -84,9 +93,7 @@ export const SIMPLE_SERVER = "simple-server";
 
 /** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
 export const serverReference = () =>
-  z
-    .string()
-    .regex(
-      /^[a-z][a-z0-9-]{0,30}$/,
-      `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
-    );
+  matching(
+    /^[a-z][a-z0-9-]{0,30}$/,
+    `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
+  );

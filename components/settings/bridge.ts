@@ -1,41 +1,33 @@
-import { z } from "zod";
-import { gibibytes, listenAddress, port, serverReference, variableName } from "../planned/fields";
+import { optional, strictObject, z } from "zod";
+import { gibibytes, listenAddress, port, serverReference, usual, variableName } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
-export const bridge = z
-  .strictObject({
-    image: imageReference(),
-    port: port().default(8787).describe("TCP port, the same inside the container and on the machine."),
-    listen: listenAddress().describe(
-      "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",
+export const bridge = strictObject({
+  image: imageReference(),
+  port: usual(8787, port()).describe("TCP port, the same inside the container and on the machine."),
+  listen: listenAddress().describe(
+    "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",
+  ),
+  servers: z
+    .array(serverReference())
+    .min(1, "At least one server is needed")
+    .optional()
+    .describe(
+      "Servers behind the bridge. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`.",
     ),
-    servers: z
-      .array(serverReference())
-      .min(1, "At least one server is needed")
-      .optional()
-      .describe(
-        "Servers behind the bridge. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`.",
-      ),
-    messagesPath: z
-      .enum(["translate", "passThrough"])
-      .default("translate")
-      .describe(
-        "What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
-      ),
-    keyVariable: variableName()
-      .optional()
-      .describe(
-        "NAME of the variable of your shell that holds the bridge's key; its value travels as a file of mode 0600. Without it the key is a placeholder, which is enough on loopback only. LiteLLM reads the key when it starts.",
-      )
-      .meta({ examples: ["LOCAL_SERVING_BRIDGE_KEY"] }),
-    memoryGiB: gibibytes()
-      .optional()
-      .describe(
-        "Memory in GiB that the bridge was measured to take on this machine. Default: 0.42, measured on another one.",
-      ),
-  })
-  .describe("The protocol bridge: a LiteLLM proxy in a container.");
+  messagesPath: usual("translate", z.enum(["translate", "passThrough"])).describe(
+    "What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
+  ),
+  keyVariable: optional(variableName())
+    .describe(
+      "NAME of the variable of your shell that holds the bridge's key; its value travels as a file of mode 0600. Without it the key is a placeholder, which is enough on loopback only. LiteLLM reads the key when it starts.",
+    )
+    .meta({ examples: ["LOCAL_SERVING_BRIDGE_KEY"] }),
+  memoryGiB: optional(gibibytes()).describe(
+    "Memory in GiB that the bridge was measured to take on this machine. Default: 0.42, measured on another one.",
+  ),
+}).describe("The protocol bridge: a LiteLLM proxy in a container.");
 
 /** The settings of the bridge, parsed. */
 export type BridgeSettings = z.output<typeof bridge>;

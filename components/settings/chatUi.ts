@@ -1,40 +1,29 @@
-import { z } from "zod";
-import { gibibytes, listenAddress, port, serverReference } from "../planned/fields";
+import { optional, strictObject, z } from "zod";
+import { gibibytes, listenAddress, port, serverReference, usual } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** Open WebUI in a container, as in the stack file. */
-export const chatUi = z
-  .strictObject({
-    image: imageReference(),
-    port: port().default(8080).describe("TCP port on the machine; 8080 inside the container."),
-    listen: listenAddress().describe(
-      "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own.",
-    ),
-    connections: z
-      .array(serverReference())
-      .optional()
-      .describe(
-        "Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback.",
-      ),
-    embeddingServer: serverReference()
-      .optional()
-      .describe(
-        "Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again.",
-      ),
-    rerankServer: serverReference()
-      .optional()
-      .describe(
-        "Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind.",
-      ),
-    memoryGiB: gibibytes()
-      .optional()
-      .describe(
-        "Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one.",
-      ),
-  })
-  .describe(
-    "The browser chat UI: Open WebUI in a container. The first who signs up is its administrator; after that sign-up is closed.",
-  );
+export const chatUi = strictObject({
+  image: imageReference(),
+  port: usual(8080, port()).describe("TCP port on the machine; 8080 inside the container."),
+  listen: listenAddress().describe(
+    "Address that the port is published on. `0.0.0.0` serves the local network: the chat UI has accounts of its own.",
+  ),
+  connections: optional(z.array(serverReference())).describe(
+    "Servers whose models the chat UI offers. Default: every entry of `inferenceServers` whose model writes text, and the simple server where it listens beyond loopback.",
+  ),
+  embeddingServer: optional(serverReference()).describe(
+    "Server that turns documents into vectors for the chat UI's document search (`model.kind: embedding`). Default: the only one of that kind. Documents that another model has read must be read again.",
+  ),
+  rerankServer: optional(serverReference()).describe(
+    "Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind.",
+  ),
+  memoryGiB: optional(gibibytes()).describe(
+    "Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one.",
+  ),
+}).describe(
+  "The browser chat UI: Open WebUI in a container. The first who signs up is its administrator; after that sign-up is closed.",
+);
 
 /** The settings of the chat UI, parsed. */
 export type ChatUiSettings = z.output<typeof chatUi>;

@@ -1,7 +1,7 @@
-import { z } from "zod";
+import { optional, strictObject, z } from "zod";
 import { isRecord, objectOr } from "../../faults/json";
 import { clients } from "../clients/settings";
-import { gibibytes, hostPath, shortName } from "../planned/fields";
+import { count, gibibytes, hostPath, matching, shortName, usual } from "../planned/fields";
 import { EVERY_ADDRESS, HERE } from "../planned/reach";
 import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
@@ -34,99 +34,76 @@ function listenBelow(given: unknown): string {
 }
 
 /** One machine with everything that runs on it. */
-export const machine = z
-  .strictObject(
-    {
-      totalGiB: gibibytes().describe(
-        "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+export const machine = strictObject(
+  {
+    totalGiB: gibibytes().describe(
+      "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
+    ),
+    dockerHost: matching(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
+      .refine(
+        isEngine,
+        "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535",
+      )
+      .default(HERE)
+      .describe(
+        "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
       ),
-      dockerHost: z
-        .string()
-        .regex(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
-        .refine(
-          isEngine,
-          "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535",
-        )
-        .default(HERE)
-        .describe(
-          "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
-        ),
-      network: z
-        .string()
-        .regex(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name")
-        .default("local-serving")
-        .describe("Docker network that our containers share, so that they reach each other by name."),
-      modelCache: hostPath()
-        .default("~/.cache/huggingface")
-        .describe(
-          "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",
-        ),
-      operatingSystemGiB: gibibytes()
-        .default(DEFAULT_OPERATING_SYSTEM_GIB)
-        .describe(
-          "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused.",
-        ),
-      otherGpuMemoryGiB: gibibytes()
-        .optional()
-        .describe(
-          "Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container.",
-        ),
-      gpus: z
-        .int()
-        .min(1)
-        .default(1)
-        .describe("GPUs of the machine: 1 on a DGX Spark. No `tensorParallelSize` here may be above it."),
-      memoryFloorGiB: z
-        .number()
-        .min(0)
-        .max(64)
-        .default(2)
-        .describe(
-          "MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing.",
-        ),
-      startsPerHour: z
-        .int()
-        .min(1)
-        .max(60)
-        .default(3)
-        .describe(
-          "Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing.",
-        ),
-      instanceA: z.union([z.literal("none"), hostInstance]),
-      inferenceServers: z
-        .record(shortName(), inferenceServer)
-        .default({})
-        .describe("The vLLM servers that we run in containers, by short name."),
-      bridge: bridge.optional(),
-      chatUi: chatUi.optional(),
-      clients,
-      simpleServer,
-      venvs: z
-        .array(hostPath())
-        .default([])
-        .describe(
-          "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",
-        )
-        .meta({ examples: [["~/vllm-venv"]] }),
-      harness: harness.optional(),
-      elevate: z
-        .union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])
-        .default("none")
-        .describe(
-          "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
-        ),
-      stateDirectory: hostPath()
-        .default("~/.local/share/local-serving")
-        .describe(
-          "Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`.",
-        ),
-    },
-    {
-      error: ({ code, keys, input }) =>
-        code === "unrecognized_keys" && keys?.includes("listen") ? listenBelow(input) : undefined,
-    },
-  )
-  .describe("One machine with unified memory and everything that runs on it.");
+    network: usual(
+      "local-serving",
+      matching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name"),
+    ).describe("Docker network that our containers share, so that they reach each other by name."),
+    modelCache: usual("~/.cache/huggingface", hostPath()).describe(
+      "Hugging Face cache on the machine, mounted into the servers. Made when missing, never removed.",
+    ),
+    operatingSystemGiB: usual(DEFAULT_OPERATING_SYSTEM_GIB, gibibytes()).describe(
+      "Memory in GiB that the operating system and the page cache need: MemTotal - MemAvailable while no server runs. The default is unmeasured; 17 to 20 GiB have been seen. Another value counts as declared, and a plan that exceeds the machine with it is refused.",
+    ),
+    otherGpuMemoryGiB: optional(gibibytes()).describe(
+      "Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container.",
+    ),
+    gpus: usual(1, count()).describe(
+      "GPUs of the machine: 1 on a DGX Spark. No `tensorParallelSize` here may be above it.",
+    ),
+    memoryFloorGiB: z
+      .number()
+      .min(0)
+      .max(64)
+      .default(2)
+      .describe(
+        "MemAvailable in GiB below which a server of ours is stopped, so that instance A and SSH survive. It waits for memory before it starts again. 0 turns this off. A change restarts nothing.",
+      ),
+    startsPerHour: usual(3, count(1, 60)).describe(
+      "Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing.",
+    ),
+    instanceA: z.union([z.literal("none"), hostInstance]),
+    inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
+      "The vLLM servers that we run in containers, by short name.",
+    ),
+    bridge: bridge.optional(),
+    chatUi: chatUi.optional(),
+    clients,
+    simpleServer,
+    venvs: usual([], z.array(hostPath()))
+      .describe(
+        "Python environments on the machine whose versions `serving inventory` reads, such as the one that instance A runs in. They are only ever read.",
+      )
+      .meta({ examples: [["~/vllm-venv"]] }),
+    harness: harness.optional(),
+    elevate: usual(
+      "none",
+      z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])]),
+    ).describe(
+      "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
+    ),
+    stateDirectory: usual("~/.local/share/local-serving", hostPath()).describe(
+      "Directory on the machine for the plan that was applied and for the files of secrets (mode 0600). Removed by `down`.",
+    ),
+  },
+  {
+    error: ({ code, keys, input }) =>
+      code === "unrecognized_keys" && keys?.includes("listen") ? listenBelow(input) : undefined,
+  },
+).describe("One machine with unified memory and everything that runs on it.");
 
 /** The settings of one machine, parsed. */
 export type MachineSettings = z.output<typeof machine>;

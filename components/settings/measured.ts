@@ -1,38 +1,37 @@
-import { z } from "zod";
+import { strictObject, z } from "zod";
+import { matching } from "../planned/fields";
 
 /** What a server's own log said of its memory, recorded so that the next plan need not estimate. */
-export const measured = z
-  .strictObject({
-    nonKvGiB: z
-      .number()
-      .positive("Memory outside the KV cache is above 0 GiB")
-      .describe(
-        "Memory in GiB that the server took outside its KV cache: utilization x total, less the log's `Available KV cache memory`.",
-      ),
-    kvTokens: z
-      .int()
-      .positive()
-      .describe(
-        "`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions.",
-      ),
-    maxConcurrency: z
-      .number()
-      .positive()
-      .describe("`Maximum concurrency` of the log: requests of the whole window that the KV cache holds."),
-    at: z.iso
-      .date('Expected a day in quotes, such as "2026-11-21"')
-      .describe(
-        "Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it).",
-      )
-      .meta({ examples: ["2026-11-21"] }),
-    image: z
-      .string()
-      .regex(/^(.+@)?sha256:[0-9a-f]{64}$/, "Expected the measured image's digest: sha256:<64 hex digits>")
-      .describe("Image that was measured, by its digest. With another image the record no longer counts."),
-  })
-  .describe(
-    "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",
-  );
+export const measured = strictObject({
+  nonKvGiB: z
+    .number()
+    .positive("Memory outside the KV cache is above 0 GiB")
+    .describe(
+      "Memory in GiB that the server took outside its KV cache: utilization x total, less the log's `Available KV cache memory`.",
+    ),
+  kvTokens: z
+    .int()
+    .positive()
+    .describe(
+      "`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions.",
+    ),
+  maxConcurrency: z
+    .number()
+    .positive()
+    .describe("`Maximum concurrency` of the log: requests of the whole window that the KV cache holds."),
+  at: z.iso
+    .date('Expected a day in quotes, such as "2026-11-21"')
+    .describe(
+      "Day of the measurement, year-month-day, in quotes (without them some readers of YAML make a time of it).",
+    )
+    .meta({ examples: ["2026-11-21"] }),
+  image: matching(
+    /^(.+@)?sha256:[0-9a-f]{64}$/,
+    "Expected the measured image's digest: sha256:<64 hex digits>",
+  ).describe("Image that was measured, by its digest. With another image the record no longer counts."),
+}).describe(
+  "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",
+);
 
 /** A recorded measurement, parsed. */
 export type MeasuredSettings = z.output<typeof measured>;

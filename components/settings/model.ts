@@ -1,5 +1,5 @@
-import { z } from "zod";
-import { gibibytes } from "../planned/fields";
+import { optional, strictObject, z } from "zod";
+import { gibibytes, matching, usual } from "../planned/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
@@ -20,51 +20,32 @@ const families = Object.keys(FAMILIES) as [ModelFamily, ...ModelFamily[]];
 const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[family]}`).join("; ");
 
 /** A model and the facts about it that no flag carries. */
-export const model = z
-  .strictObject({
-    id: z
-      .string()
-      .regex(/^[!-~]+$/, "Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
-      .describe(
-        "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
-      )
-      .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
-    family: z
-      .enum(families)
-      .optional()
-      .describe(
-        `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
-      ),
-    kind: z
-      .enum(MODEL_KINDS)
-      .default("chat")
-      .describe(
-        "`chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients).",
-      ),
-    thinking: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
-      ),
-    revision: z
-      .string()
-      .regex(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")
-      .optional()
-      .describe(
-        "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
-      ),
-    weightsGB: z
-      .number()
-      .positive()
-      .optional()
-      .describe(
-        "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %.",
-      ),
-    residentGiB: gibibytes()
-      .optional()
-      .describe(
-        "Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk.",
-      ),
-  })
-  .describe("The model that this server loads.");
+export const model = strictObject({
+  id: matching(/^[!-~]+$/, "Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
+    .describe(
+      "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
+    )
+    .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
+  family: optional(z.enum(families)).describe(
+    `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,
+  ),
+  kind: usual("chat", z.enum(MODEL_KINDS)).describe(
+    "`chat` models are addressed by /v1/chat/completions and may get chat and coding clients; `base` models by /v1/completions only; `embedding` models by /v1/embeddings and `rerank` models by /v1/rerank, for document search (`--runner pooling`, without parsers and clients).",
+  ),
+  thinking: usual(false, z.boolean()).describe(
+    "Whether the model has a thinking mode. Only then is a reasoning parser passed: without one it would swallow tool calls.",
+  ),
+  revision: optional(matching(/^[0-9a-f]{40}$/, "Expected a commit of the hub: 40 hex digits")).describe(
+    "`--revision`: commit of the model's repository on the hub, so that every start serves the same files. Default: what its main branch holds when the model is first loaded.",
+  ),
+  weightsGB: z
+    .number()
+    .positive()
+    .optional()
+    .describe(
+      "Size of the weights on disk in GB (10^9 bytes), for the memory plan before anything was measured. Default: by the snapshot in the model cache, which it may not contradict by more than 5 %.",
+    ),
+  residentGiB: optional(gibibytes()).describe(
+    "Memory in GiB that the loaded weights take, where that is not their size on disk: quantized while loading, or partly left on disk.",
+  ),
+}).describe("The model that this server loads.");

@@ -1,5 +1,15 @@
-import { z } from "zod";
-import { gibibytes, hostPath, isProto, listenAddress, PROTO, port } from "../planned/fields";
+import { strictObject, z } from "zod";
+import {
+  count,
+  gibibytes,
+  hostPath,
+  isProto,
+  listenAddress,
+  matching,
+  PROTO,
+  port,
+  usual,
+} from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
@@ -9,10 +19,7 @@ const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
 /** Name of a model at Ollama. */
 export const ollamaModelName = () =>
-  z
-    .string()
-    .regex(MODEL_NAME, "Expected a model name such as qwen3:8b")
-    .refine((name) => !isProto(name), PROTO);
+  matching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine((name) => !isProto(name), PROTO);
 
 const modelNames = z
   .array(ollamaModelName())
@@ -34,93 +41,72 @@ const residentModelsGiB = gibibytes()
     "Memory in GiB of all models that are loaded at once, for the memory ledger; instead of what `loadedGiB` comes to.",
   );
 
-const onTheHost = z
-  .strictObject({
-    mode: z
-      .literal("host")
-      .describe(
-        "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
-      ),
-    listen: listenAddress().describe(
-      "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
+const onTheHost = strictObject({
+  mode: z
+    .literal("host")
+    .describe(
+      "Where Ollama is. `host`: installed on the machine, with the keys listed here. `integrated`: inside the chat UI's container, its models in a volume that the host does not see; takes `models`, `loadedGiB` and `residentModelsGiB`. `none`: there is no Ollama.",
     ),
-    port: port().default(11434).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
-    modelsDirectory: hostPath(
-      /^\//,
-      "Expected an absolute path: Ollama runs as a user of its own, without your home",
-    )
-      .default("/usr/share/ollama/.ollama/models")
-      .describe(
-        "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
-      ),
-    serviceUser: z
-      .string()
-      .regex(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")
-      .default("ollama")
-      .describe("User that the service runs as; Ollama's installer makes `ollama`."),
-    unit: z
-      .string()
-      .regex(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service")
-      .default("ollama.service")
-      .describe("systemd unit of the service."),
-    systemdDirectory: hostPath(/^\//, "Expected an absolute path")
-      .default("/etc/systemd/system")
-      .describe("Directory of systemd's local configuration."),
-    maxLoadedModels: z
-      .int()
-      .min(1)
-      .max(16)
-      .default(1)
-      .describe(
-        "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else.",
-      ),
-    contextLength: z
-      .int()
-      .min(1)
-      .default(32_768)
-      .describe(
-        "OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size.",
-      ),
-    keepAlive: z
-      .string()
-      .regex(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever")
-      .default("5m")
-      .describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
-    cloud: z
-      .boolean()
-      .default(false)
-      .describe(
-        "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
-      ),
-    models: modelNames,
-    pull: z
-      .boolean()
-      .default(false)
-      .describe("Whether `up` pulls the models that are missing. Nothing here ever removes a model."),
-    loadedGiB,
-    residentModelsGiB,
-  })
-  .describe("Ollama on the host, set by a drop-in of its systemd unit.");
+  listen: listenAddress().describe(
+    "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
+  ),
+  port: usual(11434, port()).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
+  modelsDirectory: hostPath(
+    /^\//,
+    "Expected an absolute path: Ollama runs as a user of its own, without your home",
+  )
+    .default("/usr/share/ollama/.ollama/models")
+    .describe(
+      "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
+    ),
+  serviceUser: usual("ollama", matching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
+    "User that the service runs as; Ollama's installer makes `ollama`.",
+  ),
+  unit: usual(
+    "ollama.service",
+    matching(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service"),
+  ).describe("systemd unit of the service."),
+  systemdDirectory: usual("/etc/systemd/system", hostPath(/^\//, "Expected an absolute path")).describe(
+    "Directory of systemd's local configuration.",
+  ),
+  maxLoadedModels: usual(1, count(1, 16)).describe(
+    "OLLAMA_MAX_LOADED_MODELS: models in memory at once. Ollama's own default is 3 for each GPU, beside everything else.",
+  ),
+  contextLength: usual(32_768, count()).describe(
+    "OLLAMA_CONTEXT_LENGTH: context window in tokens. Always set: left alone, Ollama takes 256k on a machine of this size.",
+  ),
+  keepAlive: usual(
+    "5m",
+    matching(KEEP_ALIVE, "Expected a duration such as 5m or 1h30m, or seconds; negative means forever"),
+  ).describe("OLLAMA_KEEP_ALIVE: how long a model stays in memory after its last request."),
+  cloud: usual(false, z.boolean()).describe(
+    "Whether Ollama may use ollama.com. When false OLLAMA_NO_CLOUD=1 is set, and no other host is asked.",
+  ),
+  models: modelNames,
+  pull: usual(false, z.boolean()).describe(
+    "Whether `up` pulls the models that are missing. Nothing here ever removes a model.",
+  ),
+  loadedGiB,
+  residentModelsGiB,
+}).describe("Ollama on the host, set by a drop-in of its systemd unit.");
 
 /** Settings of an Ollama inside the chat UI's container, which can't be changed. */
 export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const;
 
-const inTheChatUi = z
-  .strictObject({
-    mode: z
-      .literal("integrated")
-      .describe(
-        "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
-      ),
-    models: modelNames,
-    loadedGiB,
-    residentModelsGiB,
-  })
-  .describe("Ollama inside the chat UI's container.");
+const inTheChatUi = strictObject({
+  mode: z
+    .literal("integrated")
+    .describe(
+      "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
+    ),
+  models: modelNames,
+  loadedGiB,
+  residentModelsGiB,
+}).describe("Ollama inside the chat UI's container.");
 
-const notHere = z
-  .strictObject({ mode: z.literal("none").describe("There is no simple server.") })
-  .describe("No Ollama.");
+const notHere = strictObject({ mode: z.literal("none").describe("There is no simple server.") }).describe(
+  "No Ollama.",
+);
 
 /**
  * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in both: models pulled in one

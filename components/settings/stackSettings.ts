@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { shortName } from "../planned/fields";
 import { machine } from "./machine";
 
@@ -6,14 +6,12 @@ import { machine } from "./machine";
 export const NAMESPACE = "local-serving";
 
 /** What an operator edits: the values of our namespace in Pulumi.<stack>.yaml. */
-export const stackSettings = z
-  .strictObject({
-    machines: z
-      .record(shortName(), machine)
-      .refine((machines) => Object.keys(machines).length > 0, "At least one machine is needed")
-      .describe("The machines of this stack, by short name. Most stacks have one."),
-  })
-  .describe("Settings of the local serving environment.");
+export const stackSettings = strictObject({
+  machines: z
+    .record(shortName(), machine)
+    .refine((machines) => Object.keys(machines).length > 0, "At least one machine is needed")
+    .describe("The machines of this stack, by short name. Most stacks have one."),
+}).describe("Settings of the local serving environment.");
 
 /** All settings of a stack, parsed. */
 export type StackSettings = z.output<typeof stackSettings>;
