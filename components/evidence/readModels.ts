@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { basename, join } from "node:path";
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
@@ -18,9 +18,9 @@ const CONFIG = "config.json";
 const STARTS = "starts.json";
 
 /** What `models/<model>/starts.json` holds. */
-const publishedStarts = z.strictObject({
+const publishedStarts = strictObject({
   starts: z.array(
-    z.strictObject({
+    strictObject({
       vllm: z.string().min(1).describe("Version of vLLM."),
       utilization: z.number().gt(0).lte(1).describe("Its `--gpu-memory-utilization`."),
       totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),

@@ -1,5 +1,5 @@
 import { parse } from "@renovatebot/pep440";
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
 import { KV_DTYPES } from "./kvDtype";
@@ -8,7 +8,7 @@ export const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] 
 export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
 
 /** The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the pinned release. */
-const kvEngineSettingsSchema = z.strictObject({
+const kvEngineSettingsSchema = strictObject({
   vllmVersion: z
     .string()
     .refine((text) => parse(text) !== null, "Not a version such as 0.30.0.")

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { UnreadableInput } from "../../faults/fault";
 import { jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
@@ -28,7 +28,7 @@ export interface FrozenContract {
   readonly frozen_at: string;
 }
 
-const fileSchema = z.strictObject({
+const fileSchema = strictObject({
   format: z.literal(FORMAT),
   version: z.literal(VERSION),
   frozen_at: z.string(),

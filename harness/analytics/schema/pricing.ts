@@ -1,4 +1,4 @@
-import { z } from "zod";
+import { strictObject, z } from "zod";
 import { key } from "../../schema/key";
 
 const rate = (what: string) =>
@@ -6,27 +6,25 @@ const rate = (what: string) =>
 
 const PRICES_FROM = "2026-05-01";
 
-const modelPrice = z
-  .strictObject({
-    currency: key(
-      z
-        .string()
-        .regex(/^[A-Z]{3}$/, { error: "Expected a currency's three capital letters, such as USD" })
-        .default("USD"),
-      "Currency of the prices, by its three letters.",
-    ),
-    effective_date: key(
-      z.iso
-        .date({ error: "Expected a day of the calendar as ISO 8601 writes it, such as 2026-05-01" })
-        .default(PRICES_FROM),
-      "Day from which the prices hold. Sessions read before a change keep the price they were given.",
-    ),
-    input: rate("input tokens that no cache held"),
-    output: rate("output tokens"),
-    cache_read: rate("input tokens read from the cache"),
-    cache_write: rate("input tokens written to the cache"),
-  })
-  .describe("Prices of one model, under the id that sessions record.");
+const modelPrice = strictObject({
+  currency: key(
+    z
+      .string()
+      .regex(/^[A-Z]{3}$/, { error: "Expected a currency's three capital letters, such as USD" })
+      .default("USD"),
+    "Currency of the prices, by its three letters.",
+  ),
+  effective_date: key(
+    z.iso
+      .date({ error: "Expected a day of the calendar as ISO 8601 writes it, such as 2026-05-01" })
+      .default(PRICES_FROM),
+    "Day from which the prices hold. Sessions read before a change keep the price they were given.",
+  ),
+  input: rate("input tokens that no cache held"),
+  output: rate("output tokens"),
+  cache_read: rate("input tokens read from the cache"),
+  cache_write: rate("input tokens written to the cache"),
+}).describe("Prices of one model, under the id that sessions record.");
 
 /** List prices of the specification's three tiers; the ids are those that sessions of these tiers record. */
 const TIERS = {
@@ -35,20 +33,19 @@ const TIERS = {
   "claude-opus-4-8": { input: 15.0, output: 75.0, cache_read: 1.5, cache_write: 18.75 },
 };
 
-export const pricingSchema = z
-  .strictObject({
-    models: z
-      .record(z.string(), modelPrice)
-      .default(
-        Object.fromEntries(
-          Object.entries(TIERS).map(([id, rates]) => [
-            id,
-            { currency: "USD", effective_date: PRICES_FROM, ...rates },
-          ]),
-        ),
-      )
-      .describe("Prices by model id. By default there are three: a small, a medium and a large tier.")
-      .meta({ placeholder: "model_id" }),
-  })
+export const pricingSchema = strictObject({
+  models: z
+    .record(z.string(), modelPrice)
+    .default(
+      Object.fromEntries(
+        Object.entries(TIERS).map(([id, rates]) => [
+          id,
+          { currency: "USD", effective_date: PRICES_FROM, ...rates },
+        ]),
+      ),
+    )
+    .describe("Prices by model id. By default there are three: a small, a medium and a large tier.")
+    .meta({ placeholder: "model_id" }),
+})
   .prefault({})
   .describe("What tokens cost, for the cost of sessions.");
