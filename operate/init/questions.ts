@@ -65,8 +65,10 @@ async function asked<Answer>(
   byDefault: string,
   read: (answer: string) => Answer | undefined,
 ): Promise<Answer> {
-  for (;;) {
-    const answer = read((await ask(question)) || byDefault);
+  for (let shown = question; ; ) {
+    const given = (await ask(shown)) || byDefault;
+    const answer = read(given);
     if (answer !== undefined) return answer;
+    shown = `\`${given}\` is no answer to this. ${question.slice(question.lastIndexOf("\n") + 1)}`;
   }
 }

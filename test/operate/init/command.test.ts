@@ -154,10 +154,10 @@ describe("the questions at a terminal", () => {
   it("offer the models that fit, the network and the clients", async () => {
     const { asked, model, text } = await answered("99", "1", "perhaps", "y", "spark.local", "codex, pi");
     expect(asked[0]).toContain("  1  nvidia/Qwen3.6-35B-A3B-NVFP4 (share 0.5, 22 GB to load)\n  2  ");
-    expect(asked[1]).toBe(asked[0]);
+    expect(asked[1]).toBe("`99` is no answer to this. Which one shall server B serve? [1]");
     expect(asked.slice(2)).toEqual([
       "Shall other computers on the local network use it, with a key? [y/N]",
-      "Shall other computers on the local network use it, with a key? [y/N]",
+      "`perhaps` is no answer to this. Shall other computers on the local network use it, with a key? [y/N]",
       "By which name do they reach it? [spark-7f3a.local]",
       expect.stringMatching(
         /^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/,
