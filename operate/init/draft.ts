@@ -8,7 +8,7 @@ import { defined } from "../../faults/defined";
 import type { Judged } from "../../policies/judge";
 import { judgedPlan } from "../plan/judgedPlan";
 import { projectFolder } from "../stack/stackFile";
-import { commented, commentedYaml } from "./commentedYaml";
+import { commented, commentedYaml } from "../stackEdit/commentedYaml";
 import type { HostFacts } from "./facts";
 import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";

@@ -7,9 +7,9 @@ import { BEGINS_REASON, MODEL_KEYS, reasonsOf } from "../../components/catalogue
 import { downToHundredth } from "../../components/planned/utilization";
 import { parseStackFile } from "../../components/settings/load";
 import { NAMESPACE } from "../../components/settings/stackSettings";
-import { commented } from "../init/commentedYaml";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
+import { commented } from "../stackEdit/commentedYaml";
 import { aloneIn, type Fit, fitModel, type Seat } from "./fit";
 
 /** The change of a stack file by which a server serves a model. */

@@ -2,10 +2,10 @@ import { existsSync, readdirSync, readFileSync, statSync, symlinkSync, writeFile
 import { join } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
 import { choose } from "../../../operate/init/choose";
-import { commented, commentedYaml } from "../../../operate/init/commentedYaml";
 import { hostFacts } from "../../../operate/init/facts";
 import { IMAGES, SERVER_VERSIONS } from "../../../operate/init/images";
 import { readHost } from "../../../operate/init/readHost";
+import { commented, commentedYaml } from "../../../operate/stackEdit/commentedYaml";
 import { run } from "../../layers/run";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../runServing";
