@@ -4,6 +4,7 @@ import { command } from "../../commandLine/command";
 import { columns } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { type Inventory, inventory } from "../inventory/inventory";
+import { shortDigest } from "../pin/writePin";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { applyEdits, unifiedDiff } from "../stackEdit/applyEdits";
@@ -38,7 +39,7 @@ function inventoryText(found: Inventory, diff: string): string {
     name,
     status,
     image.split("@")[0] ?? image,
-    digest === "" ? "(no digest)" : digest.slice(0, "sha256:".length + 12),
+    digest === "" ? "(no digest)" : shortDigest(digest),
     ports.map((port) => `${port.ip}:${port.host}`).join(" ") || "-",
     versions === null ? "" : versionText(versions),
   ]);

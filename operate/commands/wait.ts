@@ -54,17 +54,16 @@ export function waitCommand(): Command {
       const deadline = performance.now() + options.timeout * 1000;
       for (const { machine, server } of servers) {
         const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-        const result = await waitFor(machine, server, left);
+        const result = await waitFor({ machine, server }, left);
         results.push(result);
         if (result.outcome !== "ready") break;
       }
       const diagnoses = await diagnosesOf(options, servers, results);
       const { doctorText } = await import("../doctor/report/diagnose");
+      const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
       return {
         result: { servers: results, diagnoses },
-        text: [...results.map(text), ...(diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])])].join(
-          "\n",
-        ),
+        text: [...results.map(text), ...explained].join("\n"),
         failed: results.some(({ outcome }) => outcome !== "ready"),
       };
     },
@@ -99,37 +98,30 @@ async function diagnosesOf(
   const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
   if (machine === undefined) return [];
   const { diagnose } = await import("../doctor/report/diagnose");
-  const { fromMachine } = await import("../doctor/read/fromMachine");
-  const { readStack } = await import("../doctor/read/fromMachine");
+  const { fromMachine, readStack } = await import("../doctor/read/fromMachine");
   const { facts, notes } = await fromMachine(machine, stackFile(options));
   for (const note of notes) say(note);
   return diagnose({ ...facts, stack: readStack(stackFile(options), machine.name) }, options);
 }
 
-async function waitFor(
-  machine: MachinePlan,
-  { container }: InferenceServerPlan,
-  timeoutSeconds: number,
-): Promise<WaitResult> {
+async function waitFor({ machine, server }: Waited, timeoutSeconds: number): Promise<WaitResult> {
   // Loaded when it is used: other commands start faster without it.
   const { dockerReader } = await import("../wait/container");
   const { waitProgress } = await import("../wait/phases");
   const { waitForStart } = await import("../wait/waitForStart");
   const { ask } = await import("../../http/ask");
   const { originFromHere } = await import("../verify/reach");
-  const port = container.ports[0];
-  const origin =
-    port === undefined ? undefined : originFromHere(machine, { address: port.ip, port: port.host });
+  const { container } = server;
+  const [port] = container.ports;
+  const origin = port && originFromHere(machine, { address: port.ip, port: port.host });
   return waitForStart({
     container: container.name,
     image: container.image,
     reader: dockerReader(machine.dockerHost),
     healthy: async () => {
-      if (origin === undefined || !("url" in origin)) return "unknown";
-      const answer = await ask(`${origin.url}/health`, { timeoutSeconds: HEALTH_SECONDS }).catch(
-        () => undefined,
-      );
-      return answer?.status === 200;
+      if (origin?.url === undefined) return "unknown";
+      const asked = ask(`${origin.url}/health`, { timeoutSeconds: HEALTH_SECONDS });
+      return (await asked.catch(() => undefined))?.status === 200;
     },
     timeoutSeconds,
     intervalMilliseconds: INTERVAL_MILLISECONDS,

@@ -9,6 +9,7 @@ import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { versionsInside } from "../pin/readImage";
+import { recordEdits, shortDigest } from "../pin/writePin";
 import type { Edit } from "../stackEdit/applyEdits";
 import { MISSING, type RecordedVersions, readVenv, recorded, type VenvReading } from "./readVenv";
 
@@ -58,7 +59,7 @@ export async function inventory(
     machine: machine.name,
     containers,
     venvs,
-    record: recordEdits(machine, settings, containers),
+    record: differingRecords(machine, settings, containers),
     problems,
   };
 }
@@ -133,7 +134,7 @@ async function digestsOf(
 }
 
 /** The stack file keeps the versions of an image beside its digest, so only what was read of that digest is recorded. */
-function recordEdits(
+function differingRecords(
   machine: MachinePlan,
   settings: MachineSettings,
   containers: readonly ContainerEntry[],
@@ -147,13 +148,8 @@ function recordEdits(
     const same =
       held?.evidence === "read" && held.vllm === versions.vllm && held.transformers === versions.transformers;
     if (same) return [];
-    const read = {
-      vllm: versions.vllm,
-      ...(versions.transformers === MISSING ? {} : { transformers: versions.transformers }),
-      evidence: "read",
-      source: `serving inventory, ${found.digest.slice(0, "sha256:".length + 12)}`,
-    };
-    const path = ["machines", machine.name, "inferenceServers", key, "versions"];
-    return Object.entries(read).map(([name, value]): Edit => ({ path: [...path, name], value }));
+    const path = ["machines", machine.name, "inferenceServers", key];
+    const edits = recordEdits(path, versions, `serving inventory, ${shortDigest(found.digest)}`);
+    return edits.filter(({ value }) => value !== MISSING);
   });
 }

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
 import { docker, NO_DOCKER } from "../../components/docker/docker";
-import { isRecord, jsonIn } from "../../faults/json";
+import { isRecord, jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -84,23 +84,19 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
   return digest;
 }
 
-interface Manifest {
-  readonly digest: string;
-  readonly platform?: { readonly os?: string; readonly architecture?: string };
-}
-
 async function digestOfPlatform(repository: string, digest: string): Promise<string> {
   const insecure = /^(localhost|127\.)/.test(repository) ? ["--insecure"] : [];
-  const index: unknown = JSON.parse(
-    await docker(["manifest", "inspect", ...insecure, `${repository}@${digest}`]),
-  );
-  const manifests = (index as { manifests?: readonly Manifest[] }).manifests;
+  const printed = await docker(["manifest", "inspect", ...insecure, `${repository}@${digest}`]);
+  const { manifests } = objectOr(JSON.parse(printed));
   if (manifests === undefined) return digest;
   const here = (await docker(["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"])).trim();
-  const ours = manifests.find((each) => `${each.platform?.os}/${each.platform?.architecture}` === here);
+  const ours = objectsIn(manifests).find(({ platform }) => {
+    const { os, architecture } = objectOr(platform);
+    return `${os}/${architecture}` === here;
+  });
   if (ours === undefined)
     throw new Failed(`${repository}@${digest} has no image for this machine (${here}).`);
-  return ours.digest;
+  return textOr(ours.digest);
 }
 
 /** Package versions inside an image that is already here, read in one short-lived container without network. */

@@ -14,8 +14,6 @@ interface ImageEntry {
   /** Path below the machine: `["inferenceServers", "b"]`, `["bridge"]` or `["chatUi"]`. */
   readonly path: readonly string[];
   readonly image: string;
-  /** Whether the versions inside are recorded beside the image. */
-  readonly recordsVersions: boolean;
 }
 
 export function imageEntries(settings: StackSettings): ImageEntry[] {
@@ -24,14 +22,10 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
       machine,
       path: ["inferenceServers", key],
       image,
-      recordsVersions: true,
     })),
-    ...(bridge === undefined
-      ? []
-      : [{ machine, path: ["bridge"], image: bridge.image, recordsVersions: false }]),
-    ...(chatUi === undefined
-      ? []
-      : [{ machine, path: ["chatUi"], image: chatUi.image, recordsVersions: false }]),
+    ...Object.entries({ bridge, chatUi }).flatMap(([key, value]) =>
+      value === undefined ? [] : [{ machine, path: [key], image: value.image }],
+    ),
   ]);
 }
 
@@ -86,24 +80,30 @@ export interface Written {
 }
 
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
-function pinEdits(entry: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
-  const path = ["machines", entry.machine, ...entry.path];
-  const record = {
-    vllm: versions.vllm,
-    transformers: versions.transformers,
-    evidence: "read",
-    source: pinSource(platformDigest),
-  };
-  return [
-    { path: [...path, "image"], value: image },
-    ...(entry.recordsVersions
-      ? Object.entries(record).map(([name, value]): Edit => ({ path: [...path, "versions", name], value }))
-      : []),
-  ];
+function pinEdits({ machine, path }: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
+  const place = ["machines", machine, ...path];
+  const recorded =
+    path[0] === "inferenceServers" ? recordEdits(place, versions, pinSource(platformDigest)) : [];
+  return [{ path: [...place, "image"], value: image }, ...recorded];
 }
 
-export function pinSource(platformDigest: string): string {
-  return `serving pin, ${platformDigest.slice(0, "sha256:".length + 12)}`;
+/** The changes by which a server's entry records the versions inside its image, as they were read. */
+export function recordEdits(
+  entry: readonly string[],
+  { vllm, transformers }: Readonly<Record<string, string | undefined>>,
+  source: string,
+): Edit[] {
+  const record = { vllm, transformers, evidence: "read", source };
+  return Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
+}
+
+export function pinSource(digest: string): string {
+  return `serving pin, ${shortDigest(digest)}`;
+}
+
+/** As much of a digest as a person compares. */
+export function shortDigest(digest: string): string {
+  return digest.slice(0, "sha256:".length + 12);
 }
 
 /**
@@ -119,6 +119,5 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
     throw new Failed(`${file} was edited meanwhile and has no ${name} any more: nothing was written.`);
   const after = applyEdits(before, pinEdits(entry, reading));
   const diff = unifiedDiff(basename(file), before, after);
-  if (diff === "") return { file, entry: name, diff, backup: "" };
-  return { file, entry: name, diff, backup: writeStackFile(file, before, after) };
+  return { file, entry: name, diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };
 }

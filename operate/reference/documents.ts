@@ -10,74 +10,68 @@ import { rules } from "../../policies/rules";
 /** Every page of docs/reference, in the order of its table of contents. A new page is one more line here. */
 export function referenceDocuments(): ReferenceDocument[] {
   return [
-    stackFileReference(),
-    recipeReference(),
-    policiesReference(),
+    stackFile,
+    modelRecipe,
+    policies,
     automationReference(),
     providersReference(),
     analyticsReference(),
   ];
 }
 
-function policiesReference(): ReferenceDocument {
-  return {
-    name: "policies",
-    title: "Policies",
-    madeFrom: "policies/rules",
-    intro: [
-      "Rules about what may run, judged by the images and arguments of every container. `mandatory` stops an update, " +
-        "`advisory` only warns. A policy configuration sets a rule's level by its name " +
-        '(`{ "moving-tag": "advisory" }`); a fixed level can\'t be lowered.',
-    ],
-    sections: [
-      {
-        heading: "Rules",
-        table: {
-          head: ["Rule", "Level", "What it asks for"],
-          rows: rules.map(({ name, level, fixed, advises, description }) => [
-            `\`${name}\``,
-            [level, fixed === true ? "fixed" : "", advises === true ? "gives advice, too" : ""]
-              .filter(Boolean)
-              .join(", "),
-            description,
-          ]),
-        },
+const policies: ReferenceDocument = {
+  name: "policies",
+  title: "Policies",
+  madeFrom: "policies/rules",
+  intro: [
+    "Rules about what may run, judged by the images and arguments of every container. `mandatory` stops an update, " +
+      "`advisory` only warns. A policy configuration sets a rule's level by its name " +
+      '(`{ "moving-tag": "advisory" }`); a fixed level can\'t be lowered.',
+  ],
+  sections: [
+    {
+      heading: "Rules",
+      table: {
+        head: ["Rule", "Level", "What it asks for"],
+        rows: rules.map(({ name, level, fixed, advises, description }) => [
+          `\`${name}\``,
+          [level, fixed === true ? "fixed" : "", advises === true ? "gives advice, too" : ""]
+            .filter(Boolean)
+            .join(", "),
+          description,
+        ]),
       },
-    ],
-  };
-}
+    },
+  ],
+};
 
-function stackFileReference(): ReferenceDocument {
-  return {
-    name: "stack-file",
-    title: "Stack file",
-    madeFrom: "components/settings",
-    schema: stackSettings,
-    wholeFile,
-    intro: [
-      `YAML, \`Pulumi.<stack>.yaml\`. Everything here goes under \`config\`, with \`${NAMESPACE}:\` before the first ` +
-        `part of a path: \`machines\` is written \`${NAMESPACE}:machines\`. The file is closed: a key that is not listed ` +
-        "is an error. All faults are listed at once, each with its line.",
-      "What can't be understood is refused when the file is read; what is understood but unwise is for the " +
-        "[policies](policies.md).",
-    ],
-  };
-}
+const stackFile: ReferenceDocument = {
+  name: "stack-file",
+  title: "Stack file",
+  madeFrom: "components/settings",
+  schema: stackSettings,
+  wholeFile,
+  intro: [
+    `YAML, \`Pulumi.<stack>.yaml\`. Everything here goes under \`config\`, with \`${NAMESPACE}:\` before the first ` +
+      `part of a path: \`machines\` is written \`${NAMESPACE}:machines\`. The file is closed: a key that is not listed ` +
+      "is an error. All faults are listed at once, each with its line.",
+    "What can't be understood is refused when the file is read; what is understood but unwise is for the " +
+      "[policies](policies.md).",
+  ],
+};
 
-function recipeReference(): ReferenceDocument {
-  return {
-    name: "model-recipe",
-    title: "Model recipe",
-    madeFrom: "components/catalogue",
-    schema: recipe,
-    intro: [
-      "YAML, `models/<org>--<name>/recipe.yaml`: what is known of one model on this kind of machine. `serving models` reads " +
-        "it. A value that nobody published is left out, and shown as not known.",
-      "Every value of `weights`, `parsers`, `share` and `settings`, and `quantization`, `minimumVllm`, `image` and `draft`, " +
-        "is named in one entry of `sources`.",
-    ],
-  };
-}
+const modelRecipe: ReferenceDocument = {
+  name: "model-recipe",
+  title: "Model recipe",
+  madeFrom: "components/catalogue",
+  schema: recipe,
+  intro: [
+    "YAML, `models/<org>--<name>/recipe.yaml`: what is known of one model on this kind of machine. `serving models` reads " +
+      "it. A value that nobody published is left out, and shown as not known.",
+    "Every value of `weights`, `parsers`, `share` and `settings`, and `quantization`, `minimumVllm`, `image` and `draft`, " +
+      "is named in one entry of `sources`.",
+  ],
+};
 
 /** The schema of our keys, placed as in the file that Pulumi reads. */
 function wholeFile(settings: JsonSchema): JsonSchema {

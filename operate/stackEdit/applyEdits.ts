@@ -58,26 +58,21 @@ function placeInFile([first = "", ...rest]: readonly string[]): string[] {
   return ["config", `${NAMESPACE}:${first}`, ...rest];
 }
 
-interface Walk {
-  readonly map: YAMLMap | undefined;
-  /** How many steps lead to that map. */
-  readonly depth: number;
-  /** The pair of the last step, where the whole path is there. */
-  readonly pair: Pair | undefined;
-}
-
-function walk(root: unknown, path: readonly string[]): Walk {
+/** The innermost map on the way, how many steps lead to it, and the pair of the last step if the whole path is there. */
+function walk(root: unknown, path: readonly string[]) {
   let map = isMap(root) ? root : undefined;
   for (let depth = 0; map !== undefined; depth++) {
     const step = path[depth];
     const pair: Pair | undefined = map.items.find((item) => isNode(item.key) && String(item.key) === step);
-    if (depth === path.length - 1 || pair === undefined || !isMap(pair.value)) {
-      return { map, depth, pair: depth === path.length - 1 ? pair : undefined };
-    }
+    const isLast = depth === path.length - 1;
+    if (isLast || !isMap(pair?.value)) return { map, depth, pair: isLast ? pair : undefined };
     map = pair.value;
   }
-  return { map: undefined, depth: 0, pair: undefined };
+  return { map, depth: 0, pair: undefined };
 }
+
+/** Where a node begins and ends. */
+const spanOf = (node: unknown) => (isNode(node) ? node.range : undefined) ?? [];
 
 /** Replaces a plain value in place. */
 function withValue(text: string, pair: Pair, value: EditValue, inFlow: boolean): string | undefined {
@@ -107,7 +102,7 @@ function withFlowPair(text: string, map: YAMLMap, key: string, value: Plain): st
   const added = `${scalar(key, true)}: ${scalar(value, true)}`;
   const last = map.items.at(-1);
   if (last !== undefined) {
-    const end = isNode(last.value) ? last.value.range?.[1] : undefined;
+    const [, end] = spanOf(last.value);
     return end === undefined ? undefined : `${text.slice(0, end)}, ${added}${text.slice(end)}`;
   }
   const [start, end] = map.range ?? [0, 0];
@@ -119,16 +114,9 @@ function withFlowPair(text: string, map: YAMLMap, key: string, value: Plain): st
 function withoutFlowPair(text: string, map: YAMLMap, pair: Pair): string | undefined {
   const index = map.items.indexOf(pair);
   const [before, after] = [map.items[index - 1], map.items[index + 1]];
-  const from =
-    before === undefined
-      ? isNode(pair.key) && pair.key.range?.[0]
-      : isNode(before.value) && before.value.range?.[1];
-  const to =
-    before === undefined && after !== undefined
-      ? isNode(after.key) && after.key.range?.[0]
-      : isNode(pair.value) && pair.value.range?.[1];
-  if (typeof from !== "number" || typeof to !== "number") return undefined;
-  return `${text.slice(0, from)}${text.slice(to)}`;
+  const from = before === undefined ? spanOf(pair.key)[0] : spanOf(before.value)[1];
+  const to = before === undefined && after !== undefined ? spanOf(after.key)[0] : spanOf(pair.value)[1];
+  return from === undefined || to === undefined ? undefined : `${text.slice(0, from)}${text.slice(to)}`;
 }
 
 /** Removes a key with its lines. */
@@ -153,7 +141,7 @@ function isBlock(type: string | undefined): boolean {
 
 /** The lines of a pair, the last newline included; `undefined` if something else comes before the key. */
 function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {
-  const key = isNode(pair.key) ? pair.key.range?.[0] : undefined;
+  const [key] = spanOf(pair.key);
   const value = endOf(pair.value);
   if (key === undefined || value === undefined) return undefined;
   const start = text.lastIndexOf("\n", key - 1) + 1;
@@ -186,8 +174,7 @@ function scalar(value: Plain, inFlow = false): string {
 /** The difference of two texts as `git apply` and `patch -p1` take it; empty where there is none. */
 export function unifiedDiff(name: string, before: string, after: string): string {
   if (before === after) return "";
-  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, {
-    context: 3,
-  });
+  const context = { context: 3 };
+  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, context);
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }

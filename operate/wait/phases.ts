@@ -1,5 +1,7 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
+import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
+import { defined } from "../../faults/defined";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */
 const PHASES = [
@@ -39,69 +41,54 @@ export function beforeContainer(imageIsThere: boolean, downloadedBytes: number):
     phase: "waiting for the image",
     note:
       downloadedBytes > 0
-        ? `not here yet; Docker is downloading, ${gib(downloadedBytes)} of layers are not unpacked yet`
+        ? `not here yet; Docker is downloading, ${size(downloadedBytes)} of layers are not unpacked yet`
         : "not here yet: it is being pulled, or `npm run up` has not begun",
   };
 }
 
 /** `1.2 GiB`, `87 MiB`. */
-function gib(bytes: number): string {
-  return bytes >= GIB ? `${(bytes / GIB).toFixed(1)} GiB` : `${Math.round(bytes / MIB)} MiB`;
+function size(bytes: number): string {
+  const gib = bytes / BYTES_PER_GIB;
+  return gib >= 1 ? `${gib.toFixed(1)} GiB` : `${Math.round(gib * 1024)} MiB`;
 }
-
-const MIB = 1024 ** 2;
-const GIB = 1024 ** 3;
 
 interface Rule {
+  readonly phase: Phase;
+  /** Its group `share` is the share that is done, in percent. */
   readonly pattern: RegExp;
-  readonly read: (match: RegExpExecArray) => StartProgress;
+  readonly note?: (groups: readonly string[]) => string;
 }
-
-const percent = (text: string | undefined) => Math.min(1, Number(text ?? 0) / 100);
 
 /** What a line of the log means for the start, in the words of vLLM 0.30.0's source; the first rule that fits counts. */
 const RULES: readonly Rule[] = [
   {
-    pattern: /[Ll]oading \S+ checkpoint shards: +(\d+)% Completed \| (\d+)\/(\d+)/,
-    read: ([, share, done, all]) => ({
-      phase: "loading weights",
-      share: percent(share),
-      note: `${done} of ${all} shards`,
-    }),
+    phase: "loading weights",
+    pattern: /[Ll]oading \S+ checkpoint shards: +(?<share>\d+)% Completed \| (\d+)\/(\d+)/,
+    note: ([, , done, all]) => `${done} of ${all} shards`,
   },
   {
-    pattern: /Fetching (\d+) files: +(\d+)%/,
-    read: ([, files, share]) => ({
-      phase: "loading weights",
-      share: percent(share),
-      note: `${files} files of the model are fetched first`,
-    }),
+    phase: "loading weights",
+    pattern: /Fetching (\d+) files: +(?<share>\d+)%/,
+    note: ([, files]) => `${files} files of the model are fetched first`,
   },
   {
+    phase: "compiling",
     pattern: /Model loading took ([\d.]+) GiB(?: memory)? and ([\d.]+) seconds/,
-    read: ([, gib, seconds]) => ({
-      phase: "compiling",
-      note: `${gib} GiB of weights were loaded in ${Math.round(Number(seconds))} s`,
-    }),
+    note: ([, gib, seconds]) => `${gib} GiB of weights were loaded in ${Math.round(Number(seconds))} s`,
   },
-  {
-    pattern: /Capturing CUDA graphs?[^:]*: +(\d+)%/,
-    read: ([, share]) => ({ phase: "capturing graphs", share: percent(share) }),
-  },
-  { pattern: /Capturing CUDA graph/, read: () => ({ phase: "capturing graphs" }) },
+  { phase: "capturing graphs", pattern: /Capturing CUDA graphs?[^:]*: +(?<share>\d+)%/ },
+  { phase: "capturing graphs", pattern: /Capturing CUDA graph/ },
   {
     // Kernels are still compiled behind this line; the capture says itself when it begins.
+    phase: "compiling",
     pattern: /Available KV cache memory: (-?[\d.]+) GiB/,
-    read: ([, gib]) => ({ phase: "compiling", note: `${gib} GiB are left for the KV cache` }),
+    note: ([, gib]) => `${gib} GiB are left for the KV cache`,
   },
+  { phase: "loading weights", pattern: /Starting to load model|Loading safetensors/ },
   {
-    pattern: /Starting to load model|Loading safetensors/,
-    read: () => ({ phase: "loading weights" }),
-  },
-  {
+    phase: "compiling",
     pattern:
       /(?<!disabling )torch\.compile|Dynamo bytecode|Compiling a graph|compiled graph|AOT compilation|ninja|nvcc|Autotun/,
-    read: () => ({ phase: "compiling" }),
   },
 ];
 
@@ -118,11 +105,13 @@ function atTheGate(line: string): StartProgress | undefined {
 export function afterLine(before: StartProgress, line: string): StartProgress {
   const gate = atTheGate(line);
   if (gate !== undefined) return gate;
-  for (const { pattern, read } of RULES) {
+  for (const { phase, pattern, note } of RULES) {
     const match = pattern.exec(line);
     if (match === null) continue;
-    const next = read(match);
-    if (PHASES.indexOf(next.phase) < PHASES.indexOf(before.phase)) return before;
+    if (PHASES.indexOf(phase) < PHASES.indexOf(before.phase)) return before;
+    const percent = match.groups?.share;
+    const share = percent === undefined ? undefined : Math.min(1, Number(percent) / 100);
+    const next = { phase, ...defined({ share, note: note?.(match) }) };
     // Figures stay until there are newer ones of the same phase.
     return next.phase === before.phase ? { ...before, ...next } : next;
   }
@@ -136,17 +125,20 @@ const PHASE_ADVICE: Readonly<Partial<Record<Phase, string>>> = {
   compiling: "10 to 15 minutes are normal at a first start, without a new line in the log: do not kill it",
 };
 
+const CREATES_IT = "Next: see what `npm run up` says; it creates the container and starts it.";
+
+const NEXT: Readonly<Partial<Record<Phase, string>>> = {
+  "waiting for the image":
+    "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes a while (--timeout).",
+  "waiting for the container": CREATES_IT,
+  "container not started": CREATES_IT,
+};
+
 /** What to do next after a wait that ended in this phase. */
 export function afterTimeout(phase: Phase): string {
-  switch (phase) {
-    case "waiting for the image":
-      return "Next: see how far `npm run up` is, or start it. Pulling an image of this size takes a while (--timeout).";
-    case "waiting for the container":
-    case "container not started":
-      return "Next: see what `npm run up` says; it creates the container and starts it.";
-    default:
-      return "Next: see its log. A first start may take longer than this wait (--timeout) and is best left alone.";
-  }
+  const otherwise =
+    "Next: see its log. A first start may take longer than this wait (--timeout) and is best left alone.";
+  return NEXT[phase] ?? otherwise;
 }
 
 const BAR_CELLS = 20;

@@ -79,7 +79,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     });
   try {
     for (;;) {
-      const looked = await look(reader, container);
+      const looked = await reader.state(container).catch(orFailed);
       // A machine that loads a model may be too busy to answer; one that never answered has no Docker.
       if (looked instanceof Failed && !answered) throw looked;
       answered = true;
@@ -89,7 +89,8 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
       } else if (state === undefined) {
         const here = await reader.imageIsThere(image);
         progress = beforeContainer(here, here ? 0 : await reader.downloadedBytes());
-      } else if (isCreated(state)) {
+      } else if (state.status === "created") {
+        // Never started: briefly on its way, or for good if Docker can't start it.
         progress = { phase: "container not started" };
         if (state.error !== "") return result("died", `Docker can't start it: ${state.error}`);
       } else {
@@ -101,7 +102,8 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
           if (state.status === "running" || followed === undefined) progress = START;
           followed = { startedAt: state.startedAt, ...follow(state.startedAt) };
         } else if (death === undefined && followed.ended() && state.status === "running") {
-          followed = { startedAt: state.startedAt, ...follow(aMomentAgo()) };
+          const aMomentAgo = new Date(Date.now() - OVERLAP_MILLISECONDS).toISOString();
+          followed = { startedAt: state.startedAt, ...follow(aMomentAgo) };
         }
         if (death !== undefined) {
           await sleep(intervalMilliseconds); // The last lines are still on their way.
@@ -128,14 +130,9 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
   }
 }
 
-/** Created but never started: briefly on its way, or for good if Docker can't start it. */
-function isCreated({ status }: ContainerState): boolean {
-  return status === "created";
-}
-
 /** Docker starts a container again by its restart policy: a count that grows is a death too. */
 function deathOf(state: ContainerState, first: ContainerState): string | undefined {
-  const ended = state.status === "exited" || state.status === "dead" || state.status === "restarting";
+  const ended = ["exited", "dead", "restarting"].includes(state.status);
   if (!ended && state.restartCount <= first.restartCount) return undefined;
   // Of one that runs again the engine no longer says how it ended.
   const how = ended || state.exitCode !== 0 ? ` with exit code ${state.exitCode}` : "";
@@ -144,16 +141,10 @@ function deathOf(state: ContainerState, first: ContainerState): string | undefin
   return `it ended${how}${memory}${again}`;
 }
 
-function look(reader: ContainerReader, name: string): Promise<ContainerState | Failed | undefined> {
-  return reader.state(name).catch((error: unknown) => {
-    if (error instanceof Failed) return error;
-    throw error;
-  });
+function orFailed(error: unknown): Failed {
+  if (error instanceof Failed) return error;
+  throw error;
 }
 
 /** How far to go back when a log is followed again, so that nothing said in between is missed. */
 const OVERLAP_MILLISECONDS = 5000;
-
-function aMomentAgo(): string {
-  return new Date(Date.now() - OVERLAP_MILLISECONDS).toISOString();
-}
