@@ -7,7 +7,7 @@ import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import type { Facts, Stack } from "../doctor/facts";
-import { fromFiles, type GivenFiles } from "../doctor/read/fromFiles";
+import { fromFiles, GIVEN, type GivenFiles } from "../doctor/read/fromFiles";
 import { cutShortNotes, fromMachine, readStack } from "../doctor/read/fromMachine";
 import { diagnose, doctorText } from "../doctor/report/diagnose";
 import {
@@ -23,8 +23,6 @@ interface DoctorOptions extends StackFileOptions, GivenFiles {
   readonly machine?: string;
   readonly server?: string;
 }
-
-const FILES = ["log", "meminfo", "dmesg", "inspect", "listeners", "verify"] as const;
 
 export function doctorCommand(): Command {
   return command({
@@ -50,7 +48,7 @@ judges the files without it. \`docker logs vllm-model-8001 2>&1 | serving doctor
 Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
     example: "doctor --file stack.yaml --log server.log --meminfo meminfo.txt --dmesg dmesg.txt",
     run: async (options: DoctorOptions) => {
-      const fromAfar = FILES.some((name) => options[name] !== undefined);
+      const fromAfar = (["log", ...GIVEN] as const).some((name) => options[name] !== undefined);
       const { unreadable, ...known } = fromAfar ? stackFromAfar(options) : { stack: stackOf(options) };
       const { facts: read, notes } =
         fromAfar || known.stack === undefined

@@ -103,19 +103,11 @@ function imageText(reading: ImageReading, verdict: string, reasons: readonly str
 
 /** What an inference server's entry should hold. */
 function recordText({ image, versions, platformDigest }: ImageReading): string[] {
+  const lines = ["For the stack file (--write puts it there):", `          image: ${image}`];
   const recorded = Object.entries(versions).filter(([name]) => name === "vllm" || name === "transformers");
-  return [
-    "For the stack file (--write puts it there):",
-    `          image: ${image}`,
-    ...(recorded.length === 0
-      ? []
-      : [
-          "          versions:",
-          ...recorded.map(([name, version]) => `            ${name}: ${version}`),
-          "            evidence: read",
-          `            source: ${pinSource(platformDigest)}`,
-        ]),
-  ];
+  if (recorded.length === 0) return lines;
+  const record = [...recorded, ["evidence", "read"], ["source", pinSource(platformDigest)]];
+  return [...lines, "          versions:", ...record.map((each) => `            ${each.join(": ")}`)];
 }
 
 function writtenText(written: Written | undefined): string[] {

@@ -66,13 +66,10 @@ export function nothingApplied(project: string, stack: string, env: NodeJS.Proce
   return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
 }
 
+/** Whether the operator left it to us where state lives: they named no place, and never ran `pulumi login`. */
 function isOurs(env: NodeJS.ProcessEnv): boolean {
-  return env.PULUMI_BACKEND_URL === undefined && !loggedIn(env);
-}
-
-/** Whether `pulumi login` was run: then the operator has decided where state lives. */
-function loggedIn(env: NodeJS.ProcessEnv): boolean {
-  return Boolean(objectOr(jsonIn(textOf(join(pulumiHome(env), "credentials.json")))).current);
+  const credentials = objectOr(jsonIn(textOf(join(pulumiHome(env), "credentials.json"))));
+  return env.PULUMI_BACKEND_URL === undefined && !credentials.current;
 }
 
 function textOf(file: string): string {

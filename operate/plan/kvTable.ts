@@ -56,37 +56,34 @@ function facts(plan: KvPlan): [string, string][] {
     layers.sliding > 0 ? `${layers.sliding} sliding-window` : "",
     layers.linear > 0 ? `${layers.linear} linear` : "",
   ].filter(Boolean);
+  const constant = plan.constantBytesPerRequest;
+  const oneRequest: [string, string] = [
+    "a request",
+    `${memory(constant)} for its linear layers, whatever its length`,
+  ];
+  const padded = plan.padding > 0 ? `, state padded by ${(100 * plan.padding).toFixed(2)}%` : "";
+  const reuse =
+    plan.prefixReuseTokens === null
+      ? "none (prefix caching is off)"
+      : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
   const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
   return [
     ["layers", kinds.join(", ")],
     ["groups", groups],
-    ["block", `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded(plan)}`],
+    ["block", `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded}`],
     [
       "pool",
       `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`,
     ],
     ["a token", `${thousands(plan.bytesPerToken)} bytes in the full-attention layers`],
-    ...(plan.constantBytesPerRequest > 0 ? [constant(plan)] : []),
+    ...(constant > 0 ? [oneRequest] : []),
     [
       "longest window",
       plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`,
     ],
     ["full windows", `${plan.fullWindowsAtOnce} at once`],
-    ["prefix reuse", reuse(plan)],
+    ["prefix reuse", reuse],
   ];
-}
-
-function constant(plan: KvPlan): [string, string] {
-  return ["a request", `${memory(plan.constantBytesPerRequest)} for its linear layers, whatever its length`];
-}
-
-function padded(plan: KvPlan): string {
-  return plan.padding > 0 ? `, state padded by ${(100 * plan.padding).toFixed(2)}%` : "";
-}
-
-function reuse(plan: KvPlan): string {
-  if (plan.prefixReuseTokens === null) return "none (prefix caching is off)";
-  return `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
 }
 
 /** Memory with two decimal places always, so that a column of it reads well. */

@@ -13,10 +13,7 @@ export interface ServerEvent {
 
 /** Reads a whole stream of server-sent events by the standard: comments are left out, data lines joined. */
 function readEvents(text: string): ServerEvent[] {
-  return text
-    .split(/\r\n\r\n|\n\n|\r\r/)
-    .map(readEvent)
-    .filter((event) => event !== undefined);
+  return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => readEvent(block) ?? []);
 }
 
 function readEvent(block: string): ServerEvent | undefined {

@@ -1,17 +1,15 @@
 import { type Diagnosis, type Row, toldByALine } from "../diagnosis";
-import { admission } from "./admission";
 import { bridge } from "./bridge";
 import { build } from "./build";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
 import { killings } from "./killed";
-import { kvRoom } from "./kvRoom";
 import { memory } from "./memory";
-import { messagesPath } from "./messagesPath";
 import { modelFiles } from "./modelFiles";
 import { network } from "./network";
 import { parsers } from "./parsers";
+import { room } from "./room";
 import { simpleServer } from "./simpleServer";
 import { stackFile } from "./stackFile";
 
@@ -20,8 +18,7 @@ export { SIGNS } from "../sign";
 
 const families: readonly (readonly (Diagnosis | Row)[])[] = [
   stackFile,
-  admission,
-  kvRoom,
+  room,
   memory,
   killings,
   build,
@@ -29,7 +26,6 @@ const families: readonly (readonly (Diagnosis | Row)[])[] = [
   modelFiles,
   environment,
   parsers,
-  messagesPath,
   bridge,
   client,
   simpleServer,

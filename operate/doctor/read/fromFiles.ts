@@ -14,14 +14,11 @@ import { decoderOf, type LogReading, scanLog } from "../scanLog";
 import { scanProgram } from "./thisMachine";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
-export interface GivenFiles {
+export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {
   readonly log?: readonly string[];
-  readonly meminfo?: string;
-  readonly dmesg?: string;
-  readonly inspect?: string;
-  readonly listeners?: string;
-  readonly verify?: string;
 }
+
+export const GIVEN = ["meminfo", "dmesg", "inspect", "listeners", "verify"] as const;
 
 /** Reads the files that were given and nothing else. Throws `UnreadableInput`. */
 export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" | "serverKey">> {

@@ -43,19 +43,16 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
     ...(here?.logs ?? []),
     ...(fresh.length === 0 ? [] : [await scanProbes(fresh)]),
   ];
+  const notes = here?.notes ?? [
+    `${machine.name} is another computer: its memory, kernel log, sockets and files were not read.`,
+  ];
   const old = stale.map(({ name }) => name).join(", ");
+  if (old !== "")
+    notes.push(
+      `Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`,
+    );
   return {
-    notes: [
-      ...(here?.notes ?? [
-        `${machine.name} is another computer: its memory, kernel log, sockets and files were not read.`,
-      ]),
-      ...(old === ""
-        ? []
-        : [
-            `Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`,
-          ]),
-      ...cutShortNotes(logs),
-    ],
+    notes: [...notes, ...cutShortNotes(logs)],
     facts: { ...docker, ...here?.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
   };
 }

@@ -134,7 +134,9 @@ export const machineProbes: ProbesOf<"machine"> = [
       for (const path of paths) {
         const disk = await target.host.file(path);
         if (disk === undefined) faults.push(`${path} is missing`);
-        else if (!isExecutable(disk.mode)) faults.push(`${path} is not executable (mode ${disk.mode})`);
+        // The owner's right to run it is in the second octal digit.
+        else if ((Number.parseInt(disk.mode, 8) & 0o100) === 0)
+          faults.push(`${path} is not executable (mode ${disk.mode})`);
       }
       return faults.length === 0 ? pass(paths.join(", ")) : fail(faults.join("; "));
     },
@@ -186,11 +188,6 @@ async function appliedTexts(target: MachineTarget): Promise<Map<string, string>>
 
 const keyOf = ({ machine }: MachineTarget) =>
   machine.clients.find(({ surface }) => surface === "responses")?.key;
-
-/** The owner's right to run it is in the second octal digit. */
-function isExecutable(mode: string): boolean {
-  return (Number.parseInt(mode, 8) & 0o100) !== 0;
-}
 
 /** Instance A still answers and is the same process as before the probes: nothing of ours touched it. */
 export const instanceAProbes: ProbesOf<"instance-a"> = [

@@ -55,16 +55,14 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const started = startedServer(target, server, state);
   const planned = plannedFor(target, server, started, log.maxModelLen);
   const { status, detail, record, next } = memoryVerdict(planned, log, started, dayOf(state));
-  const recording = [
-    `Record in the stack file, below machines.${machine.name}.inferenceServers.${server.key}:`,
-    ...record.map((line) => `  ${line}`),
-    ...(await caution(target)),
-  ];
-  const trying = [
-    `Worth trying for ${name}:`,
-    ...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`),
-  ];
-  const fix = [...(record.length > 0 ? recording : []), ...(next.length > 0 ? trying : [])];
+  const fix: string[] = [];
+  if (record.length > 0) {
+    const place = `machines.${machine.name}.inferenceServers.${server.key}`;
+    fix.push(`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`));
+    fix.push(...(await caution(target)));
+  }
+  if (next.length > 0) fix.push(`Worth trying for ${name}:`);
+  fix.push(...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`));
   const whole = [detail, cutShort].filter(Boolean).join("; ");
   return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
@@ -94,14 +92,11 @@ function plannedFor(
   const kv = machine.kv[container.name] ?? null;
   if (kv === null) return { none: "the plan has no figure to compare" };
   const share = serve.gpuMemoryUtilization;
-  const differs = [
-    ...(tenThousandths(share) === tenThousandths(started.gpuMemoryUtilization)
-      ? []
-      : [`utilization ${started.gpuMemoryUtilization} and the stack file ${share}`]),
-    ...(startedWindow === undefined || startedWindow === kv.maxModelLen
-      ? []
-      : [`a window of ${startedWindow} tokens and the stack file ${kv.maxModelLen}`]),
-  ];
+  const differs: string[] = [];
+  if (tenThousandths(share) !== tenThousandths(started.gpuMemoryUtilization))
+    differs.push(`utilization ${started.gpuMemoryUtilization} and the stack file ${share}`);
+  if (startedWindow !== undefined && startedWindow !== kv.maxModelLen)
+    differs.push(`a window of ${startedWindow} tokens and the stack file ${kv.maxModelLen}`);
   if (differs.length === 0) return kv;
   return { none: `not comparable: it runs with ${differs.join(", with ")} (\`npm run up\` applies it)` };
 }

@@ -34,6 +34,9 @@ export interface VerifyOptions {
 /** After this many requests to a target that timed out, its other probes are not run: a run must end. */
 const TIMEOUTS_ALLOWED = 2;
 
+const NOT_THAT_SERVER =
+  "with --base-url, only that server is probed; name this probe with --only to run it too";
+
 /** Probes everything on a machine of the plan. Never throws because of a server. */
 export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
   const host = options.host(machine.dockerHost);
@@ -59,7 +62,10 @@ async function verifyTarget(
 ): Promise<ProbeResult[]> {
   const results: ProbeResult[] = [];
   let timeouts = 0;
-  let closed = outOfSight(target, options) ?? target.unreachable;
+  // The rest of the plan may be elsewhere.
+  const aside =
+    options.baseUrl !== undefined && options.only === undefined && target.kind !== "inference-server";
+  let closed = aside ? NOT_THAT_SERVER : target.unreachable;
   for (const probe of probesFor(target).filter(chosen(options))) {
     const started = performance.now();
     const reason = closed ?? probe.skip?.(target);
@@ -108,12 +114,6 @@ async function run(probe: Probe<Target>, target: Target): Promise<Run> {
     const said = quote(error instanceof Error ? error.message : String(error));
     return fail(`the answer could not be judged: ${said}`);
   }
-}
-
-/** With `--base-url`, only that server is probed: the rest of the plan may be elsewhere. */
-function outOfSight(target: Target, { baseUrl, only }: VerifyOptions): string | undefined {
-  if (baseUrl === undefined || target.kind === "inference-server" || only !== undefined) return undefined;
-  return "with --base-url, only that server is probed; name this probe with --only to run it too";
 }
 
 function chosen({ only }: VerifyOptions): (probe: { readonly name: string }) => boolean {
