@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
+import { accessSync, constants, statSync } from "node:fs";
 import type { Readable } from "node:stream";
 import { defined } from "../faults/defined";
 import { ENDING_SIGNALS } from "./interrupt";
@@ -137,6 +138,16 @@ export function eachLine(output: Readable, line: (text: string) => void): void {
   output.on("end", () => {
     if (rest !== "") line(rest);
   });
+}
+
+/** Whether a file is there that this user may run. */
+export function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** Every program that runs: Ctrl-C doesn't reach a group of its own. */

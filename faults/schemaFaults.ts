@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { dotted, errorAt, type Fault } from "./fault";
+import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { nearestKey } from "./quoting";
 import { secretPaths } from "./secrets";
@@ -18,6 +18,13 @@ export function schemaFaults(
   document?: SourceDocument,
 ): Fault[] {
   return issues.flatMap((issue) => faultsOf(schema, value, issue, document));
+}
+
+/** The value of a document by its schema. Throws `FaultyInput` with every fault. */
+export function valueBy<Value>(schema: z.ZodType<Value>, file: string, document: SourceDocument): Value {
+  const { success, data, error } = schema.safeParse(document.value);
+  if (success) return data;
+  throw new FaultyInput(file, schemaFaults(schema, document.value, error.issues, document));
 }
 
 function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { dotted, FaultyInput } from "../../faults/fault";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { valueBy } from "../../faults/schemaFaults";
 import { readYamlFile } from "../../faults/yamlDocument";
 import { type Recipe, recipe, sourceIssues } from "./recipe";
 
@@ -24,14 +24,12 @@ export function readRecipe(folder: string): Recipe | undefined {
   const file = join(folder, RECIPE);
   if (!existsSync(file)) return undefined;
   const document = readYamlFile(file);
-  const parsed = recipe.safeParse(document.value);
-  if (!parsed.success)
-    throw new FaultyInput(file, schemaFaults(recipe, document.value, parsed.error.issues, document));
-  const { id } = parsed.data;
+  const parsed = valueBy(recipe, file, document);
+  const { id } = parsed;
   const wrong = folder.endsWith(modelFolder(id))
-    ? sourceIssues(parsed.data)
+    ? sourceIssues(parsed)
     : [{ path: ["id"], message: `\`${id}\` belongs into models/${modelFolder(id)}/.` }];
-  if (wrong.length === 0) return parsed.data;
+  if (wrong.length === 0) return parsed;
   throw new FaultyInput(
     file,
     wrong.map(({ path, message }) => ({

@@ -4,7 +4,7 @@ import { strictObject, z } from "zod";
 import { defined } from "../../faults/defined";
 import { FaultyInput, faultLine, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { valueBy } from "../../faults/schemaFaults";
 import { modelFolder, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
 import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
@@ -120,8 +120,5 @@ export function snapshotConfig(cache: string, id: string): string | undefined {
 
 function readStarts(file: string): readonly PublishedStart[] {
   if (!existsSync(file)) return [];
-  const document = readJsonFile(file);
-  const parsed = publishedStarts.safeParse(document.value);
-  if (parsed.success) return parsed.data.starts;
-  throw new FaultyInput(file, schemaFaults(publishedStarts, document.value, parsed.error.issues, document));
+  return valueBy(publishedStarts, file, readJsonFile(file)).starts;
 }

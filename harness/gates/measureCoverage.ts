@@ -1,6 +1,6 @@
-import { accessSync, constants, statSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
+import { isExecutable } from "../../commandLine/run";
 import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
@@ -93,12 +93,3 @@ export function findHostTimeout(path: string | undefined = process.env.PATH): st
 
 export const NO_HOST_TIMEOUT =
   "this host has no timeout mechanism (`timeout`, or `gtimeout` on macOS, in PATH), so coverage can't be bounded. Install coreutils.";
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}

@@ -6,10 +6,9 @@ import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { newKey } from "../../components/planned/networkKey";
 import { declaresNothing } from "../../components/settings/load";
 import { defined } from "../../faults/defined";
-import { FaultyInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { valueBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { createFile, replaceFile } from "../../harness/files/replaceFile";
 import { choose } from "../init/choose";
@@ -57,7 +56,10 @@ is there already.`,
       const { name = stackName() } = options;
       const file = stackPath({ stack: name });
       if (options.facts !== true) keptIn(file);
-      const facts = options.from === undefined ? await readHost(thisComputer()) : readFacts(options.from);
+      const facts =
+        options.from === undefined
+          ? await readHost(thisComputer())
+          : valueBy(hostFacts, options.from, readJsonFile(options.from));
       if (options.facts === true) return { result: facts, text: plainJson(facts) };
       // What lies on this computer says nothing of another one.
       const home = options.from === undefined ? thisComputer().home : undefined;
@@ -97,13 +99,6 @@ function write(file: string, text: string): void {
   } catch (error) {
     explainWriting(file, error);
   }
-}
-
-function readFacts(file: string): HostFacts {
-  const document = readJsonFile(file);
-  const parsed = hostFacts.safeParse(document.value);
-  if (parsed.success) return parsed.data;
-  throw new FaultyInput(file, schemaFaults(hostFacts, document.value, parsed.error.issues, document));
 }
 
 /** What to run next, in order, from the project's folder. */

@@ -1,8 +1,8 @@
-import { accessSync, constants } from "node:fs";
 import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
+import { isExecutable } from "../../commandLine/run";
 
 /** Seconds between two signs of life while the engine is being installed. */
 const SIGN_OF_LIFE_SECONDS = 5;
@@ -48,14 +48,4 @@ export function pulumiHome(env: NodeJS.ProcessEnv): string {
 /** PATH for the engine: its language host lies beside it. */
 export function pathWith(command: string, env: NodeJS.ProcessEnv): string {
   return [dirname(command), env.PATH ?? ""].filter(Boolean).join(delimiter);
-}
-
-/** Whether a file is there that this user may run. */
-export function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return true;
-  } catch {
-    return false;
-  }
 }

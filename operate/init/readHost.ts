@@ -1,6 +1,7 @@
 import { readdir, readFile, statfs } from "node:fs/promises";
 import { delimiter, dirname, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
+import { isExecutable } from "../../commandLine/run";
 import { CLIENTS } from "../../components/clients/registry";
 import type { ContainerState } from "../../components/docker/containers";
 import { BYTES_PER_GB, cachedModels } from "../../components/evidence/modelCache";
@@ -14,7 +15,6 @@ import { RUNNING, readDocker } from "../../components/preflight/readDocker";
 import { OLLAMA_URL } from "../../components/preflight/readSimpleServer";
 import type { DockerFacts } from "../../components/preflight/types";
 import { defined } from "../../faults/defined";
-import { isExecutable } from "../engine/findPulumi";
 import type { HostFacts } from "./facts";
 import { ASKED_ARGUMENTS } from "./knownTroubles";
 import { readOllama } from "./readOllama";

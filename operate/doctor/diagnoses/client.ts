@@ -1,3 +1,4 @@
+import { modelFolder } from "../../../components/catalogue/readCatalogue";
 import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
 import { codex } from "../../../components/clients/codex";
 import { CLIENTS } from "../../../components/clients/registry";
@@ -159,14 +160,14 @@ export const client: readonly (Diagnosis | Row)[] = [
     explain(facts) {
       const hit = seen(facts, TRUNCATED) ?? splitTruncation(facts);
       if (hit === undefined) return undefined;
-      const model = serverOf(facts, hit.log).settings?.model.id.replaceAll("/", "--") ?? "*";
+      const model = serverOf(facts, hit.log).settings?.model.id;
       const cache = textSetting(facts, "modelCache") ?? "~/.cache/huggingface";
       return {
         cause: "The model's tokenizer cuts every prompt at 2048 tokens, so the model never sees the rest.",
         evidence: hit.line,
         advice:
           "No setting to change, and no server flag helps: set `truncation` to null in the model's tokenizer.json, or take a corrected revision of the model.",
-        command: `grep -l '"max_length": *2048' ${cache}/hub/models--${model}/snapshots/*/tokenizer*.json`,
+        command: `grep -l '"max_length": *2048' ${cache}/hub/models--${model === undefined ? "*" : modelFolder(model)}/snapshots/*/tokenizer*.json`,
       };
     },
   },

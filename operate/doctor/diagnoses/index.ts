@@ -10,7 +10,6 @@ import { modelFiles } from "./modelFiles";
 import { network } from "./network";
 import { parsers } from "./parsers";
 import { room } from "./room";
-import { simpleServer } from "./simpleServer";
 import { stackFile } from "./stackFile";
 
 // Whoever loads the diagnoses has made all of their signs.
@@ -28,7 +27,6 @@ const families: readonly (readonly (Diagnosis | Row)[])[] = [
   parsers,
   bridge,
   client,
-  simpleServer,
   network,
 ];
 

@@ -1,8 +1,48 @@
 import { isIPv4 } from "node:net";
+import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
-import { APPLY, type Diagnosis } from "../diagnosis";
-import { type Facts, firstGroup, machineEdit, seen, textSetting } from "../facts";
-import { sign } from "../sign";
+import { APPLY, type Diagnosis, type Row } from "../diagnosis";
+import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
+import { STARTED_WITH_PORT, sign, startSign } from "../sign";
+
+/** Port of the simple server unless the stack file says otherwise. */
+const PORT = 11434;
+
+/** Ollama's own word of where it listens. */
+const LISTENING = sign("Listening on ", /Listening on (\[?[\d.:a-f]+\]?):(\d+) \(version/);
+const REFUSED_FROM_AFAR = sign(
+  ["11434", "declared for the network, it does not answer"],
+  /(?:dial tcp |connect to |ECONNREFUSED )(?!127\.|0\.0\.0\.0|localhost)[\w.-]+(?: port |:)11434\b|declared for the network, it does not answer on/,
+);
+const PORT_TAKEN = startSign(
+  ["ddress already in use", "port is already allocated"],
+  /(?:listen tcp |bind: |Bind for |address \(')?([\d.]+|\[::\]|\*)?(?:', |:)(\d{2,5})\)?[:)]?.{0,60}(?:address already in use|port is already allocated)|(?:address already in use|port is already allocated).{0,60}?[:(' ](\d{4,5})\b|OSError: \[Errno 98\] Address already in use/,
+);
+const IN_A_VOLUME = sign(
+  ["OLLAMA_MODELS:/root/.ollama", "/var/lib/docker/volumes/"],
+  /OLLAMA_MODELS:\/root\/\.ollama|\/var\/lib\/docker\/volumes\/[\w.-]*(?:ollama|webui)[\w.-]*\/_data/,
+);
+
+/** The simple server is asked for by something that is not on the machine, or by a container. */
+function wantedFromAfar(facts: Facts): boolean {
+  const host = textSetting(facts, "clients", "host");
+  const asked = setting(facts, "chatUi", "connections");
+  const byChatUi =
+    setting(facts, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
+  return byChatUi || (host !== undefined && !isLoopback(host));
+}
+
+/** Ollama on every address; one that isn't declared yet is declared with it. */
+function openToAll(facts: Facts) {
+  const everywhere = "0.0.0.0";
+  return textSetting(facts, "simpleServer", "mode") === "none"
+    ? machineEdit(facts, ["simpleServer"], { mode: "host", listen: everywhere })
+    : machineEdit(facts, ["simpleServer", "listen"], everywhere);
+}
+
+function portOf(facts: Facts): number {
+  return Number(setting(facts, "simpleServer", "port") ?? PORT);
+}
 
 const UNREACHABLE = sign(
   ["EHOSTUNREACH", "No route to host", "ETIMEDOUT", "i/o timeout", "Connection timed out", "Host is down"],
@@ -45,7 +85,129 @@ function stable(facts: Facts, paths: readonly string[][]) {
 const BRIDGE_INSTEAD =
   " vLLM checks nobody, so a server stays on 127.0.0.1: for the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
 
-export const network: readonly Diagnosis[] = [
+/** Ports and addresses: the simple server's, and the machine's own. */
+export const network: readonly (Diagnosis | Row)[] = [
+  {
+    id: "ollama-on-loopback",
+    source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
+    caughtBy: "the plan's warning `loopback-only`, if a container uses it",
+    explain(facts) {
+      const port = portOf(facts);
+      const sockets = facts.sockets?.filter((each) => each.port === port) ?? [];
+      const said = seen(facts, LISTENING);
+      const byLog = isLoopback(said?.groups[0] ?? "") ? said?.line : undefined;
+      const bySocket =
+        sockets.length > 0 && sockets.every(({ address }) => isLoopback(address))
+          ? `${sockets.map(({ address }) => address).join(", ")}:${port} is all that listens`
+          : undefined;
+      const refused = seen(facts, REFUSED_FROM_AFAR)?.line;
+      const evidence = refused ?? byLog ?? bySocket;
+      if (evidence === undefined) return undefined;
+      const declared = textSetting(facts, "simpleServer", "listen");
+      if (declared !== undefined && !isLoopback(declared))
+        return {
+          cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
+          evidence,
+          advice: "No setting to change: write the drop-in that the plan prints and restart the service.",
+          command: "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama",
+        };
+      // Loopback by choice is fine.
+      if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts)) return undefined;
+      return {
+        cause: "Ollama listens on loopback only, so no other machine and no container can reach it.",
+        evidence,
+        edits: [openToAll(facts)],
+      };
+    },
+  },
+  {
+    id: "port-taken",
+    source: 'specification, Errors: "Port 11434 already in use"',
+    caughtBy: "the preflight of `up`, which asks what listens on each port",
+    explain(facts) {
+      const hit = seen(facts, PORT_TAKEN);
+      const failed = facts.containers?.find(({ error }) =>
+        /port is already allocated|address already in use/.test(error),
+      );
+      const evidence = hit?.line ?? failed?.error;
+      if (evidence === undefined) return undefined;
+      // vLLM names its port in another line.
+      const started = hit?.log.hits.get(STARTED_WITH_PORT)?.groups ?? [];
+      const groups = [...started, ...(hit?.groups ?? /:(\d{2,5})\b/.exec(evidence) ?? [])];
+      const port = Number(groups.filter((group) => /^\d+$/.test(group)).at(-1) ?? 0);
+      return {
+        cause:
+          port === portOf(facts)
+            ? `Port ${port} is taken: by an earlier container, by the chat UI's integrated image or by a second Ollama.`
+            : `Port ${port} is taken by another program.`,
+        evidence,
+        advice:
+          "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
+        command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
+      };
+    },
+  },
+  {
+    id: "ollama-models-in-volume",
+    source: 'specification, Errors: "Models written to a container volume path"',
+    caughtBy: "the preflight of `up`, which asks the port who answers",
+    explain(facts) {
+      if (setting(facts, "simpleServer", "mode") === "integrated") return undefined;
+      const hit = seen(facts, IN_A_VOLUME);
+      const [running] = (facts.containers ?? [])
+        .filter(({ status }) => status === "running")
+        .flatMap(({ name, mounts }) =>
+          mounts
+            .filter(({ target }) => target.startsWith("/root/.ollama"))
+            .map(({ source }) => ({ name, shown: `container ${name}: ${source} at /root/.ollama` })),
+        );
+      const evidence = hit?.line ?? running?.shown;
+      if (evidence === undefined) return undefined;
+      const name = shellWord(running?.name ?? hit?.log.container ?? "<container>");
+      return {
+        cause:
+          "An Ollama in a container answers, and keeps its models in a volume: the one on the host can't see what is pulled there.",
+        evidence,
+        advice:
+          "No setting to change: stop that container and pull the models on the host. Its volume is left as it is.",
+        command: `docker ps --filter name=${name}; docker stop ${name} && sudo systemctl restart ollama`,
+      };
+    },
+  },
+  {
+    id: "ollama-on-cpu",
+    source: "NVIDIA/dgx-spark-playbooks #16, PR #23: Ollama fell back to the CPU",
+    when: sign(
+      ["library=cpu", "no compatible GPUs", "offloaded 0/", "100% CPU"],
+      /"?inference compute"?.{0,40}library=cpu|no compatible GPUs were discovered|offloaded 0\/\d+ layers to GPU|\b100% CPU\b/,
+    ),
+    cause:
+      "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
+    advice:
+      "No setting to change: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
+    command: "nvidia-smi -L && sudo systemctl restart ollama && ollama ps",
+  },
+  {
+    id: "ollama-models-unreachable",
+    source: "ollama docs/faq: the model directory must be open to the user `ollama`, parents included",
+    caughtBy: "the preflight of `up`, which follows the directory from the root",
+    when: startSign(
+      ["ensure path elements are traversable", "permission denied"],
+      /mkdir (\S+?): (?:permission denied\S* ?)?-? ?ensure path elements are traversable|Error: (?:mkdir|open|stat) (\/\S*(?:ollama|models)\S*): permission denied/,
+    ),
+    say({ facts, hit }) {
+      const user = textSetting(facts, "simpleServer", "serviceUser") ?? "ollama";
+      // The path may be from a log, and a log from anybody.
+      const path = shellWord(
+        textSetting(facts, "simpleServer", "modelsDirectory") ?? firstGroup(hit)?.replace(/:$/, "") ?? "",
+      );
+      return {
+        cause: `Ollama can't make or open its model directory: it runs as ${user}, and the directory or one of its parents is closed to that user.`,
+        advice: "No setting to change, unless you want another `simpleServer.modelsDirectory`.",
+        command: `sudo install -d -o ${user} -g ${user} -m 0755 ${path} && namei -l ${path}`,
+      };
+    },
+  },
   {
     id: "address-changed",
     source: 'specification, Errors: "Agents stop connecting with no warning"',
