@@ -25,6 +25,12 @@ export function isSlip(text: string, meant: string | undefined): boolean {
 /** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
 const LARGEST_DIFFERENCE = 1 / 3;
 
+/** What was most likely meant, or everything that there is, as a sentence. */
+export function nearOf(name: string, known: readonly string[]): string {
+  const near = nearestKey(name, known);
+  return near === undefined ? `It has: ${known.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+}
+
 /** The known key that a mistyped one most likely meant, or `undefined` when none is close. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");

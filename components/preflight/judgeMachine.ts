@@ -15,20 +15,12 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ...hostInstanceFindings(machine, facts),
     ...memoryFindings(machine, facts),
     ...portFindings(machine, facts),
-    ...facts.directories.flatMap((directory) =>
-      directory.problem === undefined
-        ? []
-        : [
-            refused(
-              `The model cache ${directory.path} can't be used: ${directory.problem}. Make it, or set \`modelCache\`.`,
-              "modelCache",
-            ),
-          ],
-    ),
-    ...facts.fileFolders.flatMap((folder) =>
-      folder.problem === undefined
-        ? []
-        : [refused(`Nothing can be written in ${folder.path}: ${folder.problem}.`)],
+    ...facts.directories.flatMap(({ path, problem }) => {
+      const message = `The model cache ${path} can't be used: ${problem}. Make it, or set \`modelCache\`.`;
+      return problem === undefined ? [] : refused(message, "modelCache");
+    }),
+    ...facts.fileFolders.flatMap(({ path, problem }) =>
+      problem === undefined ? [] : refused(`Nothing can be written in ${path}: ${problem}.`),
     ),
     ...facts.faultyVariables.map(({ name, fault }) => {
       const set = machine.bridge?.key?.variable === name ? newKey(name) : `export ${name}=...`;
@@ -60,26 +52,17 @@ export function judgeEngines(
 
 function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): PreflightFinding[] {
   if (!docker.reachable) {
-    return [
-      refused(
-        `No Docker engine answers at ${machine.dockerHost} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`,
-      ),
-    ];
+    const message = `No Docker engine answers at ${machine.dockerHost} (${docker.reason}). Start it (\`sudo systemctl start docker\`), or join the group \`docker\` and log in again.`;
+    return [refused(message)];
   }
-  const findings = docker.missingBridge === undefined ? [] : [bridgeFinding(docker.missingBridge)];
-  if (docker.gpuRuntime || machine.containers.every((container) => container.gpus === null)) return findings;
+  const { missingBridge, gpuRuntime } = docker;
+  const noBridge = `Docker's own bridge \`${missingBridge}\` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: \`sudo systemctl restart docker\`.`;
+  const noGpus =
+    "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.";
   return [
-    ...findings,
-    refused(
-      "Docker has no GPU runtime. Install the NVIDIA Container Toolkit, run `sudo nvidia-ctk runtime configure --runtime=docker` and restart Docker.",
-    ),
+    ...(missingBridge === undefined ? [] : [warned(noBridge)]),
+    ...(gpuRuntime || machine.containers.every(({ gpus }) => gpus === null) ? [] : [refused(noGpus)]),
   ];
-}
-
-function bridgeFinding(bridge: string): PreflightFinding {
-  return warned(
-    `Docker's own bridge \`${bridge}\` is missing: something removed it, and containers can't start without it. Restart Docker, which makes it again: \`sudo systemctl restart docker\`.`,
-  );
 }
 
 const A_SHARE = "instanceA.gpuMemoryUtilization";
@@ -93,21 +76,14 @@ function hostInstanceFindings(
   const { port, gpuMemoryUtilization } = hostInstance;
   const listener = listeners.find((each) => each.port === port);
   if (listener === undefined) {
-    return [
-      warned(
-        `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`,
-        "instanceA",
-        "none",
-      ),
-    ];
+    const message = `Nothing listens on port ${port}: instance A is not running. Its declared share of ${gpuMemoryUtilization} stays reserved; write \`instanceA: none\` if it is gone for good.`;
+    return [warned(message, "instanceA", "none")];
   }
   const demand = listener.argv === undefined ? undefined : demandOfProcess(listener.argv);
   if (demand === undefined) {
-    return [
-      warned(
-        `How instance A (port ${port}) was started can't be read${listener.argv === undefined ? ", since it belongs to another user" : ""}: its declared utilization of ${gpuMemoryUtilization} is believed.`,
-      ),
-    ];
+    const why = listener.argv === undefined ? ", since it belongs to another user" : "";
+    const message = `How instance A (port ${port}) was started can't be read${why}: its declared utilization of ${gpuMemoryUtilization} is believed.`;
+    return [warned(message)];
   }
   const actual = demand.utilization;
   if (!takesItsShare(demand)) {
@@ -117,22 +93,14 @@ function hostInstanceFindings(
     const taken = takenGiB({ ...demand, ...outside }, totalGiB);
     const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
-    return [
-      refused(
-        `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : ""}, or restart instance A yourself without those flags.`,
-        A_SHARE,
-        share,
-      ),
-    ];
+    const less =
+      weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : "";
+    const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
+    return [refused(message, A_SHARE, share)];
   }
   if (Math.abs(actual - gpuMemoryUtilization) < 1e-6) return [];
-  return [
-    refused(
-      `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`,
-      A_SHARE,
-      actual,
-    ),
-  ];
+  const message = `Instance A on port ${port} runs with utilization ${actual}, and ${gpuMemoryUtilization} is declared. Declare what it runs with (\`instanceA.gpuMemoryUtilization\`), or restart instance A yourself with the declared value.`;
+  return [refused(message, A_SHARE, actual)];
 }
 
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */

@@ -27,91 +27,71 @@ export function judgeSimpleServer(
 ): PreflightFinding[] {
   const { simpleServer: server, elevate } = machine;
   if (facts === undefined || server.mode === "none") return [];
+  const { answer } = facts;
   if (server.mode === "integrated") {
-    return facts.answer.kind === "ollama"
-      ? [
-          warned(
-            "An Ollama answers on the host at port 11434, and `simpleServer.mode` is `integrated`: models pulled on one side seem to vanish on the other. Stop the one on the host, or set `mode: host`.",
-            "simpleServer.mode",
-            "host",
-          ),
-        ]
-      : [];
+    const message =
+      "An Ollama answers on the host at port 11434, and `simpleServer.mode` is `integrated`: models pulled on one side seem to vanish on the other. Stop the one on the host, or set `mode: host`.";
+    return answer.kind === "ollama" ? [warned(message, "simpleServer.mode", "host")] : [];
   }
   const said = elevate === "none" ? warned : refused;
   const faults = [
-    ...elevationFaults(facts, elevate),
-    ...installationFaults(server, facts),
-    ...directoryFaults(server, facts),
-    ...answerFaults(server, facts),
-  ].map(({ message, setting, value }) => said(message, setting, value));
-  return [
-    ...faults,
-    ...pullFindings(server, facts, elevate === "none"),
-    ...versionNote(facts),
-    ...byHand(server, facts, elevate),
-  ];
+    elevationFault(facts, elevate),
+    installationFault(server, facts),
+    directoryFault(server, facts),
+    answerFault(server, facts),
+  ].flatMap((fault) => (fault === undefined ? [] : said(...fault)));
+  if (elevate === "none" && answer.kind !== "ollama" && server.pull && server.models.length > 0) {
+    const message = `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`;
+    faults.push(refused(message, "simpleServer.pull", false));
+  }
+  if (answer.kind === "ollama" && answer.version === NO_RELEASE) {
+    const message = `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${OLLAMA_FLOOR} or later is not known.`;
+    faults.push(warned(message));
+  }
+  if (elevate === "none" && !facts.dropInInPlace) {
+    const message = `${server.dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan\` prints.`;
+    faults.push(warned(message));
+  }
+  return faults;
 }
 
 /** A refusal or a warning, as the whole of the simple server is. */
-type Fault = Omit<PreflightFinding, "verdict">;
+type Fault = Parameters<typeof refused> | undefined;
 
-function elevationFaults({ elevation }: SimpleServerFacts, elevate: MachinePlan["elevate"]): Fault[] {
-  if (elevate === "none" || elevation === undefined || elevation.works) return [];
-  return [
-    {
-      message: `\`${elevate.join(" ")}\` does not work here (${elevation.reason}). Allow it without a password, or set \`elevate: none\` and run the plan's commands yourself.`,
-      setting: "elevate",
-      value: "none",
-    },
-  ];
+function elevationFault({ elevation }: SimpleServerFacts, elevate: MachinePlan["elevate"]): Fault {
+  if (elevate === "none" || elevation === undefined || elevation.works) return undefined;
+  const message = `\`${elevate.join(" ")}\` does not work here (${elevation.reason}). Allow it without a password, or set \`elevate: none\` and run the plan's commands yourself.`;
+  return [message, "elevate", "none"];
 }
 
-function installationFaults(server: HostSimpleServerPlan, facts: SimpleServerFacts): Fault[] {
+function installationFault({ unit, serviceUser }: HostSimpleServerPlan, facts: SimpleServerFacts): Fault {
   if (facts.unitFound === false) {
-    return [
-      {
-        message: `systemd has no unit ${server.unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`,
-        setting: "simpleServer.unit",
-      },
-    ];
+    const message = `systemd has no unit ${unit}: is Ollama installed? Install it as https://ollama.com/download says, correct \`simpleServer.unit\`, or set \`mode: none\`.`;
+    return [message, "simpleServer.unit"];
   }
-  if (facts.account !== undefined) return [];
-  return [
-    {
-      message: `There is no user ${server.serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${server.unit}.`,
-      setting: "simpleServer.serviceUser",
-    },
-  ];
+  if (facts.account !== undefined) return undefined;
+  const message = `There is no user ${serviceUser}: set \`simpleServer.serviceUser\` to the \`User=\` of ${unit}.`;
+  return [message, "simpleServer.serviceUser"];
 }
 
 /** The directory must be the service user's own, and every parent must let that user through. */
-function directoryFaults(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): Fault[] {
-  if (account === undefined || directory === undefined) return [];
+function directoryFault(server: HostSimpleServerPlan, { account, directory }: SimpleServerFacts): Fault {
+  if (account === undefined || directory === undefined) return undefined;
   const { modelsDirectory: path, serviceUser: user } = server;
   const last = directory.at(-1);
   const closed = directory.find((each) => each.path !== path && !maySearch(account, each));
   if (closed !== undefined) {
-    return [
-      {
-        message: `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`,
-        setting: "simpleServer.modelsDirectory",
-      },
-    ];
+    const message = `${user} can't get to the model directory ${path}: ${closed.path} is closed to it. Fix it with \`sudo chmod o+x ${closed.path}\`, or choose another \`modelsDirectory\`.`;
+    return [message, "simpleServer.modelsDirectory"];
   }
-  if (last?.problem === "missing") {
+  if (last?.problem === "missing")
     return [
-      {
-        message: `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
-      },
+      `The model directory ${path} does not exist. Make it with \`sudo install -d -o ${user} -g ${user} -m 0755 ${path}\`.`,
     ];
-  }
   // A parent that is closed to us, such as the service user's home: nothing is known, and it may well be right.
-  if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return [];
+  if (last === undefined || last.problem === "unreadable" || last.uid === account.uid) return undefined;
   return [
-    {
-      message: `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
-    },
+    `The model directory ${path} does not belong to ${user} (but to user ${last.uid}): Ollama could not write there. Fix it with \`sudo chown -R ${user}:${user} ${path}\`.`,
   ];
 }
 
@@ -123,60 +103,14 @@ function maySearch(account: Account, at: PathFacts): boolean {
   return (mode & OTHERS_MAY_SEARCH) !== 0;
 }
 
-function answerFaults(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): Fault[] {
-  if (answer.kind === "something else") {
+function answerFault(server: HostSimpleServerPlan, { answer }: SimpleServerFacts): Fault {
+  if (answer.kind === "something else")
     return [
-      {
-        message: `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
-      },
+      `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
     ];
-  }
-  if (answer.kind !== "ollama" || answer.version === NO_RELEASE || isHighEnough(answer.version)) return [];
+  if (answer.kind !== "ollama" || answer.version === NO_RELEASE) return undefined;
+  if (valid(answer.version) !== null && gte(answer.version, OLLAMA_FLOOR)) return undefined;
   return [
-    {
-      message: `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
-    },
-  ];
-}
-
-function isHighEnough(version: string): boolean {
-  return valid(version) !== null && gte(version, OLLAMA_FLOOR);
-}
-
-function versionNote({ answer }: SimpleServerFacts): PreflightFinding[] {
-  if (answer.kind !== "ollama" || answer.version !== NO_RELEASE) return [];
-  return [
-    warned(
-      `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${OLLAMA_FLOOR} or later is not known.`,
-    ),
-  ];
-}
-
-/** A pull needs a server that answers; one that we restart will. */
-function pullFindings(
-  server: HostSimpleServerPlan,
-  { answer }: SimpleServerFacts,
-  byTheOperator: boolean,
-): PreflightFinding[] {
-  if (!byTheOperator || answer.kind === "ollama" || !server.pull || server.models.length === 0) return [];
-  return [
-    refused(
-      `Ollama does not answer at ${server.baseUrl}, and ${server.models.join(", ")} would be pulled from there. Start it, or set \`pull: false\`.`,
-      "simpleServer.pull",
-      false,
-    ),
-  ];
-}
-
-function byHand(
-  { dropIn }: HostSimpleServerPlan,
-  { dropInInPlace }: SimpleServerFacts,
-  elevate: MachinePlan["elevate"],
-): PreflightFinding[] {
-  if (elevate !== "none" || dropInInPlace) return [];
-  return [
-    warned(
-      `${dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan\` prints.`,
-    ),
+    `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
   ];
 }

@@ -37,15 +37,10 @@ function readinessFaults(config: ConfigView, at: FaultMaker): Fault[] {
   if (!config.isMap(READY)) return [];
   const url = config.has(READY_URL);
   const command = config.has(READY_COMMAND);
-  if (url && command) {
-    return [
-      at.error(READY, "both_proofs", "`ready` takes exactly one of `url` and `command`; it has both.", "key"),
-    ];
-  }
-  if (!url && !command) {
-    return [
-      at.error(READY, "no_proof", "`ready` takes exactly one of `url` and `command`; it has neither.", "key"),
-    ];
+  if (url === command) {
+    const [code, has] = url ? ["both_proofs", "both"] : ["no_proof", "neither"];
+    const message = `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`;
+    return [at.error(READY, code, message, "key")];
   }
   if (command && !config.has(INTERFACE)) {
     const message =
@@ -64,18 +59,14 @@ function urlFaults(config: ConfigView, path: readonly string[], at: FaultMaker):
 }
 
 function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
-  const readyUrl = config.text(READY_URL);
-  const faceUrl = config.text(INTERFACE);
-  const visualUrl = config.text(VISUAL_URL);
-  const ready = readyUrl === undefined ? undefined : originOfUrl(readyUrl);
-  const face = faceUrl === undefined ? undefined : originOfUrl(faceUrl);
-  const visual = visualUrl === undefined ? undefined : originOfUrl(visualUrl);
+  const originAt = (path: readonly string[]) => originOfUrl(config.text(path) ?? "");
+  const [ready, face, visual] = [originAt(READY_URL), originAt(INTERFACE), originAt(VISUAL_URL)];
   const faults: Fault[] = [];
   if (ready !== undefined && face !== undefined && ready !== face) {
     const message = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
     faults.push(at.error(INTERFACE, "other_origin", message));
   }
-  const address = faceUrl === undefined ? ready : face;
+  const address = config.text(INTERFACE) === undefined ? ready : face;
   if (visual !== undefined && address !== undefined && visual !== address) {
     const message = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
     faults.push(at.error(VISUAL_URL, "other_origin", message));
@@ -86,25 +77,16 @@ function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
 /** Ports that a URL means when it names none (RFC 9110, sections 4.2.1 and 4.2.2). */
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:": "443" };
 
-/** An absolute http(s) URL, taken apart; or what is wrong with it, in words that never repeat the URL itself. */
-export type HttpUrl =
-  | {
-      /** Scheme, host and port with the default port filled in: `http://127.0.0.1:80`. */
-      readonly origin: string;
-    }
-  | { readonly fault: string };
-
-/** Reads an absolute http(s) URL. A user name or password in it is refused: secrets do not belong in a config. */
-function httpUrl(text: string): HttpUrl {
+/**
+ * The origin of an absolute http(s) URL, with the default port filled in (`http://127.0.0.1:80`); or what is wrong with it, in
+ * words that never repeat it. A user name or password in it is refused: secrets do not belong in a config.
+ */
+function httpUrl(text: string): { readonly origin: string } | { readonly fault: string } {
   if (!/^https?:\/\/[^/?#\s\\]/i.test(text) || hasUnprintable(text)) {
     return { fault: "must be an absolute http(s) URL such as http://127.0.0.1:3000" };
   }
-  let url: URL;
-  try {
-    url = new URL(text);
-  } catch {
-    return { fault: "isn't a valid URL: check its host and port" };
-  }
+  if (!URL.canParse(text)) return { fault: "isn't a valid URL: check its host and port" };
+  const url = new URL(text);
   if (url.username !== "" || url.password !== "") {
     return { fault: "must hold no user name or password: secrets do not belong in a config" };
   }

@@ -1,5 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import { nearestKey } from "../../faults/quoting";
+import { nearOf } from "../../faults/quoting";
 import { readProfile } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
 import type { ConfigView, FaultMaker } from "./ruleContext";
@@ -38,11 +38,8 @@ export function evaluatorFaults(
   const provider = providers.find(({ name }) => name === evaluator);
   if (provider === undefined) {
     const names = providers.map(({ name }) => name);
-    const near = nearestKey(evaluator, names);
-    const hint = near === undefined ? `It has: ${names.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
-    return [
-      at.error(path, "unknown_provider", `The providers profile has no provider \`${evaluator}\`. ${hint}`),
-    ];
+    const message = `The providers profile has no provider \`${evaluator}\`. ${nearOf(evaluator, names)}`;
+    return [at.error(path, "unknown_provider", message)];
   }
   if (provider.conformance === "declared") return [];
   const says = {

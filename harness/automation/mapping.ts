@@ -3,9 +3,9 @@ import { type Fault, hasErrors } from "../../faults/fault";
 import { type ConfigView, type FaultMaker, faultsOf, readYamlOrJson } from "./ruleContext";
 
 /** Kinds of requirement from which a block's requiredness is derived. */
-export type DerivingKind = "runtime_conformance" | "visual";
+export type DerivingKind = (typeof DERIVING_KINDS)[number];
 
-const DERIVING_KINDS: readonly DerivingKind[] = ["runtime_conformance", "visual"];
+const DERIVING_KINDS = ["runtime_conformance", "visual"] as const;
 
 /** Scalars that may head a mapping written as a map; they aren't requirements. */
 const HEADER_KEYS: readonly string[] = ["status", "feature_id", "schema_version", "version"];
@@ -101,23 +101,18 @@ const BLOCK_OF_KIND: Readonly<Record<DerivingKind, "conformance" | "visual">> = 
 
 /** Faults for every block that the mapping makes required and the config lacks; the app that it needs included. */
 export function requiredFaults(config: ConfigView, mapping: Mapping, at: FaultMaker): Fault[] {
-  const kinds: DerivingKind[] = ["runtime_conformance", "visual"];
-  const missing = kinds.flatMap((kind) => {
-    const path = ["verification", BLOCK_OF_KIND[kind]];
+  const pathOf = (kind: DerivingKind) => ["verification", BLOCK_OF_KIND[kind]];
+  const missing = DERIVING_KINDS.flatMap((kind) => {
+    const path = pathOf(kind);
     const ids = requirementsOfKind(mapping, kind).map(({ id }) => id);
     if (ids.length === 0 || config.has(path)) return [];
     const message = `\`${path.join(".")}\` is required: the mapping has requirements of kind ${kind} (${few(ids)}).`;
     return [at.error(path, "missing_key", message)];
   });
-  const blocks = kinds.map((kind) => ["verification", BLOCK_OF_KIND[kind]]);
   // A block that is there has already asked for its app.
-  if (
-    missing.length === 0 ||
-    config.has(["verification", "app"]) ||
-    blocks.some((path) => config.has(path))
-  ) {
-    return missing;
-  }
+  const asked =
+    config.has(["verification", "app"]) || DERIVING_KINDS.some((kind) => config.has(pathOf(kind)));
+  if (missing.length === 0 || asked) return missing;
   const message = "`verification.app` is required: what the mapping asks for is judged on a running app.";
   return [...missing, at.error(["verification", "app"], "missing_key", message)];
 }

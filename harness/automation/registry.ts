@@ -1,6 +1,6 @@
 import { extname } from "node:path";
 import type { Fault } from "../../faults/fault";
-import { nearestKey } from "../../faults/quoting";
+import { nearOf } from "../../faults/quoting";
 import { type ConfigView, type FaultMaker, faultsOf, readToml, readYamlOrJson } from "./ruleContext";
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
@@ -19,11 +19,8 @@ export function readRegistry(file: string): Registry {
   const at = faultsOf(document, file);
   const { value } = document;
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    return {
-      profiles: [],
-      routes: [],
-      faults: [at.error([], "wrong_type", "A registry is a map with `profiles` and `routes`.")],
-    };
+    const fault = at.error([], "wrong_type", "A registry is a map with `profiles` and `routes`.");
+    return { profiles: [], routes: [], faults: [fault] };
   }
   const map = value as Record<string, unknown>;
   const routesKey = "routes" in map ? "routes" : "route_classes";
@@ -55,9 +52,7 @@ export function registryFaults(config: ConfigView, registry: Registry, at: Fault
 }
 
 function lacks(what: string, name: string, known: readonly string[]): string {
-  const near = nearestKey(name, known);
-  const hint = near === undefined ? `It has: ${known.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
-  return `The routing registry has no ${what} \`${name}\`, and a repository can't add one. ${hint}`;
+  return `The routing registry has no ${what} \`${name}\`, and a repository can't add one. ${nearOf(name, known)}`;
 }
 
 function namesOf(value: unknown): string[] | undefined {

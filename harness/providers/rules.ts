@@ -16,10 +16,8 @@ export function providerFaults(
   providers: ReadonlyMap<string, PartialProvider>,
   document: ProfileDocument,
 ): Fault[] {
-  if (providers.size === 0)
-    return [
-      warning(document, [], "no_providers", "The profile declares no provider: add a `[providers.<name>]`."),
-    ];
+  const none = "The profile declares no provider: add a `[providers.<name>]`.";
+  if (providers.size === 0) return [warning(document, [], "no_providers", none)];
   return [...providers].flatMap(([name, { values: provider, given }]) => {
     const report: Report = (key, code, message, severity = "warning") => {
       const path = ["providers", name, ...(key === undefined ? [] : [key])];
@@ -45,88 +43,50 @@ type Report = (
 
 function keyNameFaults({ api_key_env }: Partial<Provider>, report: Report): Fault[] {
   if (api_key_env === undefined || !looksLikeAKey(api_key_env)) return [];
-  return [
-    report(
-      "api_key_env",
-      "secret_in_file",
-      "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
-        "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.",
-      "error",
-    ),
-  ];
+  const message =
+    "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
+    "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
+  return [report("api_key_env", "secret_in_file", message, "error")];
 }
 
 function healthcheckFaults(command: string, report: Report): Fault[] {
   if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];
-  if (command.includes("\\"))
-    return [
-      report(
-        "healthcheck",
-        "escaped_bearer",
-        "The harness keeps the backslashes, so the header arrives in pieces and the check never passes. Pass the " +
-          "token as `curl --oauth2-bearer $VARIABLE`.",
-        "error",
-      ),
-    ];
-  if (/'[^']*\$[^']*'/.test(command))
-    return [
-      report(
-        "healthcheck",
-        "quoted_bearer",
-        "In single quotes the shell does not fill in the variable. Pass the token as `curl --oauth2-bearer $VARIABLE`.",
-      ),
-    ];
-  return [];
+  const remedy = "Pass the token as `curl --oauth2-bearer $VARIABLE`.";
+  if (command.includes("\\")) {
+    const why =
+      "The harness keeps the backslashes, so the header arrives in pieces and the check never passes.";
+    return [report("healthcheck", "escaped_bearer", `${why} ${remedy}`, "error")];
+  }
+  const why = "In single quotes the shell does not fill in the variable.";
+  return /'[^']*\$[^']*'/.test(command) ? [report("healthcheck", "quoted_bearer", `${why} ${remedy}`)] : [];
 }
 
 function priceFaults(given: ReadonlySet<string>, report: Report): Fault[] {
-  const input = given.has("price_usd_per_mtok_input");
-  if (input === given.has("price_usd_per_mtok_output")) return [];
-  const [present, missing] = input
-    ? (["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const)
-    : (["price_usd_per_mtok_output", "price_usd_per_mtok_input"] as const);
-  return [
-    report(
-      present,
-      "one_price",
-      `One price alone has no effect: the provider is metered only with \`${missing}\` as well.`,
-    ),
-  ];
+  const prices = ["price_usd_per_mtok_input", "price_usd_per_mtok_output"] as const;
+  const present = prices.filter((key) => given.has(key));
+  const missing = prices.find((key) => !given.has(key));
+  const message = `One price alone has no effect: the provider is metered only with \`${missing}\` as well.`;
+  return present.length === 1 ? [report(present[0], "one_price", message)] : [];
 }
 
 function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const faults: Fault[] = [];
-  const { command, conformance_command: conformance, model } = provider;
+  const { command, model } = provider;
+  const noRequest = `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`;
+  const noModel = `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`;
   if (command && !command.includes(REQUEST_PLACEHOLDER))
-    faults.push(
-      report(
-        "command",
-        "no_request",
-        `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`,
-      ),
-    );
-  for (const key of ["command", "conformance_command"] as const) {
-    const template = key === "command" ? command : conformance;
-    if (template?.includes(MODEL_PLACEHOLDER) === true && !model)
-      faults.push(
-        report(key, "no_model", `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`),
-      );
-  }
+    faults.push(report("command", "no_request", noRequest));
+  for (const key of ["command", "conformance_command"] as const)
+    if (provider[key]?.includes(MODEL_PLACEHOLDER) && !model) faults.push(report(key, "no_model", noModel));
   return faults;
 }
 
 /** What a type can't work without. The specification requires only `type`, so this is a warning. */
 function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, report: Report): Fault[] {
-  const lacks = (key: keyof Provider, why: string): Fault[] =>
-    !given.has(key) || provider[key] === ""
-      ? [
-          report(
-            undefined,
-            "missing_for_type",
-            `A provider of type ${provider.type} needs \`${key}\`: ${why}.`,
-          ),
-        ]
-      : [];
+  const lacks = (key: keyof Provider, why: string): Fault[] => {
+    const message = `A provider of type ${provider.type} needs \`${key}\`: ${why}.`;
+    return given.has(key) && provider[key] !== "" ? [] : [report(undefined, "missing_for_type", message)];
+  };
   switch (provider.type) {
     case "cli":
     case "custom":
@@ -165,10 +125,8 @@ export function defaultFaults(
     const path = ["defaults", "fallback_chain", subject];
     const names = [...new Set(chain)];
     faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name)));
-    if (names.length < chain.length)
-      faults.push(
-        warning(document, path, "repeated_provider", "A provider is listed twice; it is tried once."),
-      );
+    const twice = "A provider is listed twice; it is tried once.";
+    if (names.length < chain.length) faults.push(warning(document, path, "repeated_provider", twice));
   }
   return faults;
 }
