@@ -21,6 +21,14 @@ export function textOr(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
+/** The same data with the keys of every map in order, so that a text of it depends on nothing else. Lists keep theirs. */
+export function inKeyOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inKeyOrder);
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, inner]) => [key, inKeyOrder(inner)]));
+}
+
 /** The JSON value of a text; `undefined` if the text is not JSON. */
 export function jsonIn(text: string): unknown {
   try {

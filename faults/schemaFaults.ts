@@ -28,16 +28,14 @@ export function valueBy<Value>(schema: z.ZodType<Value>, file: string, document:
 }
 
 function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {
-  const at = (path: readonly PropertyKey[], part?: "key" | "value") => document?.locate(path, part) ?? {};
   if (issue.code === "unrecognized_keys") {
-    return issue.keys.map((key) => ({
-      path: dotted([...issue.path, key]),
-      code: "unknown_key",
+    return issue.keys.map((key) => {
       // A schema may have words of its own for a key that it once had.
-      message: issue.message.includes(`\`${key}\``) ? issue.message : unknownKeyText(schema, issue.path, key),
-      severity: "error",
-      ...at([...issue.path, key], "key"),
-    }));
+      const own = issue.message.includes(`\`${key}\``);
+      const message = own ? issue.message : unknownKeyText(schema, issue.path, key);
+      const path = [...issue.path, key];
+      return errorAt(dotted(path), "unknown_key", message, document?.locate(path, "key"));
+    });
   }
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
     // The option that failed deepest is the one the writer meant: its faults say more than "no option matches".
@@ -51,15 +49,8 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
   const given = valueAt(value, issue.path);
   const text = issueText(given, issue, isWhole(schema, issue.path));
   const described = describe(schema, issue.path);
-  return [
-    {
-      path: dotted(issue.path),
-      code: codeOf(issue, given),
-      message: described === undefined ? text : `${text} ${described}`,
-      severity: "error",
-      ...at(issue.path),
-    },
-  ];
+  const message = described === undefined ? text : `${text} ${described}`;
+  return [errorAt(dotted(issue.path), codeOf(issue, given), message, document?.locate(issue.path))];
 }
 
 function unknownKeyText(schema: z.ZodType, path: readonly PropertyKey[], key: string): string {
@@ -101,7 +92,6 @@ function depth(issues: readonly Issue[]): number {
 function codeOf(issue: Issue, value: unknown): string {
   switch (issue.code) {
     case "invalid_type":
-      return value === undefined ? "missing_key" : "wrong_type";
     case "invalid_union":
       return value === undefined ? "missing_key" : "wrong_type";
     case "invalid_value":

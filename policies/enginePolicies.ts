@@ -71,14 +71,7 @@ class Inputs {
   private readonly byUrn = new Map<string, DeclaredResource>();
 
   remember(args: ResourceValidationArgs): DeclaredResource {
-    const resource = withPlainProps({
-      type: args.type,
-      name: args.name,
-      urn: args.urn,
-      ...defined({ parent: args.opts.parent }),
-      ...(args.provider === undefined ? {} : { provider: args.provider.urn }),
-      props: args.props,
-    });
+    const resource = declared(args, args.opts.parent);
     this.byUrn.set(args.urn, resource);
     return resource;
   }
@@ -92,14 +85,13 @@ class Inputs {
   of(resource: PolicyResource): DeclaredResource {
     const seen = this.byUrn.get(resource.urn);
     if (seen !== undefined && Object.keys(seen.props).length > 0) return seen;
-    const parent = resource.parent?.urn ?? resource.opts.parent;
-    return withPlainProps({
-      type: resource.type,
-      name: resource.name,
-      urn: resource.urn,
-      ...defined({ parent }),
-      ...(resource.provider === undefined ? {} : { provider: resource.provider.urn }),
-      props: resource.props,
-    });
+    return declared(resource, resource.parent?.urn ?? resource.opts.parent);
   }
+}
+
+function declared(
+  { type, name, urn, provider, props }: Pick<PolicyResource, "type" | "name" | "urn" | "provider" | "props">,
+  parent: string | undefined,
+): DeclaredResource {
+  return withPlainProps({ type, name, urn, ...defined({ parent, provider: provider?.urn }), props });
 }

@@ -72,13 +72,9 @@ export function plannedBridge(
 
 /** The bridge's line in the memory ledger. */
 export function bridgeMemory(settings: BridgeSettings): LedgerLine {
+  const source = "LiteLLM's peak with one worker, measured on another machine";
   return settings.memoryGiB === undefined
-    ? {
-        name: "bridge",
-        gib: MEMORY_GIB,
-        basis: "default",
-        source: "LiteLLM's peak with one worker, measured on another machine",
-      }
+    ? { name: "bridge", gib: MEMORY_GIB, basis: "default", source }
     : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
 }
 

@@ -92,13 +92,9 @@ export function plannedChatUi(
 
 /** The chat UI's line in the memory ledger. */
 export function chatUiMemory(settings: ChatUiSettings): LedgerLine {
+  const source = "Open WebUI with one user, measured on another machine";
   return settings.memoryGiB === undefined
-    ? {
-        name: "chat UI",
-        gib: MEMORY_GIB,
-        basis: "default",
-        source: "Open WebUI with one user, measured on another machine",
-      }
+    ? { name: "chat UI", gib: MEMORY_GIB, basis: "default", source }
     : { name: "chat UI", gib: settings.memoryGiB, basis: "measured", source: "chatUi.memoryGiB" };
 }
 
@@ -163,11 +159,8 @@ interface SearchServers {
 function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): SearchServers {
   const named = (key: string | undefined, kind: ModelKind) => {
     const able = known.filter(({ serves }) => serves === kind);
-    return key === undefined
-      ? able.length === 1
-        ? able[0]
-        : undefined
-      : able.find((each) => each.key === key);
+    const [only] = able.length === 1 ? able : [];
+    return key === undefined ? only : able.find((each) => each.key === key);
   };
   return defined({
     embedding: named(settings.embeddingServer, "embedding"),

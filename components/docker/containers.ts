@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { isRecord } from "../../faults/json";
+import { isRecord, type JsonObject, objectsIn } from "../../faults/json";
 import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { utilizationOf } from "../inference-server/argv/utilization";
 import type { MemoryDemand } from "../planned/serverMemory";
@@ -75,50 +75,48 @@ async function readOnce(dockerHost: string, filters: readonly string[]): Promise
 
 /** The containers in an answer of `docker inspect`; whatever else is there is left out. */
 export function containersOf(inspected: unknown): ContainerState[] {
-  return Array.isArray(inspected) ? inspected.filter(isRecord).flatMap(containerOf) : [];
+  return objectsIn(inspected).flatMap(containerOf);
 }
 
-function containerOf(found: Record<string, unknown>): ContainerState[] {
+function containerOf(found: JsonObject): ContainerState | [] {
   const { State: state, Config: config } = found;
   if (!isRecord(state) || !isRecord(config)) return [];
   const health = isRecord(state.Health) ? state.Health.Status : undefined;
   const argv = [...wordsOf(config.Entrypoint), ...wordsOf(config.Cmd)];
-  return [
-    {
-      id: String(found.Id ?? ""),
-      name: String(found.Name ?? "").replace(/^\//, ""),
-      image: String(config.Image ?? ""),
-      imageId: String(found.Image ?? ""),
-      status: String(state.Status ?? ""),
-      startedAt: String(state.StartedAt ?? ""),
-      exitCode: Number(state.ExitCode ?? 0),
-      oomKilled: state.OOMKilled === true,
-      restartCount: Number(found.RestartCount ?? 0),
-      error: String(state.Error ?? ""),
-      ports: portsOf(found),
-      mounts: listOf(found.Mounts).map((mount) => ({
-        type: String(mount.Type ?? ""),
-        source: String(mount.Name ?? mount.Source ?? ""),
-        target: String(mount.Destination ?? ""),
-      })),
-      labels: isRecord(config.Labels)
-        ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
-        : {},
-      compileJobs: jobsOf(config.Env),
-      ...defined({
-        health: typeof health === "string" ? health : undefined,
-        gpuMemoryUtilization: utilizationOf(argv),
-        memory: demandOfProcess(argv),
-      }),
-    },
-  ];
+  return {
+    id: String(found.Id ?? ""),
+    name: String(found.Name ?? "").replace(/^\//, ""),
+    image: String(config.Image ?? ""),
+    imageId: String(found.Image ?? ""),
+    status: String(state.Status ?? ""),
+    startedAt: String(state.StartedAt ?? ""),
+    exitCode: Number(state.ExitCode ?? 0),
+    oomKilled: state.OOMKilled === true,
+    restartCount: Number(found.RestartCount ?? 0),
+    error: String(state.Error ?? ""),
+    ports: portsOf(found),
+    mounts: objectsIn(found.Mounts).map((mount) => ({
+      type: String(mount.Type ?? ""),
+      source: String(mount.Name ?? mount.Source ?? ""),
+      target: String(mount.Destination ?? ""),
+    })),
+    labels: isRecord(config.Labels)
+      ? Object.fromEntries(Object.entries(config.Labels).map(([name, value]) => [name, String(value)]))
+      : {},
+    compileJobs: jobsOf(config.Env),
+    ...defined({
+      health: typeof health === "string" ? health : undefined,
+      gpuMemoryUtilization: utilizationOf(argv),
+      memory: demandOfProcess(argv),
+    }),
+  };
 }
 
-function portsOf(found: Record<string, unknown>): ContainerState["ports"] {
+function portsOf(found: JsonObject): ContainerState["ports"] {
   const settings = isRecord(found.HostConfig) ? found.HostConfig.PortBindings : undefined;
   if (!isRecord(settings)) return [];
   return Object.entries(settings).flatMap(([container, bindings]) =>
-    listOf(bindings).map((binding) => ({
+    objectsIn(bindings).map((binding) => ({
       ip: String(binding.HostIp ?? "") || "0.0.0.0",
       host: Number(binding.HostPort ?? 0),
       container,
@@ -136,8 +134,4 @@ function jobsOf(env: unknown): Record<string, string> {
 
 function wordsOf(value: unknown): string[] {
   return Array.isArray(value) ? value.map(String) : [];
-}
-
-function listOf(value: unknown): Record<string, unknown>[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
 }

@@ -84,14 +84,14 @@ function readModel(
     const prefill = recipe?.speeds.find(({ what }) => what === "prefill");
     return {
       source: shown(config),
-      ...(assumed && config !== inCache ? { assumedFrom: recipe.config.source } : {}),
-      ...defined({ catalogue: recipe && catalogueWeights(recipe) }),
       config: readJsonFile(config, { pythonNumbers: true }).value,
-      ...defined({ weightsGB: weights }),
-      ...(starts.length === 0 ? {} : { starts }),
-      ...(prefill === undefined
-        ? {}
-        : { prefill: { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source } }),
+      ...defined({
+        assumedFrom: assumed && config !== inCache ? recipe.config.source : undefined,
+        catalogue: recipe && catalogueWeights(recipe),
+        weightsGB: weights,
+        starts: starts.length === 0 ? undefined : starts,
+        prefill: prefill && { tokensPerSecond: prefill.tokensPerSecond, source: prefill.source },
+      }),
     };
   } catch (error) {
     if (error instanceof UnreadableInput) return { source: shown(error.input), problem: error.reason };

@@ -27,25 +27,14 @@ function machineResources(machine: MachinePlan): Declared[] {
     { type: TYPE.machine, name, props: machineFacts(machine) },
     ...(hostInstance === "none"
       ? []
-      : [
-          {
-            type: TYPE.hostInstance,
-            name: `${name}-instance-a`,
-            props: { machine: name, ...hostInstance },
-          },
-        ]),
-    ...machine.inferenceServers.flatMap((server): Declared[] => [
-      {
-        type: TYPE.imageRecord,
-        name: `${server.container.resource}-image-record`,
-        props: { ...server.imageRecord },
-      },
-      {
-        type: TYPE.inferenceServer,
-        name: server.container.resource,
-        props: serverInputs(name, server),
-      },
-    ]),
+      : [{ type: TYPE.hostInstance, name: `${name}-instance-a`, props: { machine: name, ...hostInstance } }]),
+    ...machine.inferenceServers.flatMap((server): Declared[] => {
+      const { resource } = server.container;
+      return [
+        { type: TYPE.imageRecord, name: `${resource}-image-record`, props: { ...server.imageRecord } },
+        { type: TYPE.inferenceServer, name: resource, props: serverInputs(name, server) },
+      ];
+    }),
     ...machine.containers.map((container) => ({
       type: TYPE.container,
       name: container.resource,

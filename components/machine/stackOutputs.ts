@@ -5,21 +5,13 @@ import { AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 
 /** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
 export function stackOutputs(plan: Plan) {
+  const ofEach = <T>(table: (machine: MachinePlan) => T) =>
+    Object.fromEntries(plan.machines.map((machine) => [machine.name, table(machine)]));
   return {
-    endpoints: Object.fromEntries(
-      plan.machines.map((machine) => [
-        machine.name,
-        Object.fromEntries(machine.endpoints.map((endpoint) => [endpoint.name, endpoint.url])),
-      ]),
-    ),
-    clients: Object.fromEntries(
-      plan.machines.map((machine) => [
-        machine.name,
-        Object.fromEntries(machine.clients.map((client) => [client.client, client.command])),
-      ]),
-    ),
-    memory: Object.fromEntries(plan.machines.map((machine) => [machine.name, memoryTable(machine)])),
-    kvCache: Object.fromEntries(plan.machines.map((machine) => [machine.name, kvTable(machine)])),
+    endpoints: ofEach(({ endpoints }) => Object.fromEntries(endpoints.map(({ name, url }) => [name, url]))),
+    clients: ofEach(({ clients }) => Object.fromEntries(clients.map((each) => [each.client, each.command]))),
+    memory: ofEach(memoryTable),
+    kvCache: ofEach(kvTable),
   };
 }
 

@@ -1,3 +1,4 @@
+import { inKeyOrder } from "../../faults/json";
 import type { FileRole, PlannedFile } from "../planned/file";
 import type { MachinePlan } from "./types";
 
@@ -14,22 +15,11 @@ export function appliedPlan(machine: MachinePlan, stateDirectory: string): Plann
     role: "applied-plan",
     path: appliedPlanPath(machine.name, stateDirectory),
     mode: "0600",
-    text: `${JSON.stringify({ about, machine: sorted(machine) }, null, 2)}\n`,
+    text: `${JSON.stringify({ about, machine: inKeyOrder(machine) }, null, 2)}\n`,
   };
 }
 
 /** Where a machine's applied plan is. */
 export function appliedPlanPath(machine: string, stateDirectory: string): string {
   return `${stateDirectory}/${machine}/${FILE}`;
-}
-
-/** The same data with the keys of every map in order, so that the text depends on nothing else. Lists keep theirs. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([key, inner]) => [key, sorted(inner)]),
-  );
 }

@@ -1,6 +1,6 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
-import { type Listening, originFromContainer, originOf, type Upstream } from "../planned/reach";
+import { originFromContainer, originOf, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
@@ -11,37 +11,18 @@ export function upstreams(
   simpleServer: SimpleServerPlan,
 ): Upstream[] {
   const { instanceA } = machine;
-  return [
-    ...servers.map(ours),
-    ...(instanceA === "none"
-      ? []
-      : [
-          {
-            key: INSTANCE_A,
-            kind: "instance-a" as const,
-            serves: "chat" as const,
-            names: instanceA.servedModelName === undefined ? [] : [instanceA.servedModelName],
-            maxModelLen: instanceA.maxModelLen,
-            fromContainer: originFromContainer(listening(instanceA)),
-            ...listening(instanceA),
-            container: undefined,
-          },
-        ]),
-    ...(simpleServer.mode !== "host"
-      ? []
-      : [
-          {
-            key: SIMPLE_SERVER,
-            kind: "simple-server" as const,
-            serves: "chat" as const,
-            names: simpleServer.models,
-            maxModelLen: undefined,
-            fromContainer: originFromContainer(listening(simpleServer)),
-            ...listening(simpleServer),
-            container: undefined,
-          },
-        ]),
-  ];
+  const all = servers.map(ours);
+  if (instanceA !== "none") {
+    const { servedModelName, maxModelLen } = instanceA;
+    const names = servedModelName === undefined ? [] : [servedModelName];
+    all.push({ key: INSTANCE_A, kind: "instance-a", names, maxModelLen, ...onTheHost(instanceA) });
+  }
+  if (simpleServer.mode === "host") {
+    const { models: names } = simpleServer;
+    const own = { key: SIMPLE_SERVER, kind: "simple-server", names, maxModelLen: undefined } as const;
+    all.push({ ...own, ...onTheHost(simpleServer) });
+  }
+  return all;
 }
 
 function ours({ key, model, container, reach, serve }: InferenceServerPlan): Upstream {
@@ -58,6 +39,8 @@ function ours({ key, model, container, reach, serve }: InferenceServerPlan): Ups
   };
 }
 
-function listening({ listen, port }: { readonly listen: string; readonly port: number }): Listening {
-  return { address: listen, port };
+/** What servers outside containers of ours have in common. */
+function onTheHost({ listen: address, port }: { readonly listen: string; readonly port: number }) {
+  const fromContainer = originFromContainer({ address, port });
+  return { serves: "chat", fromContainer, address, port, container: undefined } as const;
 }

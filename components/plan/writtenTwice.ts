@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import type { Fault } from "../../faults/fault";
+import { errorAt, type Fault } from "../../faults/fault";
 import { engineOf, isHere } from "../planned/reach";
 import type { MachinePlan } from "./types";
 
@@ -13,14 +13,9 @@ export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
       const place = `${computer}:${posix.normalize(path)}`;
       const writer = `${role} of ${machine.name}`;
       const earlier = first.get(place);
+      const message = `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`;
       if (earlier === undefined) first.set(place, writer);
-      else
-        faults.push({
-          path: `machines.${machine.name}`,
-          code: "repeated_path",
-          message: `${writer} and ${earlier} would both be written to ${path}: leave one out, or change its folder.`,
-          severity: "error",
-        });
+      else faults.push(errorAt(`machines.${machine.name}`, "repeated_path", message));
     }
   }
   return faults;

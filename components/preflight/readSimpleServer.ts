@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
+import { jsonIn, objectOr } from "../../faults/json";
 import { ask, NoAnswer } from "../../http/ask";
 import type { MachinePlan } from "../plan/types";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -57,14 +58,8 @@ export async function askOllama(url: string): Promise<OllamaAnswer> {
 }
 
 function versionIn(text: string): OllamaAnswer {
-  try {
-    const body: unknown = JSON.parse(text);
-    const version = typeof body === "object" && body !== null && "version" in body ? body.version : undefined;
-    if (typeof version === "string") return { kind: "ollama", version };
-  } catch {
-    // No JSON, so no Ollama.
-  }
-  return { kind: "something else" };
+  const { version } = objectOr(jsonIn(text));
+  return typeof version === "string" ? { kind: "ollama", version } : { kind: "something else" };
 }
 
 async function unitExists({ unit, dropIn }: HostSimpleServerPlan): Promise<boolean> {

@@ -16,15 +16,9 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   const { harness } = machine;
   if (harness === undefined) return [];
   const found = reviewers(machine, harness);
-  if (found.length === 0) {
-    return [
-      {
-        path: ["harness"],
-        message:
-          "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).",
-      },
-    ];
-  }
+  const message =
+    "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).";
+  if (found.length === 0) return [{ path: ["harness"], message }];
   return [
     ...keyFaults(harness),
     ...nameFaults(
@@ -39,13 +33,9 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
 function keyFaults(harness: HarnessSettings): HarnessFault[] {
   const name = apiKeyVariable(harness);
   if (name === undefined || !looksLikeAKey(name)) return [];
-  return [
-    {
-      path: ["harness", harness.apiKeyVariable === undefined ? "prefix" : "apiKeyVariable"],
-      message:
-        "The name of the key's variable looks like a key itself (not shown). Expected a name such as HX_LOCAL_KEY.",
-    },
-  ];
+  const message =
+    "The name of the key's variable looks like a key itself (not shown). Expected a name such as HX_LOCAL_KEY.";
+  return [{ path: ["harness", harness.apiKeyVariable === undefined ? "prefix" : "apiKeyVariable"], message }];
 }
 
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {

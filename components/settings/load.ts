@@ -56,15 +56,8 @@ function settingsOf(document: SourceDocument): StackSettings {
   const { file } = document;
   const root = document.value;
   if (!isRecord(root) || !isRecord(root.config)) {
-    throw new FaultyInput(file, [
-      {
-        path: "config",
-        code: "missing_key",
-        message: `A stack file has a map \`config\` with keys such as \`${NAMESPACE}:machines\`.`,
-        severity: "error",
-        ...document.locate([]),
-      },
-    ]);
+    const message = `A stack file has a map \`config\` with keys such as \`${NAMESPACE}:machines\`.`;
+    throw new FaultyInput(file, [errorAt("config", "missing_key", message, document.locate([]))]);
   }
   const faults = Object.keys(root)
     .filter((key) => !PULUMI_KEYS.includes(key))
@@ -128,15 +121,7 @@ function parseSettings(
     ...earlier,
     ...(proto === undefined
       ? []
-      : [
-          {
-            path: dotted(proto),
-            code: "unknown_key",
-            message: PROTO,
-            severity: "error" as const,
-            ...document?.locate(proto, "key"),
-          },
-        ]),
+      : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
     ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
   const faults = [...found, ...secretFaults(value, found, "secret_value", SECRET, document)];
@@ -168,13 +153,8 @@ function placesBelowConfig(document: SourceDocument): SourceDocument {
 }
 
 function unknownTopLevel(key: string, document: SourceDocument): Fault {
-  return {
-    path: key,
-    code: "unknown_key",
-    message: `Unknown key \`${key}\` beside \`config\`. Our settings go below \`config\`, as \`${NAMESPACE}:machines\`.`,
-    severity: "error",
-    ...document.locate([key], "key"),
-  };
+  const message = `Unknown key \`${key}\` beside \`config\`. Our settings go below \`config\`, as \`${NAMESPACE}:machines\`.`;
+  return errorAt(key, "unknown_key", message, document.locate([key], "key"));
 }
 
 function jsonOrText(text: string): unknown {

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { strictObject, z } from "zod";
 import { UnreadableInput } from "../../faults/fault";
-import { jsonIn } from "../../faults/json";
+import { inKeyOrder, jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
 import { createFile } from "../files/replaceFile";
 import type { AutomationContract } from "./resolve";
@@ -86,7 +86,7 @@ export function readFrozen(file: string): FrozenContract {
 /** SHA-256 of a value's JSON with sorted keys, so that the layout of the file does not matter. */
 function digestOf(value: unknown): string {
   return createHash("sha256")
-    .update(JSON.stringify(sorted(value)))
+    .update(JSON.stringify(inKeyOrder(value)))
     .digest("hex");
 }
 
@@ -99,11 +99,4 @@ function digestRead(file: string, body: unknown): string {
       throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
     throw error;
   }
-}
-
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted);
-  if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, sorted(inner)]));
 }

@@ -3,39 +3,15 @@ import { OURS_MARK, type ReferenceDocument, type ReferenceSection } from "../ref
 import { automationSchema } from "./schema";
 import { AUTOMATION_TEMPLATE } from "./template";
 
-export function automationReference(): ReferenceDocument {
-  return {
-    name: "automation-config",
-    title: "Automation config",
-    madeFrom: "harness/automation/schema.ts",
-    closed: true,
-    prefix: DEFAULT_HARNESS.prefix,
-    schema: automationSchema,
-    intro: [
-      "YAML or JSON, one file for each feature that is built. It says what a run must pass and what stops it. " +
-        "`serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` " +
-        "writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
-      "The file is closed: a key that is not listed is an error. Only `branch`, `phases`, `build`, `notify` and " +
-        "`merge` take any keys.",
-      `${OURS_MARK} marks a key that the specification lists without a meaning: it says that 29 keys of the harness's own ` +
-        "schema have none. Those descriptions are ours, made from the key's name and form.",
-    ],
-    sections: [start(), refused(), derived(), gates(), files()],
-  };
-}
-
-function start(): ReferenceSection {
-  return {
+const SECTIONS: readonly ReferenceSection[] = [
+  {
     heading: "A file to start from",
     text: [
       "`serving config init automation` writes it. It is valid as it is, and so is all of it uncommented.",
       `\`\`\`yaml\n${AUTOMATION_TEMPLATE.trimEnd()}\n\`\`\``,
     ],
-  };
-}
-
-function refused(): ReferenceSection {
-  return {
+  },
+  {
     heading: "Keys that are refused by name",
     table: {
       head: ["Key", "Why"],
@@ -54,11 +30,8 @@ function refused(): ReferenceSection {
         ],
       ],
     },
-  };
-}
-
-function derived(): ReferenceSection {
-  return {
+  },
+  {
     heading: "Rules between keys",
     text: [
       [
@@ -71,11 +44,8 @@ function derived(): ReferenceSection {
         "- The parsers `cobertura` and `jacoco` are not implemented and never count as passing.",
       ].join("\n"),
     ],
-  };
-}
-
-function gates(): ReferenceSection {
-  return {
+  },
+  {
     heading: "What the gates read",
     text: [
       [
@@ -84,11 +54,8 @@ function gates(): ReferenceSection {
         "- The visual command finds the browser's address in `HX_VISUAL_URL` and the app's in `HX_APP_URL`.",
       ].join("\n"),
     ],
-  };
-}
-
-function files(): ReferenceSection {
-  return {
+  },
+  {
     heading: "Files beside it",
     table: {
       head: ["Option", "File"],
@@ -112,5 +79,26 @@ function files(): ReferenceSection {
         ],
       ],
     },
+  },
+];
+
+export function automationReference(): ReferenceDocument {
+  return {
+    name: "automation-config",
+    title: "Automation config",
+    madeFrom: "harness/automation/schema.ts",
+    closed: true,
+    prefix: DEFAULT_HARNESS.prefix,
+    schema: automationSchema,
+    intro: [
+      "YAML or JSON, one file for each feature that is built. It says what a run must pass and what stops it. " +
+        "`serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` " +
+        "writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
+      "The file is closed: a key that is not listed is an error. Only `branch`, `phases`, `build`, `notify` and " +
+        "`merge` take any keys.",
+      `${OURS_MARK} marks a key that the specification lists without a meaning: it says that 29 keys of the harness's own ` +
+        "schema have none. Those descriptions are ours, made from the key's name and form.",
+    ],
+    sections: SECTIONS,
   };
 }

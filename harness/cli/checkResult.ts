@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Outcome } from "../../commandLine/command";
-import { type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
+import { errorAt, type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
 
 /** What `serving config check` prints as JSON. A command may add keys. */
 export interface CheckResult {
@@ -40,13 +40,11 @@ export async function checked(file: string, check: () => Outcome | Promise<Outco
     return await check();
   } catch (error) {
     if (!(error instanceof UnreadableInput)) throw error;
-    const issue: Fault = {
-      path: "",
-      code: "unreadable",
-      message: error.reason,
-      severity: "error",
-      ...(error.input === file ? {} : { file: error.input }),
-      ...error.place,
+    const { input, reason, place } = error;
+    const issue = {
+      ...errorAt("", "unreadable", reason),
+      ...(input === file ? {} : { file: input }),
+      ...place,
     };
     const result: CheckResult = { valid: false, issues: [issue], resolved: null };
     return { result, text: error.message, failed: "unreadable" };

@@ -79,6 +79,5 @@ export function reviewerHealth(probed: readonly ProbedProvider[], name: string):
 
 /** Keys that the schema does not know are left out, not refused. */
 function readProvider(table: unknown): Provider | undefined {
-  const read = providerSchema.strip().safeParse(table);
-  return read.success ? read.data : undefined;
+  return providerSchema.strip().safeParse(table).data;
 }

@@ -5,6 +5,22 @@ import { measuredUsd } from "./cost";
 import { reviewersFor } from "./reviewers";
 import { providerSchema, providersProfileSchema } from "./schema";
 
+const DIALECT: ReferenceSection = {
+  heading: "How the harness reads the file",
+  text: [
+    "Not as TOML does: line by line, each value as the plain text behind the first `=`. Where the two readings part, " +
+      "the check says so at the line. To write a profile that reads the same both ways:",
+    [
+      "- Put comments on lines of their own. A comment behind a value becomes a part of it, behind a header a part of the name.",
+      "- Start headers and keys at the very beginning of a line, and put nothing but spaces between a key and `=`.",
+      "- Write `peer_for` and `fallback_chain` as dotted keys under `[defaults]`, no key in quotes, no inline table.",
+      "- Keep a value on one line, in one pair of double quotes, without backslashes: escapes stay as they are written.",
+      "- Write numbers in plain digits (`8192`, not `8_192`), `true` and `false` bare, and leave no space behind a value.",
+      "- End lines with LF, and save the file without a byte order mark.",
+    ].join("\n"),
+  ],
+};
+
 export function providersReference(): ReferenceDocument {
   return {
     name: "providers-profile",
@@ -19,7 +35,15 @@ export function providersReference(): ReferenceDocument {
       "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are " +
         "refused: `api_key_env` names the variable that holds it.",
     ],
-    sections: [providerExample(), dialect(), reviewersExample(), costExample()],
+    sections: [
+      {
+        heading: "Example: a model server of this machine",
+        text: [`\`\`\`toml\n${exampleProvider()}\n\`\`\``],
+      },
+      DIALECT,
+      reviewersExample(),
+      costExample(),
+    ],
   };
 }
 
@@ -37,31 +61,6 @@ export function exampleProvider(): string {
   const examples = jsonSchemaOf(providerSchema).properties ?? {};
   const lines = keys.map((key) => `${key} = ${JSON.stringify(examples[key]?.examples?.[0])}`);
   return ["[providers.local]", 'type = "openai-compatible"', ...lines].join("\n");
-}
-
-function providerExample(): ReferenceSection {
-  return {
-    heading: "Example: a model server of this machine",
-    text: [`\`\`\`toml\n${exampleProvider()}\n\`\`\``],
-  };
-}
-
-function dialect(): ReferenceSection {
-  return {
-    heading: "How the harness reads the file",
-    text: [
-      "Not as TOML does: line by line, each value as the plain text behind the first `=`. Where the two readings part, " +
-        "the check says so at the line. To write a profile that reads the same both ways:",
-      [
-        "- Put comments on lines of their own. A comment behind a value becomes a part of it, behind a header a part of the name.",
-        "- Start headers and keys at the very beginning of a line, and put nothing but spaces between a key and `=`.",
-        "- Write `peer_for` and `fallback_chain` as dotted keys under `[defaults]`, no key in quotes, no inline table.",
-        "- Keep a value on one line, in one pair of double quotes, without backslashes: escapes stay as they are written.",
-        "- Write numbers in plain digits (`8192`, not `8_192`), `true` and `false` bare, and leave no space behind a value.",
-        "- End lines with LF, and save the file without a byte order mark.",
-      ].join("\n"),
-    ],
-  };
 }
 
 function reviewersExample(): ReferenceSection {
