@@ -13,6 +13,7 @@ export const COMMANDS: CommandTable = {
   verify: async () => (await import("./commands/verify")).verifyCommand(),
   doctor: async () => (await import("./commands/doctor")).doctorCommand(),
   pin: async () => (await import("./commands/pin")).pinCommand(),
+  fetch: async () => (await import("./commands/fetch")).fetchCommand(),
   inventory: async () => (await import("./commands/inventory")).inventoryCommand(),
   config: async (args) =>
     (await import("../harness/cli/config")).configCommand(args, {

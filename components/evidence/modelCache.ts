@@ -29,10 +29,22 @@ export function cachedModels(cache: string): CachedModel[] {
       const id = name.replaceAll("--", "/");
       const snapshot = snapshotOf(cache, id);
       const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
-      const loading = listed(join(hub, folder, "blobs")).some((blob) => blob.endsWith(".incomplete"));
-      const whole = weights !== undefined && !loading && shardsOf(snapshot ?? "").every(existsSync);
+      const whole = isWhole(cache, id);
       return [{ id, whole, ...(weights === undefined ? {} : { weightsGB: weights }) }];
     });
+}
+
+/** Whether a cache has every file of a model's weights, and none on its way, as far as its own files tell. */
+export function isWhole(cache: string, id: string, revision?: string): boolean {
+  const snapshot = snapshotOf(cache, id, revision);
+  if (snapshot === undefined || weightsOf(snapshot) === undefined) return false;
+  const loading = listed(join(repositoryIn(cache, id), "blobs")).some((blob) => blob.endsWith(".incomplete"));
+  return !loading && shardsOf(snapshot).every(existsSync);
+}
+
+/** The folder of a model in a cache as huggingface_hub lays it out. */
+export function repositoryIn(cache: string, id: string): string {
+  return join(cache, "hub", `models--${id.replaceAll("/", "--")}`);
 }
 
 /**
@@ -40,7 +52,7 @@ export function cachedModels(cache: string): CachedModel[] {
  * that which `main` points at, else the only one there is.
  */
 export function snapshotOf(cache: string, id: string, revision?: string): string | undefined {
-  const repository = join(cache, "hub", `models--${id.replaceAll("/", "--")}`);
+  const repository = repositoryIn(cache, id);
   const snapshots = join(repository, "snapshots");
   try {
     const main = join(repository, "refs", "main");

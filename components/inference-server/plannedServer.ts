@@ -28,6 +28,8 @@ export interface InferenceServerPlan {
   readonly imageRecord: ImageFacts;
   /** Directory on the machine that holds the models; made when missing, never removed. */
   readonly modelCache: string;
+  /** What it loads from the hub: its model, and its draft model. */
+  readonly hubModels: readonly HubModel[];
   /** The Hugging Face token, where one is needed. */
   readonly tokenFile?: SecretFile;
   /** Volume for compiled kernels; it survives a replacement of the container. */
@@ -35,6 +37,15 @@ export interface InferenceServerPlan {
   /** Coding clients that are pointed at this server. */
   readonly codingClients: readonly string[];
 }
+
+/** A model on the hub, with the commit that is pinned. */
+export interface HubModel {
+  readonly id: string;
+  readonly revision?: string | undefined;
+}
+
+/** `organisation/name` or `name`; anything else is a path inside the container. */
+const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
 
 /** Where vLLM looks for models inside the container (HF_HOME is unset there, the server runs as root). */
 const MODEL_CACHE_INSIDE = "/root/.cache/huggingface";
@@ -124,6 +135,10 @@ export function plannedServer(
     memory: demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization },
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
+    hubModels: [
+      server.model,
+      ...(server.speculative?.model ? [{ id: server.speculative.model }] : []),
+    ].flatMap(({ id, revision }: HubModel) => (HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [])),
     ...defined({ tokenFile: token }),
     jitVolume,
     codingClients: [],

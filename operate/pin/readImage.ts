@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
 import { docker, NO_DOCKER } from "../../components/docker/docker";
-import { isRecord, jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
+import { platformDigest } from "../../components/docker/manifest";
+import { isRecord, jsonIn } from "../../faults/json";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -54,11 +55,8 @@ export async function readImage(reference: string): Promise<ImageReading> {
   await pull(`${repository}:${tag}`);
   const digest = await pulledDigest(repository, `${repository}:${tag}`);
   const pinned = `${repository}@${digest}`;
-  const [platformDigest, versions] = await Promise.all([
-    digestOfPlatform(repository, digest),
-    versionsInside(pinned),
-  ]);
-  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest, versions };
+  const [own = digest, versions] = await Promise.all([platformDigest(pinned), versionsInside(pinned)]);
+  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest: own, versions };
 }
 
 /** Splits `host:5000/name:tag`. Throws `WrongUse` without a tag: what would be pinned must be said. */
@@ -82,21 +80,6 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
       `${reference} was built here and never pushed: only a registry gives an image a digest.`,
     );
   return digest;
-}
-
-async function digestOfPlatform(repository: string, digest: string): Promise<string> {
-  const insecure = /^(localhost|127\.)/.test(repository) ? ["--insecure"] : [];
-  const printed = await docker(["manifest", "inspect", ...insecure, `${repository}@${digest}`]);
-  const { manifests } = objectOr(JSON.parse(printed));
-  if (manifests === undefined) return digest;
-  const here = (await docker(["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"])).trim();
-  const ours = objectsIn(manifests).find(({ platform }) => {
-    const { os, architecture } = objectOr(platform);
-    return `${os}/${architecture}` === here;
-  });
-  if (ours === undefined)
-    throw new Failed(`${repository}@${digest} has no image for this machine (${here}).`);
-  return textOr(ours.digest);
 }
 
 /** Package versions inside an image that is already here, read in one short-lived container without network. */

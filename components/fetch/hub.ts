@@ -1,0 +1,86 @@
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { z } from "zod";
+import { jsonIn } from "../../faults/json";
+import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
+import { repositoryIn } from "../evidence/modelCache";
+import type { HubModel } from "../inference-server/plannedServer";
+
+const ANSWER_WITHIN_SECONDS = 15;
+
+/** What nobody loads here: the same weights once more in forms that vLLM doesn't read. */
+export const LEFT_OUT = ["original/*", "metal/*"];
+
+/** A file of a model's repository. */
+export interface HubFile {
+  readonly path: string;
+  readonly bytes: number;
+  /** Its name in the cache's `blobs/`. */
+  readonly blob: string;
+}
+
+export interface HubListing {
+  readonly commit: string;
+  readonly files: readonly HubFile[];
+}
+
+const listing = z.object({
+  sha: z.string(),
+  siblings: z.array(
+    z.object({
+      rfilename: z.string(),
+      size: z.number().optional(),
+      blobId: z.string().optional(),
+      lfs: z.object({ sha256: z.string() }).nullish(),
+    }),
+  ),
+});
+
+/** Asks the hub for the files of a model at its revision. A text says in the hub's words, or the network's, why it gives none. */
+export async function askHub(
+  { id, revision = "main" }: HubModel,
+  token?: string,
+): Promise<HubListing | string> {
+  const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
+  const headers = token ? { authorization: `Bearer ${token}` } : {};
+  let answer: HttpAnswer;
+  try {
+    const url = `${hub}/api/models/${id}/revision/${revision}?blobs=true`;
+    answer = await ask(url, { headers, timeoutSeconds: ANSWER_WITHIN_SECONDS });
+  } catch (error) {
+    if (error instanceof NoAnswer) return error.message;
+    throw error;
+  }
+  const parsed = listing.safeParse(jsonIn(answer.text));
+  if (!parsed.success) return `${answer.status} ${answer.text.slice(0, 400)}`;
+  const { sha, siblings } = parsed.data;
+  const files = siblings.map(({ rfilename, size = 0, blobId = "", lfs }) => ({
+    ...{ path: rfilename, bytes: size },
+    blob: lfs?.sha256 ?? blobId,
+  }));
+  const isLeftOut = (path: string) => LEFT_OUT.some((pattern) => path.startsWith(pattern.slice(0, -1)));
+  return { commit: sha, files: files.filter(({ path }) => !isLeftOut(path)) };
+}
+
+/** Bytes of the files that a cache still lacks; `undefined` where it has them all. */
+export function bytesLeft(cache: string, id: string, { commit, files }: HubListing): number | undefined {
+  const folder = repositoryIn(cache, id);
+  const missing = files.filter(({ path }) => !existsSync(join(folder, "snapshots", commit, path)));
+  if (missing.length === 0) return undefined;
+  const here = (name: string) => sizeOf(join(folder, "blobs", name));
+  return missing.reduce(
+    (sum, { bytes, blob }) => sum + Math.max(0, bytes - (here(blob) || here(`${blob}.incomplete`))),
+    0,
+  );
+}
+
+/** Bytes that a cache has of a model, with what is on its way. */
+export function bytesHere(cache: string, id: string): number {
+  const folder = join(repositoryIn(cache, id), "blobs");
+  const blobs = existsSync(folder) ? readdirSync(folder) : [];
+  return blobs.reduce((sum, blob) => sum + sizeOf(join(folder, blob)), 0);
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,0 +1,192 @@
+import { stat, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
+import { defined } from "../../faults/defined";
+import { Failed } from "../../faults/fault";
+import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { docker } from "../docker/docker";
+import { layersOf, repositoryOf } from "../docker/manifest";
+import { BYTES_PER_GB, isWhole } from "../evidence/modelCache";
+import type { MachinePlan } from "../plan/types";
+import { isUnreachable, type Wanted } from "./causes";
+import { askHub, bytesLeft } from "./hub";
+
+/** Something of the plan that isn't on the machine yet. */
+export interface Missing extends Wanted {
+  /** Bytes that are still to come; absent where nobody says. */
+  readonly bytes?: number;
+  /** Why it can't come, in the words of whoever was asked. */
+  readonly problem?: string;
+}
+
+export interface MissingModel extends Missing {
+  readonly cache: string;
+  /** The server's image, whose tool loads it. */
+  readonly image: string;
+}
+
+export interface MissingImage extends Missing {
+  /** Bytes of each layer that is to come, by its digest. */
+  readonly layers: ReadonlyMap<string, number>;
+}
+
+/** A file system that takes some of it. */
+export interface Disk {
+  readonly paths: readonly string[];
+  readonly freeBytes: number;
+  readonly neededBytes: number;
+}
+
+/** What a machine lacks of its plan, and the disks that it goes to. */
+export interface Needs {
+  readonly images: readonly MissingImage[];
+  readonly models: readonly MissingModel[];
+  readonly disks: readonly Disk[];
+  /** Whether the engine runs as a user: then root inside a container is that user. */
+  readonly rootless: boolean;
+}
+
+export interface ReadingNeeds {
+  /** Asks the hub of a model only where the cache's own files don't show that it is whole. */
+  readonly trustsCache?: boolean;
+  /** The size of a model in GB where the hub can't be asked. */
+  readonly knownGB?: (id: string) => number | undefined;
+}
+
+/** What an image takes for each byte of its download: unpacked about twice as much, and the download itself until then. */
+const IMAGE_ON_DISK = 3;
+
+/** Reads what a machine that is here lacks of its plan. Throws `Failed` where Docker doesn't answer. */
+export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
+  const info = objectOr(
+    jsonIn(await docker(["info", "--format", "{{json .}}"], undefined, machine.dockerHost)),
+  );
+  const [images, models] = await Promise.all([missingImages(machine), missingModels(machine, reading)]);
+  const root = textOr(info.DockerRootDir);
+  const disks = await disksOf([
+    ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
+    ...models.map(({ cache, bytes = 0 }) => ({ path: cache, bytes })),
+  ]);
+  return { images, models, disks, rootless: /rootless/.test(String(info.SecurityOptions)) };
+}
+
+/** The images of a plan that an engine lacks. */
+async function missingImages({ containers, dockerHost }: MachinePlan): Promise<MissingImage[]> {
+  const images = [...new Set(containers.map(({ image }) => image))];
+  const isHere = (image: string) =>
+    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).then(
+      () => true,
+      () => false,
+    );
+  const here = await Promise.all(images.map(isHere));
+  return Promise.all(
+    images
+      .filter((_, index) => here[index] === false)
+      .map(async (name) => {
+        const of = { kind: "image", name } as const;
+        try {
+          const [layers, had] = await Promise.all([
+            layersOf(name, dockerHost),
+            layersHere(repositoryOf(name), dockerHost),
+          ]);
+          for (const layer of had) layers.delete(layer);
+          return { ...of, layers, bytes: [...layers.values()].reduce((sum, size) => sum + size, 0) };
+        } catch (error) {
+          if (error instanceof Failed) return { ...of, layers: new Map(), problem: error.message };
+          throw error;
+        }
+      }),
+  );
+}
+
+/** Layers of the images that an engine has of a repository: a newer image shares most of them. */
+async function layersHere(repository: string, dockerHost: string): Promise<string[]> {
+  const format = "{{.Repository}}@{{.Digest}}";
+  const listed = await docker(["images", "--digests", "--format", format, repository], undefined, dockerHost);
+  const own = [...new Set(listed.split("\n").filter((line) => line.includes("@sha256:")))];
+  const layers = await Promise.all(
+    own.map((image) =>
+      layersOf(image, dockerHost).then(
+        (found) => [...found.keys()],
+        () => [],
+      ),
+    ),
+  );
+  return layers.flat();
+}
+
+/** The models of a plan that their cache lacks, or has in part. */
+async function missingModels(
+  { inferenceServers }: MachinePlan,
+  { trustsCache = false, knownGB }: ReadingNeeds,
+): Promise<MissingModel[]> {
+  const wanted = new Map(
+    inferenceServers.flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
+      hubModels.map((model) => {
+        const needed = { ...model, cache, image, ...defined({ tokenVariable: tokenFile?.variable }) };
+        return [JSON.stringify([model.id, model.revision, cache]), needed] as const;
+      }),
+    ),
+  );
+  const found = await Promise.all(
+    [...wanted.values()].map(async ({ id, ...rest }) => {
+      const { cache, revision, tokenVariable } = rest;
+      const whole = isWhole(cache, id, revision);
+      if (whole && trustsCache) return undefined;
+      const of = { kind: "model", name: id, ...rest } as const;
+      const answer = await askHub({ id, ...defined({ revision }) }, process.env[tokenVariable ?? ""]);
+      if (typeof answer !== "string") {
+        const bytes = bytesLeft(cache, id, answer);
+        return bytes === undefined ? undefined : { ...of, bytes };
+      }
+      if (whole) return undefined;
+      const gb = knownGB?.(id);
+      return { ...of, ...defined({ bytes: gb && gb * BYTES_PER_GB }), problem: answer };
+    }),
+  );
+  return found.flatMap((model) => model ?? []);
+}
+
+/** The file systems behind some folders, each once. */
+async function disksOf(parts: readonly { path: string; bytes: number }[]): Promise<Disk[]> {
+  const disks = new Map<number, Disk>();
+  for (const { path, bytes } of parts) {
+    for (let at = path; at.startsWith("/"); at = dirname(at)) {
+      const device = (await stat(at).catch(() => undefined))?.dev;
+      if (device === undefined && at !== "/") continue;
+      const { paths = [], neededBytes = 0 } = disks.get(device ?? 0) ?? {};
+      const { bavail, bsize } = await statfs(at);
+      disks.set(device ?? 0, {
+        paths: paths.includes(path) ? paths : [...paths, path],
+        freeBytes: bavail * bsize,
+        neededBytes: neededBytes + bytes,
+      });
+      break;
+    }
+  }
+  return [...disks.values()];
+}
+
+/** `36.0 GB`, `87 MB`. */
+export function gb(bytes: number): string {
+  return bytes >= BYTES_PER_GB ? `${(bytes / BYTES_PER_GB).toFixed(1)} GB` : `${Math.ceil(bytes / 1e6)} MB`;
+}
+
+/** Why what is missing doesn't fit on a machine's disks; `undefined` where it fits. */
+export function roomProblem({ images, models, disks }: Needs): string | undefined {
+  const full = disks.find(({ freeBytes, neededBytes }) => neededBytes > freeBytes);
+  if (full === undefined) return undefined;
+  const { paths, freeBytes, neededBytes } = full;
+  const sum = (parts: readonly Missing[]) => gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
+  const parts = [
+    ...(images.length === 0
+      ? []
+      : [`${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`]),
+    ...(models.length === 0 ? [] : [`${sum(models)} of models`]),
+  ];
+  return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, and what is missing takes ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
+}
+
+/** Whether a missing thing's problem is its own: without a network nothing can be said of it. */
+export function ownProblem({ problem }: Missing): string | undefined {
+  return problem !== undefined && !isUnreachable(problem) ? problem : undefined;
+}

@@ -1,0 +1,104 @@
+import { type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { say } from "../../commandLine/output";
+import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
+import { explained } from "../../components/fetch/causes";
+import { gb, type Needs, ownProblem, readNeeds, roomProblem } from "../../components/fetch/needs";
+import { isHere } from "../../components/planned/reach";
+import { fetchMissing } from "../fetch/fetchMissing";
+import { readOneMachine } from "../stack/readStack";
+import {
+  machineOption,
+  projectFolder,
+  type StackFileOptions,
+  stackFile,
+  stackFileOptions,
+} from "../stack/stackFile";
+
+interface FetchOptions extends StackFileOptions {
+  readonly machine?: string;
+  readonly check?: true;
+}
+
+export function fetchCommand(): Command {
+  return command({
+    name: "fetch",
+    description: "Pull the images and download the models of the stack file, before `up` stops anything.",
+    options: [
+      ...stackFileOptions(),
+      machineOption(),
+      new Option("--check", "only say what is missing and how much room it needs; nothing changes"),
+    ],
+    notes: `The free disk is checked first. A model is downloaded by the hub's own tool in the server's pinned image, as the owner of
+the model cache. Run it again after an interruption: it goes on where it ended. Of two at once the later one waits for each
+file that the other is loading (the hub tool's own locks, and Docker's), so nothing is downloaded twice.
+
+Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't come, 2 wrong use.`,
+    example: "fetch --check",
+    run: async (options: FetchOptions) => {
+      const { machine, settings } = readOneMachine(stackFile(options), options.machine);
+      if (!isHere(machine))
+        throw new Failed(
+          `The Docker engine of ${machine.name} is at ${machine.dockerHost}, so ${machine.name} is another computer: run \`serving fetch\` on it.`,
+        );
+      const servers = Object.values(settings.inferenceServers);
+      const knownGB = (id: string) =>
+        servers.find(({ model }) => model.id === id)?.model.weightsGB ??
+        readRecipe(`${projectFolder()}/models/${modelFolder(id)}`)?.weights.diskGB;
+      const needs = await readNeeds(machine, { knownGB });
+      const missing = [...needs.images, ...needs.models];
+      const hopeless = missing.flatMap((each) => {
+        const problem = ownProblem(each);
+        return problem === undefined ? [] : [explained(each, problem)];
+      });
+      const refusals = [...hopeless, ...[roomProblem(needs) ?? []].flat()];
+      const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
+      if (changes) say(needsText(needs).join("\n"));
+      const failure = changes
+        ? await endingInOrder(async (interrupt) => {
+            const problem = await fetchMissing(needs, machine, interrupt);
+            if (interrupt.aborted)
+              say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
+            return problem;
+          })
+        : undefined;
+      const problems = [...refusals, ...[failure ?? []].flat()];
+      const isHereNow = missing.length === 0 || (changes && failure === undefined);
+      const result = { machine: machine.name, complete: isHereNow, problems, ...documentOf(needs) };
+      const text = [
+        ...(isHereNow ? [`${machine.name} has every image and model of ${stackFile(options)}.`] : []),
+        ...(isHereNow || changes ? [] : needsText(needs)),
+        ...problems,
+        ...(isHereNow || problems.length > 0 ? [] : ["Next: serving fetch"]),
+      ];
+      return { result, text: text.join("\n"), failed: !isHereNow };
+    },
+  });
+}
+
+/** What was missing at the start, as JSON has it. */
+function documentOf({ images, models, disks }: Needs) {
+  return {
+    missing: {
+      images: images.map(({ name: image, bytes = null }) => ({ image, bytes })),
+      models: models.map(({ name: id, revision = null, bytes = null }) => ({ id, revision, bytes })),
+    },
+    disks,
+  };
+}
+
+function needsText({ images, models, disks }: Needs): string[] {
+  return [
+    "Missing:",
+    ...[...images, ...models].map(
+      ({ kind, name, bytes, problem }) =>
+        `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
+    ),
+    ...disks.map(
+      ({ paths, freeBytes, neededBytes }) =>
+        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
+    ),
+  ];
+}

@@ -1,0 +1,34 @@
+import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
+import { gb, type Missing } from "../../components/fetch/needs";
+import { duration } from "../wait/phases";
+
+const LINE_SECONDS = 10;
+
+/** The tool writes 10 MB at a time: before, nothing can be said of the rate. */
+const LEAST_BYTES = 10e6;
+
+/** How far something is: what came, how fast, and how long the rest takes at that rate. */
+export function progressLine({ name, bytes: total }: Missing, came: number, seconds: number): string {
+  const rate = came / Math.max(seconds, 1);
+  const of = total === undefined ? "" : ` of ${gb(total)}`;
+  const left =
+    total === undefined || came < LEAST_BYTES ? "" : `, ${duration(Math.max(0, total - came) / rate)} left`;
+  return `${name}: ${gb(came)}${of}, ${gb(rate)}/s${left}`;
+}
+
+/** On a terminal one line that changes; elsewhere a line every few seconds. The function that it returns ends it. */
+export function showProgress(stream: ProgressStream, of: Missing, came: () => number) {
+  const started = performance.now();
+  const terminal = stream.isTTY === true;
+  const show = (end = "") => {
+    const line = forTerminal(progressLine(of, came(), (performance.now() - started) / 1000));
+    stream.write(terminal ? `${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}${end}` : `${line}\n`);
+  };
+  const timer = setInterval(show, terminal ? 1000 : LINE_SECONDS * 1000);
+  show();
+  return (isWhole: boolean) => {
+    clearInterval(timer);
+    show("\n");
+    if (isWhole) stream.write(`${forTerminal(`${of.name}: is here`)}\n`);
+  };
+}
