@@ -1,5 +1,5 @@
 import "./faults/interpretSchemas";
-import { getRootDirectory, getStack, log, runtime } from "@pulumi/pulumi";
+import { all, getRootDirectory, getStack, log, type Output, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
@@ -32,12 +32,15 @@ export = async () => {
     process.env[PACK_VARIABLE] !== undefined,
   );
 
+  const applied: Output<string>[] = [];
   for (const machine of planned.machines) {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };
     if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
-    new Machine({ machine, dockerHost: host });
+    applied.push(new Machine({ machine, dockerHost: host }).applied);
   }
-  return stackOutputs(planned);
+  const outputs = stackOutputs(planned);
+  // Where something could not be applied, there may be nothing at an endpoint.
+  return { ...outputs, endpoints: all(applied).apply(() => outputs.endpoints) };
 };
 
 /** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */

@@ -1,5 +1,5 @@
 import { Network, Provider, Volume } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
+import { ComponentResource, type ComponentResourceOptions, type Output, type Resource } from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
 import { Client } from "../clients/client";
@@ -22,6 +22,9 @@ export interface MachineArgs {
 
 /** Everything on one machine. What a policy refuses here is stopped before any child is touched. */
 export class Machine extends ComponentResource {
+  /** Known once all of it is applied. */
+  readonly applied: Output<string>;
+
   constructor({ machine, dockerHost }: MachineArgs, opts?: ComponentResourceOptions) {
     const { name } = machine;
     const facts = machineFacts(machine);
@@ -78,9 +81,9 @@ export class Machine extends ComponentResource {
     }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");
-    if (applied !== undefined) {
-      new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
-    }
+    const last =
+      applied && new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
+    this.applied = (last ?? this).urn;
     this.registerOutputs(facts);
   }
 }

@@ -1,3 +1,4 @@
+import { roomProblem } from "../fetch/needs";
 import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineTotal";
@@ -29,7 +30,16 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
       );
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
+    ...roomFindings(facts),
   ];
+}
+
+/** What `up` would pull, and what its servers would load, must find room before anything stops. */
+function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
+  const problem = needs && roomProblem(needs);
+  return problem === undefined
+    ? []
+    : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
 }
 
 /** Machines whose Docker engine is one: their sums would each be right, and together too much. */

@@ -1,6 +1,7 @@
 import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
+import { readNeeds } from "../fetch/needs";
 import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
@@ -22,6 +23,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     readSimpleServer(machine),
   ]);
   const memory = parseMeminfo(meminfo);
+  const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
     docker,
     listeners,
@@ -32,7 +34,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
-    ...defined({ simpleServer, memory }),
+    ...defined({ simpleServer, memory, needs }),
   };
 }
 

@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import type { ContainerState } from "../docker/containers";
+import type { Needs } from "../fetch/needs";
 import type { Listener } from "../host/listeners";
 import type { SettingToChange } from "../settings/places";
 
@@ -19,6 +20,8 @@ export interface MachineFacts {
   readonly faultyVariables: readonly { readonly name: string; readonly fault: string }[];
   /** What was read of Ollama, where there is one. */
   readonly simpleServer?: SimpleServerFacts;
+  /** Images and models that are not here yet, where an engine answers. */
+  readonly needs?: Needs;
 }
 
 export interface SimpleServerFacts {

@@ -1,4 +1,5 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
@@ -6,6 +7,7 @@ import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { defined } from "../../faults/defined";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
+import { failedPulls } from "../fetch/failedPull";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
 import { findPulumi, pathWith } from "./findPulumi";
@@ -37,6 +39,8 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     ...(word === "down" ? {} : { [PACK_VARIABLE]: "on" }),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
+    // Without it the engine doesn't know `--event-log`.
+    PULUMI_DEBUG_COMMANDS: "true",
     ...backendEnvironment(project, stack, process.env),
   };
   // The engine asks its own questions.
@@ -45,8 +49,19 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   if (selected !== 0) return selected;
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
-  return engine(ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest);
+  const args = [ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest];
+  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(...args);
+  const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
+  try {
+    const code = await engine(...args, EVENT_LOG, join(folder, "events"));
+    if (code !== 0) for (const sentence of failedPulls(join(folder, "events"))) say(sentence);
+    return code;
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
+
+const EVENT_LOG = "--event-log";
 
 const LEVELS_OPTION = "--policy-pack-config";
 const isLevelsOption = (argument: string) =>

@@ -9,9 +9,8 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
-import { bundledServing } from "../harness/bundledServing";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { COMMIT, MODEL, StandInHub } from "../operate/fetch/standInHub";
@@ -30,7 +29,7 @@ const IN_HAND = 2 * 10 * 1024 ** 2;
 describeDocker("serving fetch with the real huggingface_hub", () => {
   // By itself the one goes on with a file that an earlier run began, and the newest does not.
   describe.each([["==1.16.0"], [""]])("version %j", (version) => {
-    const program = bundledServing();
+    const program = resolve("bundle/serving.cjs");
     let image: PinnedImage;
     let reached = false;
     let hub: StandInHub;

@@ -24,6 +24,8 @@ export function engineEnvironment(root: string, engine: Found): Record<string, s
     PULUMI_HOME: join(root, "pulumi"),
     PULUMI_BACKEND_URL: pathToFileURL(join(root, "state")).href,
     PULUMI_CONFIG_PASSPHRASE: "",
+    // No test asks the hub.
+    HF_ENDPOINT: "http://127.0.0.1:9",
     PULUMI_SKIP_UPDATE_CHECK: "true",
     PULUMI_DISABLE_CI_DETECTION: "true",
     // `--event-log`, which the Automation API too reads events from, is a flag only with this.

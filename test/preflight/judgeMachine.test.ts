@@ -47,6 +47,19 @@ describe("preflight", () => {
     });
   });
 
+  it("refuses when the disk can't hold what `up` would pull, and points to `serving fetch`", () => {
+    const disk = { paths: ["/var/lib/docker"], neededBytes: 30e9 };
+    const image = { kind: "image", name: "i", bytes: 10e9, layers: new Map() } as const;
+    const needs = { images: [image], models: [], rootless: false };
+    expect(judged({ needs: { ...needs, disks: [{ ...disk, freeBytes: 30e9 }] } })).toEqual([]);
+    const [finding] = judged({ needs: { ...needs, disks: [{ ...disk, freeBytes: 29e9 }] } });
+    expect(finding).toEqual({
+      verdict: "refused",
+      message:
+        "The disk of /var/lib/docker has 29.0 GB free, and what is missing takes 30.0 GB (10.0 GB of images, which take 3 times that unpacked). Free 1.0 GB (`docker image prune`, or models below `hub/` of the cache), or set `modelCache` to a larger disk. `serving fetch --check` lists what is missing.",
+    });
+  });
+
   it("lets exactly as much as is wanted pass, and not a kB less", () => {
     const wanted = 0.45 * 121.63;
     const kB = 1 / 1024 ** 2;
