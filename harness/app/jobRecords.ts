@@ -12,12 +12,13 @@ import { basename, join } from "node:path";
 import { z } from "zod";
 import { WORKTREE_PREFIX } from "./worktree";
 
-/** A process that no other can be taken for: its number is given again, but never with the same start. */
-interface ProcessIdentity {
-  readonly pid: number;
-  /** Start in clock ticks since boot; "" where the system does not tell, and then nothing is known of it later. */
-  readonly start: string;
-}
+/**
+ * A process that no other can be taken for: its number is given again, but never with the same start. That is in clock
+ * ticks since boot; "" where the system does not tell, and then nothing is known of it later.
+ */
+const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
+
+type ProcessIdentity = Readonly<z.infer<typeof identitySchema>>;
 
 /** Position of the start in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
 const START_FIELD = 19;
@@ -43,13 +44,10 @@ function startOf(pid: number): string | undefined {
 }
 
 /** Where process numbers mean what they mean here: since one boot of one kernel, in one namespace of it. */
-interface ProcessPlace {
-  readonly boot: string;
-  readonly namespace: string;
-}
+const placeSchema = z.object({ boot: z.string(), namespace: z.string() });
 
 /** The place in which this program runs; `undefined` where the system has no /proc. */
-export function processPlace(): ProcessPlace | undefined {
+export function processPlace(): Readonly<z.infer<typeof placeSchema>> | undefined {
   try {
     return {
       boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
@@ -60,12 +58,9 @@ export function processPlace(): ProcessPlace | undefined {
   }
 }
 
-const identitySchema = z.object({ pid: z.int().min(1), start: z.string() });
-
 const recordSchema = z.object({
   mark: z.uuid(),
-  /** Boot and namespace in which the process numbers hold. */
-  place: z.object({ boot: z.string(), namespace: z.string() }),
+  place: placeSchema,
   /** The two that end the command in order; while one of them runs the command is its business. */
   driver: identitySchema,
   supervisor: identitySchema,

@@ -1,6 +1,6 @@
 import { dotted, type Fault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
-import { type Cause, causeOfBlindness, causeOfDifference } from "./dialectCauses";
+import { causeOfBlindness, causeOfDifference, DIALECT_CAUSES, type DialectCause } from "./dialectCauses";
 import { naiveList } from "./naiveReader";
 import { type PlacedStatement, type ProfileDocument, parseProfile } from "./profile";
 import { providerSchema } from "./schema";
@@ -31,25 +31,12 @@ export function dialectFaults(profile: ProfileDocument): Fault[] {
 }
 
 function lineEndFaults(text: string): Fault[] {
-  const faults: Fault[] = [];
-  if (text.startsWith("\ufeff"))
-    faults.push(
-      fault("", { line: 1, column: 1 }, "error", {
-        code: "dialect_byte_order_mark",
-        says: "The file begins with a byte order mark, which hides the first line from the harness",
-        remedy: "Save it as UTF-8 without one.",
-      }),
-    );
   const crlf = text.indexOf("\r\n");
-  if (crlf !== -1)
-    faults.push(
-      fault("", { line: text.slice(0, crlf).split("\n").length, column: 1 }, "error", {
-        code: "dialect_line_end",
-        says: "Lines end with CRLF; the harness takes the carriage return for a part of every name and value",
-        remedy: "Save the file with plain LF line ends.",
-      }),
-    );
-  return faults;
+  const line = text.slice(0, Math.max(crlf, 0)).split("\n").length;
+  return [
+    ...(text.startsWith("\ufeff") ? [fault("", { line: 1, column: 1 }, "dialect_byte_order_mark")] : []),
+    ...(crlf === -1 ? [] : [fault("", { line, column: 1 }, "dialect_line_end")]),
+  ];
 }
 
 function withPlainLineEnds(text: string): string {
@@ -61,24 +48,9 @@ function headerFault(header: PlacedStatement): Fault | undefined {
   const line = `${" ".repeat(header.column - 1)}${header.written}${header.rest}`;
   const naiveName = line.startsWith("[") ? line.replace(/[[\] ]/g, "") : undefined;
   if (naiveName === header.path.join(".") && header.kind === "table") return undefined;
-  const cause: Cause = /#/.test(header.rest)
-    ? {
-        code: "dialect_header_comment",
-        says: "The harness takes the comment behind a table's header for a part of its name",
-        remedy: "Put the comment on a line of its own.",
-      }
-    : header.column > 1
-      ? {
-          code: "dialect_indented_header",
-          says: "The harness sees a header only at the very start of a line",
-          remedy: "Remove the spaces before it.",
-        }
-      : {
-          code: "dialect_header",
-          says: "The harness reads the header as another name: the plain line without brackets and spaces",
-          remedy: "Write it as `[providers.name]`, with no quotes and nothing behind it.",
-        };
-  return fault(dotted(header.path), header, "error", cause, "Nothing under this header reaches the harness.");
+  const misplaced = header.column > 1 ? "dialect_indented_header" : "dialect_header";
+  const cause = header.rest.includes("#") ? "dialect_header_comment" : misplaced;
+  return fault(dotted(header.path), header, cause, "Nothing under this header reaches the harness.");
 }
 
 function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault[] {
@@ -86,25 +58,19 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
     const address = naiveAddress(path);
     if (address === undefined) return [];
     const found = profile.naive.get(address.section, address.key);
-    if (found === undefined)
-      return [
-        fault(dotted(path), statement, "error", causeOfBlindness(statement, address), "It has no effect."),
-      ];
+    if (found === undefined) {
+      const remedy = `Write it as \`${address.key} = ...\` at the start of a line under \`[${address.section}]\`.`;
+      const cause = causeOfBlindness(statement, address.section);
+      return [fault(dotted(path), statement, cause, `It has no effect. ${remedy}`)];
+    }
     if (found.line !== statement.line)
-      return [
-        fault(dotted(path), statement, "error", {
-          code: "dialect_shadowed",
-          says: `The harness takes line ${found.line}, inside another value, for this key`,
-          remedy: "Write that value on one line.",
-        }),
-      ];
+      return [fault(dotted(path), statement, "dialect_shadowed", String(found.line))];
     if (!differs(value, found.text, isWhole(path))) return [];
     const cause = causeOfDifference(statement, found.text);
     const place = { line: statement.line, column: statement.valueColumn };
     const refusal = refusalOf(profile, path, value, found.text);
-    const harmless =
-      refusal === undefined && (NOTES.has(path.at(-1) ?? "") || cause.code === "dialect_escape");
-    return [fault(dotted(path), place, harmless ? "warning" : "error", cause, refusal)];
+    const harmless = refusal === undefined && (NOTES.has(path.at(-1) ?? "") || cause === "dialect_escape");
+    return [fault(dotted(path), place, cause, refusal, harmless ? "warning" : "error")];
   });
 }
 
@@ -118,13 +84,7 @@ function phantomFaults(profile: ProfileDocument): Fault[] {
     const address = naiveAddress(path);
     if (address?.section !== section || address.key !== key) continue;
     if (valueAt(profile.value, path) !== undefined) continue;
-    faults.push(
-      fault(dotted(path), { line: value.line, column: 1 }, "error", {
-        code: "dialect_phantom",
-        says: "The harness takes this line, inside another value, for a key",
-        remedy: "Write that value on one line.",
-      }),
-    );
+    faults.push(fault(dotted(path), { line: value.line, column: 1 }, "dialect_phantom"));
   }
   return faults;
 }
@@ -201,11 +161,11 @@ function refusalOf(
 
 function fault(
   path: string,
-  place: { line: number; column: number },
-  severity: Fault["severity"],
-  cause: Cause,
+  { line, column }: { line: number; column: number },
+  code: DialectCause,
   effect = "",
+  severity: Fault["severity"] = "error",
 ): Fault {
-  const message = [`${cause.says}.`, effect, cause.remedy].filter(Boolean).join(" ");
-  return { path, code: cause.code, message, severity, line: place.line, column: place.column };
+  const message = DIALECT_CAUSES[code].replace("{effect}", () => effect && ` ${effect}`);
+  return { path, code, message, severity, line, column };
 }

@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { key } from "../schema/key";
+import { block, key } from "../schema/key";
 
 /** The provider types that the specification's table names. */
 export const PROVIDER_TYPES = ["cli", "custom", "openai-compatible", "ollama"] as const;
@@ -124,7 +124,7 @@ export const providersProfileSchema = strictObject({
     .prefault({})
     .describe("The providers of this machine, each in a table `[providers.<provider>]` of its own.")
     .meta({ placeholder: "provider" }),
-  defaults: strictObject({
+  defaults: block("Default pairings. Write them as dotted keys under `[defaults]`.", {
     peer_for: z
       .record(z.string(), key(z.string(), "Name of a declared provider.", { examples: ["local"] }))
       .prefault({})
@@ -146,19 +146,15 @@ export const providersProfileSchema = strictObject({
           '`fallback_chain.<subject> = ["<provider>", ...]`. Never consulted after a verdict.',
       )
       .meta({ placeholder: "subject" }),
-  })
-    .prefault({})
-    .describe("Default pairings. Write them as dotted keys under `[defaults]`."),
-  copyright: strictObject({
+  }),
+  copyright: block("What is stamped into generated source files.", {
     company: key(
       z.string().default(""),
       "Company name that is stamped into the headers of generated source files. Empty until the setup " +
         "asks for it.",
       { examples: ["Example Ltd"] },
     ),
-  })
-    .prefault({})
-    .describe("What is stamped into generated source files."),
+  }),
 }).describe("The reviewers that are available on the machine, and the default pairings.");
 
 export type Provider = z.output<typeof providerSchema>;

@@ -1,4 +1,4 @@
-import type { z } from "zod";
+import { strictObject, type z } from "zod";
 
 /** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
 export interface KeyNotes {
@@ -22,4 +22,12 @@ declare module "zod" {
 /** A key with its description and what else its schema says of it. */
 export function key<Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) {
   return schema.meta({ description, ...notes });
+}
+
+/** A block in which every key has a default, so that the whole of it may be left out. */
+export function block<Shape extends z.ZodRawShape>(description: string, shape: Shape) {
+  // For zod a generic shape might have a required key: `never` says that `{}` does for this one.
+  return strictObject(shape)
+    .prefault({} as never)
+    .describe(description);
 }

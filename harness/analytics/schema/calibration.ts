@@ -1,9 +1,12 @@
-import { strictObject, z } from "zod";
+import { z } from "zod";
 import { key } from "../../schema/key";
-import { count, share, text, variables, word } from "./values";
+import { count, share, text, variableBlock, word } from "./values";
 
-export const calibrationSchema = strictObject(
-  variables("SA_CALIBRATION_", {
+export const calibrationSchema = variableBlock(
+  "SA_CALIBRATION_",
+  "How sure the evidence of past sessions must be before a task is routed to a cheaper model. These descriptions are " +
+    "read from the keys' names alone.",
+  {
     distance_metric: word("l2_v1", "Measure of how far two tasks are apart, with its version."),
     k: count(1, 5, "Nearest past tasks that vote on a new one."),
     k_min: count(
@@ -36,10 +39,5 @@ export const calibrationSchema = strictObject(
       z.number().min(0).default(1e-6),
       "Added to every distance before votes are weighed by it, so that an equal task does not divide by zero.",
     ),
-  }),
-)
-  .prefault({})
-  .describe(
-    "How sure the evidence of past sessions must be before a task is routed to a cheaper model. These descriptions are " +
-      "read from the keys' names alone.",
-  );
+  },
+);

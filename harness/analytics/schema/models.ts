@@ -1,4 +1,5 @@
 import { strictObject, z } from "zod";
+import { block } from "../../schema/key";
 import { count, text, url, word } from "./values";
 
 const backend = () =>
@@ -11,7 +12,7 @@ const backend = () =>
 const model = () =>
   text("Model that judges; empty takes the backend's own default.", { examples: ["qwen3-coder-next"] });
 
-export const embeddingSchema = strictObject({
+export const embeddingSchema = block("How session texts become vectors for the search of similar sessions.", {
   backend: word(
     "ollama",
     "Program that makes the embeddings: `ollama`, or `openai` for any server with /v1/embeddings (vLLM has it).",
@@ -29,20 +30,17 @@ export const embeddingSchema = strictObject({
     "Address of the server that makes the embeddings: Ollama's, or for `openai` one that ends in `/v1`.",
   ),
   workers: count(1, 1, "Embedding requests under way at once.", { variable: "SA_EMBED_WORKERS" }),
-})
-  .prefault({})
-  .describe("How session texts become vectors for the search of similar sessions.");
+});
 
-export const judgeSchema = strictObject({
-  default: strictObject({
-    backend: backend().meta({ variable: "SA_JUDGE_BACKEND" }),
-    model: model().meta({ variable: "SA_JUDGE_MODEL" }),
-  })
-    .prefault({})
-    .describe(
-      "The judge for sessions of every tool that has none of its own. Its two variables select the whole block: " +
-        "a backend from a variable comes with the model from a variable, or with none.",
-    ),
+export const judgeSchema = block("Which model judges sessions, and where it runs.", {
+  default: block(
+    "The judge for sessions of every tool that has none of its own. Its two variables select the whole block: " +
+      "a backend from a variable comes with the model from a variable, or with none.",
+    {
+      backend: backend().meta({ variable: "SA_JUDGE_BACKEND" }),
+      model: model().meta({ variable: "SA_JUDGE_MODEL" }),
+    },
+  ),
   by_copilot: z
     .record(
       z.string(),
@@ -66,6 +64,4 @@ export const judgeSchema = strictObject({
     variable: "SA_JUDGE_API_KEY",
     secret: true,
   }),
-})
-  .prefault({})
-  .describe("Which model judges sessions, and where it runs.");
+});

@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { key } from "../../schema/key";
+import { block, key } from "../../schema/key";
 
 const rate = (what: string) =>
   key(z.number().min(0).optional(), `Price of ${what}.`, { unit: "USD per million tokens" });
@@ -33,7 +33,7 @@ const TIERS = {
   "claude-opus-4-8": { input: 15.0, output: 75.0, cache_read: 1.5, cache_write: 18.75 },
 };
 
-export const pricingSchema = strictObject({
+export const pricingSchema = block("What tokens cost, for the cost of sessions.", {
   models: z
     .record(z.string(), modelPrice)
     .default(
@@ -46,6 +46,4 @@ export const pricingSchema = strictObject({
     )
     .describe("Prices by model id. By default there are three: a small, a medium and a large tier.")
     .meta({ placeholder: "model_id" }),
-})
-  .prefault({})
-  .describe("What tokens cost, for the cost of sessions.");
+});

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { key } from "../../schema/key";
+import { block, key } from "../../schema/key";
 
 type Words = [description: string, notes?: z.GlobalMeta];
 
@@ -33,11 +33,15 @@ export const share = (fallback: number, ...words: Words) =>
 export const list = (fallback: string[], ...words: Words) =>
   key(z.array(z.string()).default(fallback), ...words);
 
-/** Keys whose environment variables are a prefix and the key's name in capitals. */
-export function variables<Shape extends Record<string, z.ZodType>>(prefix: string, shape: Shape): Shape {
+/** A block whose keys have environment variables: a prefix and the key's name in capitals. */
+export function variableBlock<Shape extends Record<string, z.ZodType>>(
+  prefix: string,
+  description: string,
+  shape: Shape,
+) {
   const named = Object.entries(shape).map(([name, schema]) => {
     return [name, schema.meta({ variable: `${prefix}${name.toUpperCase()}` })];
   });
   // Every schema keeps its type.
-  return Object.fromEntries(named) as Shape;
+  return block(description, Object.fromEntries(named) as Shape);
 }
