@@ -44,46 +44,21 @@ export function analyticsKeys(): readonly AnalyticsKey[] {
   return known;
 }
 
+let lookup: Map<string, AnalyticsKey> | undefined;
+
 /** The key of a dotted name; ids with dots in them are understood (`pricing.models.gpt-4.1.input`). */
 export function findKey(name: string): ConcreteKey | undefined {
-  const { plain, open } = lookup();
-  const fixed = plain.get(name);
-  if (fixed !== undefined) return concrete(fixed);
-  for (const { before, after, key } of open) {
-    const idLength = name.length - before.length - after.length;
-    if (idLength <= 0 || !name.startsWith(before) || !name.endsWith(after)) continue;
-    const id = name.slice(before.length, before.length + idLength);
-    if (id !== "__proto__") return concrete(key, id);
+  lookup ??= new Map(analyticsKeys().map((key) => [key.pattern.join("."), key]));
+  const fixed = lookup.get(name);
+  if (fixed !== undefined && !fixed.pattern.some(isFree)) return concrete(fixed);
+  for (const [pattern, key] of lookup) {
+    // Without a free id the name would have been found; with one there are the texts before and behind it.
+    const [before = "", after] = pattern.split(/<[^>]*>/);
+    if (after === undefined || name.length <= before.length + after.length) continue;
+    const id = name.slice(before.length, name.length - after.length);
+    if (name.startsWith(before) && name.endsWith(after) && id !== "__proto__") return concrete(key, id);
   }
   return undefined;
-}
-
-interface Lookup {
-  /** Keys without a free id, by name. */
-  readonly plain: ReadonlyMap<string, AnalyticsKey>;
-  /** Keys with one: the text before and behind it. */
-  readonly open: readonly { before: string; after: string; key: AnalyticsKey }[];
-}
-
-let lookups: Lookup | undefined;
-
-function lookup(): Lookup {
-  lookups ??= {
-    plain: new Map(
-      analyticsKeys().flatMap((key) => (key.pattern.some(isFree) ? [] : [[key.pattern.join("."), key]])),
-    ),
-    open: analyticsKeys().flatMap((key) => {
-      const free = key.pattern.findIndex(isFree);
-      if (free === -1) return [];
-      const before = `${key.pattern.slice(0, free).join(".")}.`;
-      const after = key.pattern
-        .slice(free + 1)
-        .map((part) => `.${part}`)
-        .join("");
-      return [{ before, after, key }];
-    }),
-  };
-  return lookups;
 }
 
 /** The key with its free id filled in; an id of a tool has a variable of its own. */

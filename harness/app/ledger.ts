@@ -2,6 +2,13 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { JobRecords } from "./jobRecords";
 
+/** An open log file of a ledger. */
+export interface LedgerLog {
+  readonly file: string;
+  readonly descriptor: number;
+  close(): void;
+}
+
 export interface LedgerEntry {
   readonly at: string;
   readonly [key: string]: unknown;
@@ -12,7 +19,7 @@ export interface Ledger {
   readonly directory: string;
   readonly jobs: JobRecords;
   /** Opens a fresh log file of the given name for writing; the caller closes it. */
-  openLog(name: string): { readonly file: string; readonly descriptor: number; close(): void };
+  openLog(name: string): LedgerLog;
   /** Adds an entry to `events.jsonl`, one JSON document a line. */
   record(entry: Readonly<Record<string, unknown>>): LedgerEntry;
 }

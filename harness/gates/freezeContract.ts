@@ -1,6 +1,5 @@
 import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
-import { CommandNotStarted } from "../app/supervisor";
 import {
   AlreadyFrozen,
   alreadyFrozen,
@@ -15,7 +14,7 @@ import {
   measureCoverage,
   NO_HOST_TIMEOUT,
 } from "./measureCoverage";
-import { inThrowawayWorktree, WorktreeFailure } from "./throwawayWorktree";
+import { inThrowawayWorktree } from "./throwawayWorktree";
 
 /** What was frozen, or why nothing was. */
 export type Freezing =
@@ -71,32 +70,19 @@ async function captureBaseline(
   ref: string,
 ): Promise<CapturedBaseline | { readonly fault: string }> {
   const { root: repository, env, ledger, interrupt, coverage } = setting;
-  const log = ledger.openLog("baseline.log");
-  const streams = { stdout: log.descriptor, stderr: log.descriptor };
-  try {
-    return await inThrowawayWorktree(
-      { repository, ref, env, streams, jobs: ledger.jobs, interrupt },
-      async (worktree) => {
-        const { directory: root, commit, supervisor } = worktree;
-        const measured = await measureCoverage({ ...setting, root, supervisor });
-        if ("fault" in measured)
-          return { fault: `the baseline ${commit} can't be measured: ${measured.fault}` };
-        const lacking = [
-          ...(coverage.min_line_pct !== undefined && measured.line_pct === null ? ["line"] : []),
-          ...(coverage.min_branch_pct !== undefined && measured.branch_pct === null ? ["branch"] : []),
-        ];
-        if (lacking.length > 0) {
-          return {
-            fault: `the baseline ${commit} has no ${lacking.join(" and no ")} coverage, for which there is a floor`,
-          };
-        }
-        return { commit, ...measured };
-      },
-    );
-  } catch (error) {
-    if (!(error instanceof WorktreeFailure || error instanceof CommandNotStarted)) throw error;
-    return { fault: error.message };
-  } finally {
-    log.close();
-  }
+  return inThrowawayWorktree(
+    { repository, ref, env, ledger, log: "baseline.log", interrupt },
+    async ({ directory: root, commit, supervisor }) => {
+      const measured = await measureCoverage({ ...setting, root, supervisor });
+      if ("fault" in measured)
+        return { fault: `the baseline ${commit} can't be measured: ${measured.fault}` };
+      const lacking = [
+        ...(coverage.min_line_pct !== undefined && measured.line_pct === null ? ["line"] : []),
+        ...(coverage.min_branch_pct !== undefined && measured.branch_pct === null ? ["branch"] : []),
+      ];
+      if (lacking.length === 0) return { commit, ...measured };
+      const fault = `the baseline ${commit} has no ${lacking.join(" and no ")} coverage, for which there is a floor`;
+      return { fault };
+    },
+  );
 }

@@ -1,4 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, unlinkSync } from "node:fs";
+import { type BoundedCommand, failureOf, runBounded } from "../app/boundedCommand";
+import type { LedgerLog } from "../app/ledger";
+import type { Supervisor } from "../app/supervisor";
 import { containedArtifact } from "../automation/artifactPath";
 
 /** Largest artifact that is read, in bytes: tracefiles of very large projects are some ten MiB. */
@@ -10,32 +13,38 @@ const LARGEST_ARTIFACT_BYTES = 128 * 1024 * 1024;
  */
 const CLOCK_TOLERANCE_MS = 2000;
 
-/** An artifact of a command, which is only believed when this run has written it. */
-export interface FreshArtifact {
-  /** Reads what the command wrote, after resolving its path again; `fault` says why it doesn't count. */
-  read(): { readonly text: string } | { readonly fault: string };
-}
+/** The text of an artifact, or why it doesn't count. */
+type ArtifactText = { readonly text: string } | { readonly fault: string };
 
 /**
- * Removes an artifact before its command runs, so that what is there afterwards is new. Symlinks are resolved first:
- * nothing outside the root is deleted.
+ * Runs a gate's command and reads the artifact that this very run has written. What an earlier one left is removed first,
+ * with symlinks resolved, then and again behind the command: nothing outside the root is deleted or read. Throws
+ * `CommandNotStarted`; whether the command was interrupted is the caller's to say.
  */
-export function removeStaleArtifact(root: string, path: string): FreshArtifact | { readonly fault: string } {
-  const place = containedArtifact(root, path);
+export async function artifactOf(
+  gate: "coverage" | "visual",
+  { artifact: path, timeout_sec: timeoutSec }: { readonly artifact: string; readonly timeout_sec: number },
+  command: Omit<BoundedCommand, "timeoutSec" | "streams">,
+  log: LedgerLog,
+  supervisor?: Supervisor,
+): Promise<ArtifactText> {
+  const place = containedArtifact(command.cwd, path);
   if ("fault" in place) return { fault: `artifact ${path} ${place.fault}` };
-  const before = lstatSync(place.file, { throwIfNoEntry: false });
-  if (before !== undefined) {
-    try {
-      unlinkSync(place.file);
-    } catch (error) {
-      return { fault: `the artifact ${path} of an earlier run can't be removed: ${message(error)}` };
-    }
+  try {
+    if (lstatSync(place.file, { throwIfNoEntry: false }) !== undefined) unlinkSync(place.file);
+  } catch (error) {
+    return { fault: `the artifact ${path} of an earlier run can't be removed: ${message(error)}` };
   }
   const start = Date.now();
-  return { read: () => readFresh(root, path, start) };
+  const streams = { stdout: log.descriptor, stderr: log.descriptor };
+  const end = await runBounded({ ...command, timeoutSec, streams }, supervisor);
+  const failure = failureOf(end, timeoutSec);
+  return failure === undefined
+    ? readFresh(command.cwd, path, start)
+    : { fault: `the ${gate} command ${failure}; its output is in ${log.file}` };
 }
 
-function readFresh(root: string, path: string, start: number): { text: string } | { fault: string } {
+function readFresh(root: string, path: string, start: number): ArtifactText {
   const place = containedArtifact(root, path);
   if ("fault" in place) return { fault: `after the command, artifact ${path} ${place.fault}` };
   const found = lstatSync(place.file, { throwIfNoEntry: false });

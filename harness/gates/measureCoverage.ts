@@ -1,13 +1,12 @@
 import { delimiter, join } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
 import { isExecutable } from "../../commandLine/run";
-import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
 import { CommandNotStarted, type Supervisor } from "../app/supervisor";
 import type { AutomationContract } from "../automation/resolve";
 import { type Coverage, readCoverage, UnreadableCoverage } from "./coverageReport";
-import { removeStaleArtifact } from "./freshArtifact";
+import { artifactOf } from "./freshArtifact";
 
 export type CoverageContract = NonNullable<AutomationContract["verification"]["coverage"]>;
 
@@ -34,34 +33,20 @@ export async function measureCoverage(
   const { coverage, root, env, ledger, interrupt, supervisor } = setting;
   const timeout = (setting.findTimeout ?? findHostTimeout)();
   if (timeout === undefined) return { fault: NO_HOST_TIMEOUT };
-  const artifact = removeStaleArtifact(root, coverage.artifact);
-  if ("fault" in artifact) return artifact;
   const log = ledger.openLog("coverage.log");
+  const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
+  const argv = [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)];
+  const command = { argv, cwd: root, env, jobs: ledger.jobs, interrupt };
+  let read: Awaited<ReturnType<typeof artifactOf>>;
   try {
-    const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
-    const end = await runBounded(
-      {
-        argv: [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)],
-        cwd: root,
-        env,
-        timeoutSec: coverage.timeout_sec,
-        streams: { stdout: log.descriptor, stderr: log.descriptor },
-        jobs: ledger.jobs,
-        interrupt,
-      },
-      supervisor,
-    );
-    if (interrupt.aborted) return { fault: interruption(interrupt) };
-    const failure = failureOf(end, coverage.timeout_sec);
-    if (failure !== undefined)
-      return { fault: `the coverage command ${failure}; its output is in ${log.file}` };
+    read = await artifactOf("coverage", coverage, command, log, supervisor);
   } catch (error) {
     if (!(error instanceof CommandNotStarted)) throw error;
     return { fault: `the coverage command could not be started: ${error.message}` };
   } finally {
     log.close();
   }
-  const read = artifact.read();
+  if (interrupt.aborted) return { fault: interruption(interrupt) };
   if ("fault" in read) return read;
   try {
     return readCoverage(coverage.parser, read.text);

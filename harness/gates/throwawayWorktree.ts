@@ -1,12 +1,12 @@
-import { execFileSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
 import { runBounded } from "../app/boundedCommand";
-import type { JobRecords } from "../app/jobRecords";
-import { type CommandStreams, Supervisor } from "../app/supervisor";
+import type { Ledger, LedgerLog } from "../app/ledger";
+import { CommandNotStarted, Supervisor } from "../app/supervisor";
 import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 
 /** Longest that git may take for a checkout, in seconds: large repositories take minutes. */
@@ -17,11 +17,8 @@ export interface ThrowawayWorktree {
   readonly directory: string;
   readonly commit: string;
   readonly supervisor: Supervisor;
-}
-
-/** What could not be done with git; the message says it in words. */
-export class WorktreeFailure extends Error {
-  override readonly name = "WorktreeFailure";
+  /** Where its commands' output goes. */
+  readonly log: LedgerLog;
 }
 
 export interface WorktreeSetting {
@@ -29,24 +26,29 @@ export interface WorktreeSetting {
   /** Commit, branch or tag to check out. */
   readonly ref: string;
   readonly env: Readonly<Record<string, string>>;
-  readonly streams: CommandStreams;
-  readonly jobs: JobRecords;
+  readonly ledger: Ledger;
+  /** Name of the log in it, for git's output and that of the commands. */
+  readonly log: string;
   readonly interrupt: AbortSignal;
 }
 
 /**
  * Gives `use` a detached checkout of a commit in a temporary directory and removes it afterwards, whatever happens: the
  * supervisor that makes it and runs commands in it also removes it when this program is killed. Ignored files, such as
- * installed packages, are not in it. Throws `WorktreeFailure`.
+ * installed packages, are not in it. `fault` says what could not be done with git.
  */
 export async function inThrowawayWorktree<Result>(
   setting: WorktreeSetting,
   use: (worktree: ThrowawayWorktree) => Promise<Result>,
-): Promise<Result> {
-  const { ref, env, streams, jobs, interrupt } = setting;
+): Promise<Result | { readonly fault: string }> {
+  const { ref, env, ledger, interrupt } = setting;
   const repository = resolve(setting.repository);
   const commit = commitOf(repository, ref, env);
-  const supervisor = new Supervisor(streams, jobs);
+  if (commit === undefined)
+    return { fault: `${repository} has no commit ${ref}; a git repository with a commit is needed` };
+  const log = ledger.openLog(setting.log);
+  const streams = { stdout: log.descriptor, stderr: log.descriptor };
+  const supervisor = new Supervisor(streams, ledger.jobs);
   const parent = join(realpathSync(tmpdir()), `${WORKTREE_PREFIX}${randomBytes(8).toString("hex")}`);
   const worktree = { repository, parent, directory: join(parent, "tree") };
   const { directory } = worktree;
@@ -60,37 +62,30 @@ export async function inThrowawayWorktree<Result>(
         env,
         timeoutSec: CHECKOUT_BOUND_SEC,
         streams,
-        jobs,
+        jobs: ledger.jobs,
         interrupt,
       },
       supervisor,
     );
-    if (interrupt.aborted) throw new WorktreeFailure(interruption(interrupt));
-    if (end.code !== 0) throw new WorktreeFailure(`git could not check out ${commit} into a worktree`);
-    return await use({ directory, commit, supervisor });
+    if (interrupt.aborted) return { fault: interruption(interrupt) };
+    if (end.code !== 0) return { fault: `git could not check out ${commit} into a worktree` };
+    return await use({ directory, commit, supervisor, log });
+  } catch (error) {
+    if (!(error instanceof CommandNotStarted)) throw error;
+    return { fault: error.message };
   } finally {
     await supervisor.close();
     // The supervisor itself was killed, so its last duty falls to this program.
     if (existsSync(parent)) removeWorktree(worktree);
+    log.close();
   }
 }
 
 /** git without the repository's hooks: a hook that runs at checkout isn't part of the check. */
 const GIT = ["git", "-c", "core.hooksPath=/dev/null"];
 
-function commitOf(repository: string, ref: string, env: Readonly<Record<string, string>>): string {
-  try {
-    const args = [
-      "-C",
-      repository,
-      "rev-parse",
-      "--verify",
-      "--quiet",
-      "--end-of-options",
-      `${ref}^{commit}`,
-    ];
-    return execFileSync("git", args, { env, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
-  } catch {
-    throw new WorktreeFailure(`${repository} has no commit ${ref}; a git repository with a commit is needed`);
-  }
+function commitOf(repository: string, ref: string, env: NodeJS.ProcessEnv): string | undefined {
+  const args = ["-C", repository, "rev-parse", "--verify", "--quiet", "--end-of-options", `${ref}^{commit}`];
+  const { status, stdout } = spawnSync("git", args, { env, encoding: "utf8" });
+  return status === 0 ? stdout.trim() : undefined;
 }

@@ -2,16 +2,14 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { isRecord, type JsonObject, jsonIn, objectsIn } from "../../faults/json";
-import { failureOf, runBounded } from "../app/boundedCommand";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
 import { type AppRun, withApp } from "../app/lifecycle";
 import type { AppContract } from "../app/readiness";
-import { CommandNotStarted } from "../app/supervisor";
 import type { AutomationContract } from "../automation/resolve";
 import type { GateResult } from "./coverageGate";
-import { removeStaleArtifact } from "./freshArtifact";
-import { inThrowawayWorktree, type ThrowawayWorktree, WorktreeFailure } from "./throwawayWorktree";
+import { artifactOf } from "./freshArtifact";
+import { inThrowawayWorktree } from "./throwawayWorktree";
 
 type VisualContract = NonNullable<AutomationContract["verification"]["visual"]>;
 
@@ -63,61 +61,21 @@ interface Checked {
 
 async function check(setting: VisualSetting, address: string, interrupt: AbortSignal): Promise<Checked> {
   const { project, env, prefix, visual, ledger } = setting;
-  const log = ledger.openLog("visual.log");
-  const streams = { stdout: log.descriptor, stderr: log.descriptor };
   const variables = { [`${prefix}VISUAL_URL`]: visual.url, [`${prefix}APP_URL`]: address };
-  try {
-    return await inThrowawayWorktree(
-      { repository: project, ref: "HEAD", env, streams, jobs: ledger.jobs, interrupt },
-      (worktree) => checkIn(worktree, setting, { ...env, ...variables }, streams, log.file, interrupt),
-    );
-  } catch (error) {
-    if (!(error instanceof WorktreeFailure || error instanceof CommandNotStarted)) throw error;
-    return { failures: [error.message] };
-  } finally {
-    log.close();
-  }
-}
-
-async function checkIn(
-  { directory, commit, supervisor }: ThrowawayWorktree,
-  { visual, ledger }: VisualSetting,
-  env: Readonly<Record<string, string>>,
-  streams: { stdout: number; stderr: number },
-  logFile: string,
-  interrupt: AbortSignal,
-): Promise<Checked> {
-  const artifact = removeStaleArtifact(directory, visual.artifact);
-  if ("fault" in artifact) return { failures: [artifact.fault], commit };
-  const end = await runBounded(
-    {
-      argv: shell(visual.command),
-      cwd: directory,
-      env,
-      timeoutSec: visual.timeout_sec,
-      streams,
-      jobs: ledger.jobs,
-      interrupt,
+  const checked = await inThrowawayWorktree(
+    { repository: project, ref: "HEAD", env, ledger, log: "visual.log", interrupt },
+    async ({ directory, commit, supervisor, log }): Promise<Checked> => {
+      const place = { cwd: directory, env: { ...env, ...variables } };
+      const command = { argv: shell(visual.command), ...place, jobs: ledger.jobs, interrupt };
+      const read = await artifactOf("visual", visual, command, log, supervisor);
+      if (interrupt.aborted) return { failures: [String(interrupt.reason)], commit };
+      if ("fault" in read) return { failures: [read.fault], commit };
+      // The checkout goes; the result stays as evidence.
+      writeFileSync(join(ledger.directory, "visual-result.json"), read.text);
+      return { failures: visualFailures(read.text, visual.skip_is_failure), commit };
     },
-    supervisor,
   );
-  if (interrupt.aborted) return { failures: [String(interrupt.reason)], commit };
-  const failure = failureOf(end, visual.timeout_sec);
-  if (failure !== undefined)
-    return { failures: [`the visual command ${failure}; its output is in ${logFile}`], commit };
-  const read = artifact.read();
-  if ("fault" in read) return { failures: [read.fault], commit };
-  // The checkout goes; the result stays as evidence.
-  writeFileSync(join(ledger.directory, "visual-result.json"), read.text);
-  return { failures: visualFailures(read.text, visual.skip_is_failure), commit };
-}
-
-/** What a UI check's result says of itself. */
-interface VisualResult {
-  readonly passed: boolean;
-  /** Whether it ran in full: mode `full`, nothing skipped. */
-  readonly complete: boolean;
-  readonly gaps: readonly string[];
+  return "fault" in checked ? { failures: [checked.fault] } : checked;
 }
 
 /** Mode of a result that ran everything, as the public harness writes it. */
@@ -135,24 +93,17 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   const result = jsonIn(text);
   if (result === undefined) return ["the result is not JSON"];
   if (!isRecord(result)) return ["the result isn't a JSON object"];
-  const read = readResult(result);
-  if ("fault" in read) return [read.fault];
-  const failures: string[] = [];
-  if (!read.passed) failures.push("the result says that the check did not pass");
-  if (!read.complete && skipIsFailure) {
-    failures.push(`the check did not run in full (${read.gaps.join("; ")}), and skip_is_failure holds`);
-  }
-  return failures;
-}
-
-function readResult(result: JsonObject): VisualResult | { fault: string } {
-  if (typeof result.passed !== "boolean") return { fault: "the result has no `passed` of true or false" };
+  const { passed } = result;
+  if (typeof passed !== "boolean") return ["the result has no `passed` of true or false"];
   const verdicts = objectsIn(result.criteria).map(({ verdict }) => verdict);
+  if (passed && verdicts.some((verdict) => RED.includes(String(verdict))))
+    return ["the result says passed although one of its criteria did not"];
   const gaps = [...modeGaps(result), ...skipGaps(result.skipped)];
   if (verdicts.includes("skip")) gaps.push("criteria were skipped");
-  const red = verdicts.some((verdict) => RED.includes(String(verdict)));
-  if (result.passed && red) return { fault: "the result says passed although one of its criteria did not" };
-  return { passed: result.passed, complete: gaps.length === 0, gaps };
+  const failures = passed ? [] : ["the result says that the check did not pass"];
+  if (gaps.length > 0 && skipIsFailure)
+    failures.push(`the check did not run in full (${gaps.join("; ")}), and skip_is_failure holds`);
+  return failures;
 }
 
 function modeGaps(result: JsonObject): string[] {
