@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { jsonIn } from "../../faults/json";
@@ -11,17 +11,10 @@ const ANSWER_WITHIN_SECONDS = 15;
 /** What nobody loads here: the same weights once more in forms that vLLM doesn't read. */
 export const LEFT_OUT = ["original/*", "metal/*"];
 
-/** A file of a model's repository. */
-export interface HubFile {
-  readonly path: string;
-  readonly bytes: number;
-  /** Its name in the cache's `blobs/`. */
-  readonly blob: string;
-}
-
+/** What the hub says of a model: its commit, and each file with its name in the cache's `blobs/`. */
 export interface HubListing {
   readonly commit: string;
-  readonly files: readonly HubFile[];
+  readonly files: readonly { readonly path: string; readonly bytes: number; readonly blob: string }[];
 }
 
 const listing = z.object({
@@ -35,6 +28,15 @@ const listing = z.object({
     }),
   ),
 });
+
+/** The token of `hf auth login` in a cache, which the tool takes where it is given none. */
+export function tokenIn(cache: string): string | undefined {
+  try {
+    return readFileSync(join(cache, "token"), "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Asks the hub for the files of a model at its revision. A text says in the hub's words, or the network's, why it gives none. */
 export async function askHub(

@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { stat, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
@@ -7,8 +8,8 @@ import { docker } from "../docker/docker";
 import { layersOf, repositoryOf } from "../docker/manifest";
 import { BYTES_PER_GB, isWhole } from "../evidence/modelCache";
 import type { MachinePlan } from "../plan/types";
-import { isUnreachable, type Wanted } from "./causes";
-import { askHub, bytesLeft } from "./hub";
+import type { Wanted } from "./causes";
+import { askHub, bytesLeft, tokenIn } from "./hub";
 
 /** Something of the plan that isn't on the machine yet. */
 export interface Missing extends Wanted {
@@ -73,14 +74,11 @@ export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}
 async function missingImages({ containers, dockerHost }: MachinePlan): Promise<MissingImage[]> {
   const images = [...new Set(containers.map(({ image }) => image))];
   const isHere = (image: string) =>
-    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).then(
-      () => true,
-      () => false,
-    );
+    docker(["image", "inspect", "--format", "{{.Id}}", image], undefined, dockerHost).catch(() => "");
   const here = await Promise.all(images.map(isHere));
   return Promise.all(
     images
-      .filter((_, index) => here[index] === false)
+      .filter((_, index) => here[index] === "")
       .map(async (name) => {
         const of = { kind: "image", name } as const;
         try {
@@ -104,14 +102,9 @@ async function layersHere(repository: string, dockerHost: string): Promise<strin
   const listed = await docker(["images", "--digests", "--format", format, repository], undefined, dockerHost);
   const own = [...new Set(listed.split("\n").filter((line) => line.includes("@sha256:")))];
   const layers = await Promise.all(
-    own.map((image) =>
-      layersOf(image, dockerHost).then(
-        (found) => [...found.keys()],
-        () => [],
-      ),
-    ),
+    own.map((image) => layersOf(image, dockerHost).catch(() => new Map<string, number>())),
   );
-  return layers.flat();
+  return layers.flatMap((each) => [...each.keys()]);
 }
 
 /** The models of a plan that their cache lacks, or has in part. */
@@ -133,7 +126,8 @@ async function missingModels(
       const whole = isWhole(cache, id, revision);
       if (whole && trustsCache) return undefined;
       const of = { kind: "model", name: id, ...rest } as const;
-      const answer = await askHub({ id, ...defined({ revision }) }, process.env[tokenVariable ?? ""]);
+      const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
+      const answer = await askHub({ id, revision }, token);
       if (typeof answer !== "string") {
         const bytes = bytesLeft(cache, id, answer);
         return bytes === undefined ? undefined : { ...of, bytes };
@@ -146,22 +140,16 @@ async function missingModels(
   return found.flatMap((model) => model ?? []);
 }
 
-/** The file systems behind some folders, each once. */
+/** The file systems behind some folders, each once. A folder that isn't there yet is going to be made. */
 async function disksOf(parts: readonly { path: string; bytes: number }[]): Promise<Disk[]> {
   const disks = new Map<number, Disk>();
   for (const { path, bytes } of parts) {
-    for (let at = path; at.startsWith("/"); at = dirname(at)) {
-      const device = (await stat(at).catch(() => undefined))?.dev;
-      if (device === undefined && at !== "/") continue;
-      const { paths = [], neededBytes = 0 } = disks.get(device ?? 0) ?? {};
-      const { bavail, bsize } = await statfs(at);
-      disks.set(device ?? 0, {
-        paths: paths.includes(path) ? paths : [...paths, path],
-        freeBytes: bavail * bsize,
-        neededBytes: neededBytes + bytes,
-      });
-      break;
-    }
+    let at = path;
+    while (!existsSync(at) && at !== "/") at = dirname(at);
+    const [{ dev }, { bavail, bsize }] = await Promise.all([stat(at), statfs(at)]);
+    const { paths = [], neededBytes = 0 } = disks.get(dev) ?? {};
+    const all = [...new Set([...paths, path])];
+    disks.set(dev, { paths: all, freeBytes: bavail * bsize, neededBytes: neededBytes + bytes });
   }
   return [...disks.values()];
 }
@@ -178,15 +166,8 @@ export function roomProblem({ images, models, disks }: Needs): string | undefine
   const { paths, freeBytes, neededBytes } = full;
   const sum = (parts: readonly Missing[]) => gb(parts.reduce((all, { bytes = 0 }) => all + bytes, 0));
   const parts = [
-    ...(images.length === 0
-      ? []
-      : [`${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`]),
-    ...(models.length === 0 ? [] : [`${sum(models)} of models`]),
-  ];
+    images.length > 0 && `${sum(images)} of images, which take ${IMAGE_ON_DISK} times that unpacked`,
+    models.length > 0 && `${sum(models)} of models`,
+  ].filter(Boolean);
   return `The disk of ${paths.join(" and ")} has ${gb(freeBytes)} free, and what is missing takes ${gb(neededBytes)} (${parts.join("; ")}). Free ${gb(neededBytes - freeBytes)} (\`docker image prune\`, or models below \`hub/\` of the cache), or set \`modelCache\` to a larger disk.`;
-}
-
-/** Whether a missing thing's problem is its own: without a network nothing can be said of it. */
-export function ownProblem({ problem }: Missing): string | undefined {
-  return problem !== undefined && !isUnreachable(problem) ? problem : undefined;
 }

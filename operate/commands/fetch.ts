@@ -4,8 +4,8 @@ import { Failed } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
-import { explained } from "../../components/fetch/causes";
-import { gb, type Needs, ownProblem, readNeeds, roomProblem } from "../../components/fetch/needs";
+import { explained, isCertain } from "../../components/fetch/causes";
+import { gb, type Needs, readNeeds, roomProblem } from "../../components/fetch/needs";
 import { isHere } from "../../components/planned/reach";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { readOneMachine } from "../stack/readStack";
@@ -49,31 +49,27 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
         readRecipe(`${projectFolder()}/models/${modelFolder(id)}`)?.weights.diskGB;
       const needs = await readNeeds(machine, { knownGB });
       const missing = [...needs.images, ...needs.models];
-      const hopeless = missing.flatMap((each) => {
-        const problem = ownProblem(each);
-        return problem === undefined ? [] : [explained(each, problem)];
-      });
-      const refusals = [...hopeless, ...[roomProblem(needs) ?? []].flat()];
+      const refusals = [
+        ...missing.map((each) =>
+          isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
+        ),
+        roomProblem(needs),
+      ].filter((problem) => problem !== undefined);
       const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
       if (changes) say(needsText(needs).join("\n"));
       const failure = changes
-        ? await endingInOrder(async (interrupt) => {
-            const problem = await fetchMissing(needs, machine, interrupt);
-            if (interrupt.aborted)
-              say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
-            return problem;
-          })
+        ? await endingInOrder((ended) => fetchMissing(needs, machine, ended))
         : undefined;
-      const problems = [...refusals, ...[failure ?? []].flat()];
-      const isHereNow = missing.length === 0 || (changes && failure === undefined);
-      const result = { machine: machine.name, complete: isHereNow, problems, ...documentOf(needs) };
-      const text = [
-        ...(isHereNow ? [`${machine.name} has every image and model of ${stackFile(options)}.`] : []),
-        ...(isHereNow || changes ? [] : needsText(needs)),
-        ...problems,
-        ...(isHereNow || problems.length > 0 ? [] : ["Next: serving fetch"]),
-      ];
-      return { result, text: text.join("\n"), failed: !isHereNow };
+      const problems = failure === undefined ? refusals : [failure];
+      const complete = missing.length === 0 || (changes && failure === undefined);
+      const text = complete
+        ? [`${machine.name} has every image and model of ${stackFile(options)}.`]
+        : [
+            ...(changes ? [] : needsText(needs)),
+            ...(problems.length > 0 ? problems : ["Next: serving fetch"]),
+          ];
+      const result = { machine: machine.name, complete, problems, ...documentOf(needs) };
+      return { result, text: text.join("\n"), failed: !complete };
     },
   });
 }

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { say } from "../../commandLine/output";
 import { eachLine, start } from "../../commandLine/run";
 import { docker } from "../../components/docker/docker";
 import { repositoryIn } from "../../components/evidence/modelCache";
@@ -15,15 +16,12 @@ const REMOVE_SECONDS = 30;
 /** What docker and the tool said last is where the cause is. */
 const KEPT_CHARACTERS = 4000;
 
-/** Variables of this shell by which the tool finds the hub. */
-const HUB_VARIABLES = [
-  "HF_ENDPOINT",
-  "HTTPS_PROXY",
-  "HTTP_PROXY",
-  "NO_PROXY",
-  "https_proxy",
-  "http_proxy",
-  "no_proxy",
+/** How the tool is set, and the variables of this shell by which it finds the hub: one that isn't set is not passed on. */
+const TOOL_ENVIRONMENT = [
+  ...["HF_HOME=/cache", "HOME=/tmp", "HF_HUB_DISABLE_UPDATE_CHECK=1", "HF_HUB_DISABLE_PROGRESS_BARS=1"],
+  // It would begin every file anew.
+  "HF_HUB_DISABLE_XET=1",
+  ...["HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
 ];
 
 /**
@@ -65,6 +63,7 @@ export async function fetchMissing(
   ];
   for (const fetch of each) {
     const problem = await fetch();
+    if (interrupt.aborted) say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
     if (problem !== undefined || interrupt.aborted) return problem;
   }
   return undefined;
@@ -96,21 +95,11 @@ async function download(model: MissingModel, rootless: boolean, dockerHost: stri
   const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
   const token = process.env[tokenVariable ?? ""];
   const env = { DOCKER_HOST: dockerHost, ...(token ? { HF_TOKEN: token } : {}) };
-  const passed = [...HUB_VARIABLES, ...(token ? ["HF_TOKEN"] : [])].filter(
-    (name) => name in { ...process.env, ...env },
-  );
-  const settings = [
-    "HF_HOME=/cache",
-    "HOME=/tmp",
-    "HF_HUB_DISABLE_XET=1",
-    "HF_HUB_DISABLE_UPDATE_CHECK=1",
-    "HF_HUB_DISABLE_PROGRESS_BARS=1",
-  ];
   const before = bytesHere(cache, id);
   const command = [
     ...["docker", "run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
     ...["--user", rootless ? "0:0" : `${uid}:${gid}`, "--volume", `${cache}:/cache`],
-    ...[...settings, ...passed].flatMap((variable) => ["--env", variable]),
+    ...[...TOOL_ENVIRONMENT, ...(token ? ["HF_TOKEN"] : [])].flatMap((variable) => ["--env", variable]),
     ...["--entrypoint", "python3", image, "-c", TOOL, "download", id],
     ...(revision === undefined ? [] : ["--revision", revision]),
     ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),

@@ -1,3 +1,5 @@
+import { existsSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { inject } from "vitest";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
@@ -7,10 +9,18 @@ import { type ProgramImage, programImage } from "../real/vllm/programImage";
 export async function hubToolImage(version: string): Promise<ProgramImage | undefined> {
   const environment = temporaryFolder("hub-tool-");
   await mustRun("uv", ["venv", "--quiet", environment]);
-  const install = ["pip", "install", "--quiet", "--python", `${environment}/bin/python`];
-  if ((await run("uv", [...install, `huggingface_hub${version}`])).code !== 0) return undefined;
+  const python = `${environment}/bin/python`;
+  // Some versions need click and leave it to what they depend on.
+  const packages = [`huggingface_hub${version}`, "click"];
+  const { code } = await run("uv", ["pip", "install", "--quiet", "--python", python, ...packages]);
+  if (code !== 0) return undefined;
+  const folder = (name: string) =>
+    mustRun(python, ["-c", `import sysconfig; print(sysconfig.get_path('${name}'))`]);
+  const own = readdirSync(await folder("purelib"));
+  const others = join(await folder("stdlib"), "site-packages");
+  const without = (existsSync(others) ? readdirSync(others) : []).filter((name) => !own.includes(name));
   return programImage(inject("dockerLayer"), {
     repository: `hub-tool/vllm${version.replace(/\W+/g, "-").replace(/-$/, "")}`,
-    ...{ version: "v1", environment, without: ["torch*", "vllm*"], changes: [] },
+    ...{ version: "v1", environment, without, changes: [] },
   });
 }
