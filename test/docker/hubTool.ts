@@ -1,26 +1,29 @@
-import { existsSync, readdirSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { mustRun, run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { type ProgramImage, programImage } from "../real/vllm/programImage";
 
-/** An image with the real huggingface_hub of a version from PyPI, as a server's image has it; `undefined` where PyPI isn't reached. */
-export async function hubToolImage(version: string): Promise<ProgramImage | undefined> {
+/** An image with the real huggingface_hub from PyPI, as a server's image has it; `undefined` where PyPI isn't reached. */
+export async function hubToolImage(
+  name: string,
+  packages: readonly string[],
+): Promise<ProgramImage | undefined> {
   const environment = temporaryFolder("hub-tool-");
+  // The cache's owner reads it too.
+  chmodSync(environment, 0o755);
   await mustRun("uv", ["venv", "--quiet", environment]);
   const python = `${environment}/bin/python`;
-  // Some versions need click and leave it to what they depend on.
-  const packages = [`huggingface_hub${version}`, "click"];
   const { code } = await run("uv", ["pip", "install", "--quiet", "--python", python, ...packages]);
   if (code !== 0) return undefined;
-  const folder = (name: string) =>
-    mustRun(python, ["-c", `import sysconfig; print(sysconfig.get_path('${name}'))`]);
+  const folder = (key: string) =>
+    mustRun(python, ["-c", `import sysconfig; print(sysconfig.get_path('${key}'))`]);
   const own = readdirSync(await folder("purelib"));
   const others = join(await folder("stdlib"), "site-packages");
   const without = (existsSync(others) ? readdirSync(others) : []).filter((name) => !own.includes(name));
   return programImage(inject("dockerLayer"), {
-    repository: `hub-tool/vllm${version.replace(/\W+/g, "-").replace(/-$/, "")}`,
+    repository: `hub-tool/vllm-${name}`,
     ...{ version: "v1", environment, without, changes: [] },
   });
 }
