@@ -1,7 +1,6 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
-import { HostFile } from "../host/hostFile";
-import { secretFileArgs } from "../host/secretFile";
+import { HostFile, secretFileArgs } from "../host/hostFile";
 import { TYPE } from "../planned/type";
 import type { BridgePlan } from "./plannedBridge";
 

@@ -1,9 +1,8 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord, type JsonObject, objectsIn } from "../../faults/json";
-import { demandOfProcess } from "../inference-server/argv/memoryDemand";
-import { utilizationOf } from "../inference-server/argv/utilization";
-import type { MemoryDemand } from "../planned/serverMemory";
+import { demandOfProcess, utilizationOf } from "../inference-server/argv/memoryDemand";
+import type { MemoryDemand } from "../planned/utilization";
 import { docker } from "./docker";
 
 /** A container as the engine knows it, running or not. */

@@ -1,6 +1,13 @@
 import { local } from "@pulumi/command";
-import { all, ComponentResource, type ComponentResourceOptions, type Output, secret } from "@pulumi/pulumi";
-import type { PlannedFile } from "../planned/file";
+import {
+  all,
+  ComponentResource,
+  type ComponentResourceOptions,
+  log,
+  type Output,
+  secret,
+} from "@pulumi/pulumi";
+import type { PlannedFile, SecretFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest, SCRIPT_VARIABLE } from "./hostFileRequest";
 import { sha256 } from "./text";
@@ -56,4 +63,20 @@ export class HostFile extends ComponentResource {
     );
     this.registerOutputs(facts);
   }
+}
+
+/**
+ * The arguments of a host file that holds the value of a variable of the operator's shell. The preflight has refused an
+ * update without the variable; a preview without it says so, and shows the content as changed.
+ */
+export function secretFileArgs(
+  file: SecretFile,
+  env: NodeJS.ProcessEnv = process.env,
+): HostFileArgs & { readonly secretText: Output<string> } {
+  const { role, path, mode } = file;
+  const value = env[file.variable] ?? "";
+  if (value === "")
+    log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
+  const secretText: Output<string> = secret(value);
+  return { file: { role, path, mode, text: "" }, secretText };
 }

@@ -1,6 +1,5 @@
 import { join } from "node:path";
-import { scriptText } from "./script";
-import { shellWords } from "./text";
+import { scriptText, shellWords } from "./text";
 
 /** What the fixed script is told of one file. */
 export interface HostFileRequest {

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
 
 /** Hex digits that tell two texts apart and still can be read out. */
 const LENGTH = 12;
@@ -40,4 +41,9 @@ export function environmentLine(name: string, value: string): string {
 /** Hash of a file's content, which a preview can show where the content itself is long. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");
+}
+
+/** A shell script of ours without its comments, as it travels to a machine. */
+export function scriptText(path: string): string {
+  return readFileSync(path, "utf8").replace(/^ *#.*\n/gm, "");
 }

@@ -2,9 +2,8 @@ import { local } from "@pulumi/command";
 import { Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
-import { HostFile } from "../host/hostFile";
+import { HostFile, secretFileArgs } from "../host/hostFile";
 import { ImageRecord } from "../host/records";
-import { secretFileArgs } from "../host/secretFile";
 import { TYPE } from "../planned/type";
 import { type InferenceServerPlan, serverInputs } from "./plannedServer";
 

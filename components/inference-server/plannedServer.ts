@@ -4,7 +4,7 @@ import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import type { ModelKind } from "../planned/modelKind";
 import type { Reach } from "../planned/reach";
-import type { MemoryDemand } from "../planned/serverMemory";
+import type { MemoryDemand } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { demandOf } from "./argv/memoryDemand";

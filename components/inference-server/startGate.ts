@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { scriptText } from "../host/script";
+import { scriptText } from "../host/text";
 import type { Mount, PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";

@@ -1,4 +1,4 @@
-import { BYTES_PER_GIB } from "../planned/serverMemory";
+import { BYTES_PER_GIB } from "../planned/utilization";
 
 /** Bytes as the engine's messages show them: GiB, two places, no trailing zeros (`8.48 GiB`). */
 export function gib(bytes: number): string {

@@ -12,5 +12,4 @@ export type { KvPlan } from "./figures";
 export { gib, thousands } from "./gib";
 export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
-export { type ModelShape, modelShape } from "./modelShape";
-export { ownWindow } from "./ownWindow";
+export { type ModelShape, modelShape, ownWindow } from "./modelShape";

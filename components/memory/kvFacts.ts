@@ -1,5 +1,5 @@
 import { thousands } from "../kv";
-import { BYTES_PER_GIB } from "../planned/serverMemory";
+import { BYTES_PER_GIB } from "../planned/utilization";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
 

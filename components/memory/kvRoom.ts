@@ -1,5 +1,5 @@
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
-import { BYTES_PER_GIB } from "../planned/serverMemory";
+import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, GIB_PER_GB, hundredths } from "./ledger";
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */

@@ -1,11 +1,14 @@
 import { defined } from "../../faults/defined";
 import type { LedgerLine } from "../planned/facts";
-import { BYTES_PER_GIB, type MemoryDemand, takenGiB, takesItsShare } from "../planned/serverMemory";
 import {
   AGGREGATE_LIMIT,
+  BYTES_PER_GIB,
   downToHundredth,
+  type MemoryDemand,
   sumOfUtilizations,
   TEN_THOUSAND,
+  takenGiB,
+  takesItsShare,
   tenThousandths,
 } from "../planned/utilization";
 

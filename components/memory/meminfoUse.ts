@@ -1,5 +1,5 @@
 import type { Meminfo } from "../planned/evidence";
-import { type MemoryDemand, takenGiB } from "../planned/serverMemory";
+import { type MemoryDemand, takenGiB } from "../planned/utilization";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../settings/machine";
 import { hundredths, takenBy } from "./ledger";
 

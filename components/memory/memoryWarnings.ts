@@ -1,8 +1,7 @@
 import { instanceAFromContainer } from "../inference-server/startGate";
 import { thousands } from "../kv";
 import type { Warning } from "../planned/facts";
-import { BYTES_PER_GIB } from "../planned/serverMemory";
-import { AGGREGATE_LIMIT, upToHundredth } from "../planned/utilization";
+import { AGGREGATE_LIMIT, BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { gibRange, timesRange } from "./kvFacts";

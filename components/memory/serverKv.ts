@@ -10,10 +10,9 @@ import {
   SSM_CACHE_DTYPES,
   thousands,
 } from "../kv";
-import { type Admission, agentsAtOnce } from "../kv/admission";
-import { type Prefill, prefills } from "../kv/prefill";
+import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admission";
 import type { ModelEvidence } from "../planned/evidence";
-import { BYTES_PER_GIB } from "../planned/serverMemory";
+import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { type KvRoom, kvRoom, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */

@@ -1,8 +1,7 @@
 import { defined } from "../../faults/defined";
 import { readServerArguments } from "../inference-server/argv/serverArguments";
 import { ownWindow } from "../kv";
-import { BYTES_PER_GIB } from "../planned/serverMemory";
-import { upToHundredth } from "../planned/utilization";
+import { BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";

@@ -4,8 +4,7 @@ import type { ClientPlan } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
 import { plannedServer } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
-import { type KnownServer, machineMemory } from "../memory/machineMemory";
-import { plannedTotal, totalFault } from "../memory/machineTotal";
+import { type KnownServer, machineMemory, plannedTotal, totalFault } from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
@@ -16,11 +15,10 @@ import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
-import { modelFaults, withFamily } from "./modelFaults";
+import { modelFaults, withFamily, writtenTwice } from "./planFaults";
 import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
-import { writtenTwice } from "./writtenTwice";
 
 /**
  * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws `FaultyInput` where two

@@ -6,12 +6,12 @@ import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { PlannedContainer } from "../planned/container";
 import type { Evidence } from "../planned/evidence";
 import type { LedgerLine, Warning } from "../planned/facts";
+import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
-import { isLoopback, type Reach, type Upstream } from "../planned/reach";
+import { isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
-import { serviceWarnings } from "./serviceWarnings";
-import { upstreams } from "./upstreams";
+import { serviceWarnings } from "./warnings";
 
 /** What is around the servers of one machine: the bridge, the chat UI and the clients. */
 export interface Services {
@@ -83,4 +83,45 @@ function reachable(known: readonly Upstream[]): string[] {
 /** The servers of these names, in the order of the names. */
 function pick(known: readonly Upstream[], names: readonly string[]): Upstream[] {
   return names.flatMap((name) => known.filter((each) => each.key === name));
+}
+
+/** Every server on one machine that a service or a client may use, ours first. */
+function upstreams(
+  machine: MachineSettings,
+  servers: readonly InferenceServerPlan[],
+  simpleServer: SimpleServerPlan,
+): Upstream[] {
+  const { instanceA } = machine;
+  const all = servers.map(ours);
+  if (instanceA !== "none") {
+    const { servedModelName, maxModelLen } = instanceA;
+    const names = servedModelName === undefined ? [] : [servedModelName];
+    all.push({ key: INSTANCE_A, kind: "instance-a", names, maxModelLen, ...onTheHost(instanceA) });
+  }
+  if (simpleServer.mode === "host") {
+    const { models: names } = simpleServer;
+    const own = { key: SIMPLE_SERVER, kind: "simple-server", names, maxModelLen: undefined } as const;
+    all.push({ ...own, ...onTheHost(simpleServer) });
+  }
+  return all;
+}
+
+function ours({ key, model, container, reach, serve }: InferenceServerPlan): Upstream {
+  return {
+    key,
+    kind: "inference-server",
+    serves: model.kind,
+    names: serve.names,
+    maxModelLen: serve.maxModelLen,
+    fromContainer: originOf(reach, container.name),
+    address: reach.address,
+    port: reach.port,
+    container: container.name,
+  };
+}
+
+/** What servers outside containers of ours have in common. */
+function onTheHost({ listen: address, port }: { readonly listen: string; readonly port: number }) {
+  const fromContainer = originFromContainer({ address, port });
+  return { serves: "chat", fromContainer, address, port, container: undefined } as const;
 }

@@ -1,11 +1,10 @@
 import { roomProblem } from "../fetch/needs";
 import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
-import { totalFinding } from "../memory/machineTotal";
+import { totalFinding } from "../memory/machineMemory";
 import type { MachinePlan } from "../plan/types";
 import { newKey } from "../planned/networkKey";
-import { shareToDeclare, takenGiB, takesItsShare } from "../planned/serverMemory";
-import { downToHundredth } from "../planned/utilization";
+import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../planned/utilization";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { type DockerFacts, type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 

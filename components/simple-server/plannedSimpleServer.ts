@@ -1,10 +1,14 @@
 import { dropInPath, environmentLine, shellWords } from "../host/text";
+import { hundredths } from "../memory/ledger";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
-import { originOf, type Reach } from "../planned/reach";
+import { isLoopback, originOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
-import type { HostSimpleServerSettings } from "../settings/simpleServer";
-import { simpleServerMemory } from "./memory";
+import {
+  type HostSimpleServerSettings,
+  INTEGRATED,
+  type SimpleServerSettings,
+} from "../settings/simpleServer";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
 export type SimpleServerPlan =
@@ -121,4 +125,73 @@ function simpleServerDropIn(server: HostSimpleServerSettings, listen: string): s
     ...Object.entries(environment).map(([name, value]) => environmentLine(name, value)),
     "",
   ].join("\n");
+}
+
+/** Name of the ledger's line for the models that Ollama has loaded. */
+const LOADED_MODELS = "Ollama's loaded models";
+
+/** The largest declared model as often as models are loaded at once: Ollama loads whichever is asked for. */
+function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
+  if (server.mode === "none") return [];
+  if (server.residentModelsGiB !== undefined)
+    return [
+      { name: LOADED_MODELS, gib: server.residentModelsGiB, basis: "setting", source: "residentModelsGiB" },
+    ];
+  const [largest] = Object.entries(server.loadedGiB).sort(([, a], [, b]) => b - a);
+  if (largest === undefined) return [];
+  const [model, gib] = largest;
+  const { maxLoadedModels, contextLength } = server.mode === "host" ? server : INTEGRATED;
+  return [
+    {
+      name: LOADED_MODELS,
+      gib: hundredths(gib * maxLoadedModels),
+      basis: "setting",
+      source: `${model}: ${gib} GiB with ${contextLength} tokens of context x ${maxLoadedModels} loaded at once`,
+    },
+  ];
+}
+
+/** Declared models whose memory nobody has said, so that the ledger can't count them. */
+function uncountedModels(server: SimpleServerSettings): string[] {
+  if (server.mode === "none" || server.residentModelsGiB !== undefined) return [];
+  return server.models.filter((model) => !Object.hasOwn(server.loadedGiB, model));
+}
+
+/** What an operator should know of the simple server before it runs, each with its code. */
+export function simpleServerWarnings(machine: MachineSettings): [code: string, message: string][] {
+  const { simpleServer, elevate } = machine;
+  const warnings: [string, string][] = [...uncounted(machine)];
+  if (simpleServer.mode !== "host") return warnings;
+  if (elevate === "none") {
+    warnings.push([
+      "simple-server-by-hand",
+      "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.",
+    ]);
+  }
+  if (!isLoopback(simpleServer.listen)) {
+    warnings.push([
+      "simple-server-on-lan",
+      `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
+    ]);
+  }
+  return warnings;
+}
+
+function uncounted({ simpleServer }: MachineSettings): [code: string, message: string][] {
+  const models = uncountedModels(simpleServer);
+  const kept = simpleServer.mode === "host" && simpleServer.keepAlive.startsWith("-");
+  if (models.length > 0)
+    return [
+      [
+        "simple-server-uncounted",
+        `The memory ledger does not count ${models.join(", ")} of Ollama: say in \`loadedGiB\` what each takes once it is loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory for good." : ""}`,
+      ],
+    ];
+  if (!kept || simpleServerMemory(simpleServer).length > 0) return [];
+  return [
+    [
+      "simple-server-uncounted",
+      `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory for good, and the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`,
+    ],
+  ];
 }

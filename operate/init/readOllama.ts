@@ -1,7 +1,6 @@
 import { run } from "../../commandLine/run";
 import { BYTES_PER_GB } from "../../components/evidence/modelCache";
-import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
-import { upToHundredth } from "../../components/planned/utilization";
+import { BYTES_PER_GIB, upToHundredth } from "../../components/planned/utilization";
 import { askOllama } from "../../components/preflight/readSimpleServer";
 import { defined } from "../../faults/defined";
 import { objectsIn, textOr } from "../../faults/json";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { declaredResources } from "../../components/machine/declaredResources";
-import { totalFinding } from "../../components/memory/machineTotal";
+import { totalFinding } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
 import type { Plan } from "../../components/plan/types";
 import type { Evidence } from "../../components/planned/evidence";

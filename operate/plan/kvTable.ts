@@ -1,6 +1,6 @@
 import { columns } from "../../commandLine/output";
 import { type Admission, gib, type KvPlan, thousands } from "../../components/kv";
-import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
+import { BYTES_PER_GIB } from "../../components/planned/utilization";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
 export function kvTable(plan: KvPlan, agents: readonly Admission[]): string {

@@ -1,6 +1,6 @@
 import { CLEAR_LINE, forTerminal, type ProgressStream } from "../../commandLine/output";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
-import { BYTES_PER_GIB } from "../../components/planned/serverMemory";
+import { BYTES_PER_GIB } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
 
 /** Where a start is, in order: first Docker's part, then vLLM's. */

@@ -3,10 +3,12 @@ import {
   list,
   map,
   type Read,
+  SOME_WORDS,
   text,
   UNKNOWN,
+  type Word,
+  wordsOf,
 } from "../../components/inference-server/argv/unknown";
-import { SOME_WORDS, type Word, wordsOf } from "../../components/inference-server/argv/words";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 import type { DeclaredResource } from "./declaredResource";
 

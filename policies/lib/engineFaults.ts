@@ -1,5 +1,5 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText, type Word } from "../../components/inference-server/argv/words";
+import { isText, type Word } from "../../components/inference-server/argv/unknown";
 import { lastReleaseWith, optionInsteadOf } from "../../components/inference-server/droppedVariables";
 import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";

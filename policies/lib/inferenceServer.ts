@@ -3,8 +3,7 @@ import {
   type ServerArguments,
 } from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
-import { type Read, text } from "../../components/inference-server/argv/unknown";
-import { isText, type Word } from "../../components/inference-server/argv/words";
+import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
 import { asksForGpus, containerLaunch, type LaunchInputs, reachesGpus } from "./container";
 import type { DeclaredResource } from "./declaredResource";
 import { engineOf } from "./engine";

@@ -1,19 +1,16 @@
-import { demandOf } from "../../components/inference-server/argv/memoryDemand";
+import { demandOf, type Share, shareFrom } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { type Share, shareFrom } from "../../components/inference-server/argv/utilization";
-import {
-  BYTES_PER_GIB,
-  type MemoryDemand,
-  takenGiB,
-  takesItsShare,
-} from "../../components/planned/serverMemory";
 import { TYPE } from "../../components/planned/type";
 import {
   AGGREGATE_LIMIT,
+  BYTES_PER_GIB,
   largestThatFits,
+  type MemoryDemand,
   shareText,
   TEN_THOUSAND,
+  takenGiB,
+  takesItsShare,
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";

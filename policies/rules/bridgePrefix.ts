@@ -1,6 +1,5 @@
 import { parse } from "yaml";
-import { knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
-import { isText } from "../../components/inference-server/argv/words";
+import { isText, knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { isRecord } from "../../faults/json";
 import { containerLaunch, displayName, textsIn } from "../lib/container";

@@ -1,5 +1,5 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText } from "../../components/inference-server/argv/words";
+import { isText } from "../../components/inference-server/argv/unknown";
 import { displayName } from "../lib/container";
 import type { DeclaredResource } from "../lib/declaredResource";
 import { readContainer } from "../lib/inferenceServer";

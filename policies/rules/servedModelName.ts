@@ -1,5 +1,5 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { isText } from "../../components/inference-server/argv/words";
+import { isText } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { defined } from "../../faults/defined";
 import { displayName } from "../lib/container";

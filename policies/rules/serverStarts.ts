@@ -1,6 +1,5 @@
 import { demandOf } from "../../components/inference-server/argv/memoryDemand";
-import { figure, knownMaps, text } from "../../components/inference-server/argv/unknown";
-import { isText } from "../../components/inference-server/argv/words";
+import { figure, isText, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, it } from "vitest";
-import { readAppliedWindows } from "../../components/evidence/readApplied";
+import { readAppliedWindows } from "../../components/evidence/readEvidence";
 import { plan } from "../../components/plan/plan";
 import { ELSEWHERE, stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";

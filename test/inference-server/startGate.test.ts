@@ -14,7 +14,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { utilizationOf } from "../../components/inference-server/argv/utilization";
+import { utilizationOf } from "../../components/inference-server/argv/memoryDemand";
 import {
   GATE_OPENS,
   GATE_SAYS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { prefills } from "../../components/kv/prefill";
+import { prefills } from "../../components/kv/admission";
 
 describe("a cold prompt", () => {
   it("of the usual lengths below the window, and of the whole window, takes what the model's own rate says", () => {

@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { totalFinding } from "../../components/memory/machineTotal";
+import { totalFinding } from "../../components/memory/machineMemory";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { runServing } from "./runServing";
 

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { plan } from "../../components/plan/plan";
 import type { Plan } from "../../components/plan/types";
-import { replacedFiles } from "../../components/preflight/replacedFiles";
+import { replacedFiles } from "../../components/preflight/preflight";
 import { stack } from "../fixtures/machine";
 import { run } from "../host/hostFileRun";
 import { temporaryFolder } from "../layers/temporaryFolder";

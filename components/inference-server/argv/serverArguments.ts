@@ -1,7 +1,6 @@
 import { type EngineData, newestEngineData } from "../engineData";
 import { type Option, type OptionTable, optionTable } from "./optionTable";
-import { UNKNOWN } from "./unknown";
-import { isText, SOME_WORDS, type Word } from "./words";
+import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 
 /** What vLLM makes of its arguments. */
 export interface ServerArguments {

@@ -1,6 +1,5 @@
 import { type ShellScope, simpleCommands } from "./shellScript";
-import { UNKNOWN } from "./unknown";
-import { baseName, isText, type Word } from "./words";
+import { baseName, isText, UNKNOWN, type Word } from "./unknown";
 
 /** The inference servers that a command line starts. */
 export interface Invocations {

@@ -1,5 +1,4 @@
-import { UNKNOWN } from "./unknown";
-import { isText, SOME_WORDS, type Word } from "./words";
+import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 
 /** What a script may refer to: the words behind `-c SCRIPT` ($0, $1, ...) and the container's variables. */
 export interface ShellScope {

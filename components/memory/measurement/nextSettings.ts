@@ -1,6 +1,5 @@
 import { type EngineLog, type EngineRefusal, longestRequest } from "../../kv";
-import { BYTES_PER_GIB } from "../../planned/serverMemory";
-import { downToHundredth, upToHundredth } from "../../planned/utilization";
+import { BYTES_PER_GIB, downToHundredth, upToHundredth } from "../../planned/utilization";
 import type { ServerKv } from "../serverKv";
 import { outsideKvGiB, type StartedServer } from "./record";
 

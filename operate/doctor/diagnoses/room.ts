@@ -1,6 +1,5 @@
 import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/memory/ledger";
-import { BYTES_PER_GIB } from "../../../components/planned/serverMemory";
-import { downToHundredth } from "../../../components/planned/utilization";
+import { BYTES_PER_GIB, downToHundredth } from "../../../components/planned/utilization";
 import type { Row, Told } from "../diagnosis";
 import { type Facts, numberOf, ranWith, type Server, type Sighting, seen } from "../facts";
 import type { Hit } from "../scanLog";

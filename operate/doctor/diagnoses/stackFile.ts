@@ -1,6 +1,6 @@
 import { shellWords } from "../../../components/host/text";
 import { hundredths } from "../../../components/memory/ledger";
-import { totalFault } from "../../../components/memory/machineTotal";
+import { totalFault } from "../../../components/memory/machineMemory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";
 import type { Diagnosis } from "../diagnosis";
 import { machineEdit } from "../facts";

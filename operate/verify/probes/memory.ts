@@ -1,7 +1,7 @@
 import type { ContainerState } from "../../../components/docker/containers";
 import type { InferenceServerPlan } from "../../../components/inference-server/plannedServer";
 import { readEngineLog } from "../../../components/kv";
-import { totalFault } from "../../../components/memory/machineTotal";
+import { totalFault } from "../../../components/memory/machineMemory";
 import type { StartedServer } from "../../../components/memory/measurement/record";
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";

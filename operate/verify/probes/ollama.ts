@@ -1,6 +1,6 @@
 import { gte } from "@renovatebot/pep440";
 import { isHere } from "../../../components/planned/reach";
-import { BYTES_PER_GIB } from "../../../components/planned/serverMemory";
+import { BYTES_PER_GIB } from "../../../components/planned/utilization";
 import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
 import { fail, pass, quote, quotedList, skip } from "../probe";

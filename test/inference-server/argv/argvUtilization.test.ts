@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { utilizationOf } from "../../../components/inference-server/argv/utilization";
+import { utilizationOf } from "../../../components/inference-server/argv/memoryDemand";
 
 describe("the utilization of a running process", () => {
   it.each<[string[], number]>([

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { shareFrom } from "../../../components/inference-server/argv/memoryDemand";
 import { plainProps, UNKNOWN } from "../../../components/inference-server/argv/unknown";
-import { shareFrom } from "../../../components/inference-server/argv/utilization";
 import { largestThatFits, shareText, tenThousandths } from "../../../components/planned/utilization";
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";

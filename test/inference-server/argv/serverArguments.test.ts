@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isOn, readServerArguments } from "../../../components/inference-server/argv/serverArguments";
-import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
-import { SOME_WORDS, type Word } from "../../../components/inference-server/argv/words";
+import { SOME_WORDS, UNKNOWN, type Word } from "../../../components/inference-server/argv/unknown";
 
 const UTILIZATION = "gpu-memory-utilization";
 

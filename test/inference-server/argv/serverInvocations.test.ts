@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { serverInvocations } from "../../../components/inference-server/argv/serverInvocations";
-import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
-import { SOME_WORDS, type Word } from "../../../components/inference-server/argv/words";
+import { SOME_WORDS, UNKNOWN, type Word } from "../../../components/inference-server/argv/unknown";
 
 const VARIABLES = new Map<string, Word>([
   ["MODEL", "m"],
