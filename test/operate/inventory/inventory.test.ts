@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { parseStackFile } from "../../../components/settings/load";
-import { readVenv } from "../../../operate/inventory/readVenv";
+import { readVenv } from "../../../operate/inventory/inventory";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { CONTAINER } from "../doctor/cases";
 import { withMachine } from "../doctor/stack";
