@@ -43,16 +43,6 @@ export async function probeReadiness(
   return commandReadiness(command, setting.supervisor, setting, limitMs);
 }
 
-/** Whether anything at all takes connections at a URL: any HTTP status counts, silence too. */
-async function somethingAnswers(url: string, limitMs: number = LONGEST_PROBE_MS): Promise<boolean> {
-  return (await httpProbe(url, limitMs)).connected;
-}
-
-/** Whether an HTTP answer of any status comes from a URL. */
-async function answersHttp(url: string, limitMs: number): Promise<boolean> {
-  return (await httpProbe(url, limitMs)).status !== undefined;
-}
-
 async function urlReadiness(url: string, limitMs: number): Promise<Readiness> {
   const { status, reason } = await httpProbe(url, limitMs);
   if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
@@ -67,16 +57,9 @@ async function commandReadiness(
   limitMs: number,
 ): Promise<Readiness> {
   const { cwd, env } = setting;
-  const argv = shell(command);
+  const bounds = { boundMs: limitMs, graceMs: PROBE_GRACE_MS, endWithLeader: true };
   try {
-    const end = await supervisor.run({
-      argv,
-      cwd,
-      env,
-      boundMs: limitMs,
-      graceMs: PROBE_GRACE_MS,
-      endWithLeader: true,
-    }).gone;
+    const end = await supervisor.run({ argv: shell(command), cwd, env, ...bounds }).gone;
     if (end.timedOut) return { verdict: "not-ready", detail: "the readiness command took too long" };
     if (end.code === 0) return { verdict: "ready", detail: "the readiness command exited 0" };
     if (end.code === null)
@@ -133,7 +116,10 @@ type ReadinessProbe = (limitMs: number) => Promise<Readiness | undefined>;
 
 const PROBE_PAUSE_MS = 200;
 
-/** Why the app must not be launched: something answers already, so a later answer proves nothing. */
+/**
+ * Why the app must not be launched: something answers already, so a later answer proves nothing. Whatever takes
+ * connections counts, with any HTTP status or none.
+ */
 export async function whyNotLaunch(
   setting: ReadinessSetting,
   probe: ReadinessProbe,
@@ -149,7 +135,8 @@ export async function whyNotLaunch(
     if (verdict === "broken") return `readiness can't be probed: ${detail}`;
   }
   for (const url of new Set([app.ready.url, app.interface, ...addresses])) {
-    if (url !== undefined && (await untilInterrupted(somethingAnswers(url), interrupt))) {
+    if (url === undefined) continue;
+    if ((await untilInterrupted(httpProbe(url, LONGEST_PROBE_MS), interrupt))?.connected === true) {
       return `something answers at ${url} before the app was launched; stop it, or choose another port`;
     }
   }
@@ -194,7 +181,7 @@ async function firstSilent(
   left: () => number,
 ): Promise<string | undefined> {
   for (const url of new Set(urls)) {
-    if (url !== undefined && !(await answersHttp(url, Math.max(left(), 1)))) return url;
+    if (url !== undefined && (await httpProbe(url, Math.max(left(), 1))).status === undefined) return url;
   }
   return undefined;
 }

@@ -1,4 +1,5 @@
 import type { Fault } from "../../faults/fault";
+import { objectOr, textOr } from "../../faults/json";
 import { nearOf } from "../../faults/quoting";
 import { readProfile } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
@@ -18,9 +19,7 @@ export interface ProviderSummary {
 /** The providers of a profile. Throws `UnreadableInput`. */
 export function readProviderSummaries(file: string): ProviderSummary[] {
   const { value, naive } = readProfile(file);
-  const providers = (value as { providers?: unknown }).providers;
-  if (typeof providers !== "object" || providers === null) return [];
-  return Object.entries(providers).map(([name, provider]) => ({
+  return Object.entries(objectOr(objectOr(value).providers)).map(([name, provider]) => ({
     name,
     conformance: conformanceOf(provider, naive.get(`providers.${name}`, "conformance_command")?.text),
   }));
@@ -53,9 +52,8 @@ export function evaluatorFaults(
 
 /** `naive` is the command as the harness's own reader takes it, which is what will run. */
 function conformanceOf(provider: unknown, naive: string | undefined): ProviderSummary["conformance"] {
-  const table: object = typeof provider === "object" && provider !== null ? provider : {};
-  const command: unknown = "conformance_command" in table ? table.conformance_command : undefined;
-  if (typeof command !== "string" || command === "") return "none";
+  const command = textOr(objectOr(provider).conformance_command);
+  if (command === "") return "none";
   if (!command.includes(REQUEST_PLACEHOLDER)) return "without-request";
   return naive?.includes(REQUEST_PLACEHOLDER) === true ? "declared" : "misread";
 }

@@ -54,9 +54,11 @@ export function resolveContract(
   const criteria = (kind: DerivingKind) => (mapping === undefined ? [] : requirementsOfKind(mapping, kind));
   const conformance = criteria("runtime_conformance");
   const visual = criteria("visual");
+  const allowed = routing?.allowed_profiles;
+  const effective_profiles = registry?.profiles.filter((id) => allowed?.includes(id) ?? true);
   return {
     ...rest,
-    review: reviewLimits(rest.review, inputs.review),
+    review: { ...rest.review, ...defined({ max_rounds: inputs.review.rounds }) },
     verification: {
       ...blocks,
       ...defined({
@@ -68,21 +70,10 @@ export function resolveContract(
         app: app === undefined || address === undefined ? undefined : { ...app, address },
       }),
     },
-    ...defined({ routing: routing && { ...routing, ...effectiveProfiles(routing, registry) } }),
+    ...defined({ routing: routing && { ...routing, ...defined({ effective_profiles }) } }),
     required:
       mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
     criteria: { conformance, visual },
-  };
-}
-
-function effectiveProfiles(
-  routing: NonNullable<AutomationConfig["routing"]>,
-  registry: Registry | undefined,
-): { effective_profiles?: string[] } {
-  if (registry === undefined) return {};
-  const allowed = routing.allowed_profiles;
-  return {
-    effective_profiles: registry.profiles.filter((id) => allowed === undefined || allowed.includes(id)),
   };
 }
 
@@ -105,13 +96,6 @@ export function reviewOverride(environment: Environment, prefix: string): Review
   if (Number.isSafeInteger(rounds) && rounds >= 1) return { variable, rounds };
   const wrong = `The environment variable ${variable} overrides this key and must be a whole number of at least 1.`;
   return { variable, wrong };
-}
-
-function reviewLimits(
-  review: AutomationConfig["review"],
-  { rounds }: ReviewOverride,
-): AutomationConfig["review"] {
-  return { ...review, ...defined({ max_rounds: rounds }) };
 }
 
 /** The resolved limits in words, with the variable that set one. */

@@ -39,8 +39,10 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
       const place = { line, column: start - lineStart + 1 };
       const header = char === "[";
       const array = header && text[at + 1] === "[";
-      const stop = header ? headerEnd(text, at) : keyEnd(text, at);
-      if (stop === -1) return;
+      const end = plainIndex(text, at, header ? "]" : "=");
+      if (end === -1) return;
+      // Behind the last bracket of a header, at the `=` behind a key.
+      const stop = header ? end + (text[end + 1] === "]" ? 2 : 1) : end;
       const written = text.slice(start, stop).trim();
       const path = keyPath(header ? written.replace(/^\[\[?|\]\]?$/g, "") : written);
       if (header) {
@@ -72,23 +74,12 @@ function lineEnd(text: string, from: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** Behind the last bracket of a header. */
-function headerEnd(text: string, start: number): number {
+/** At the first such character of a line that is in no string; -1 without one. */
+function plainIndex(text: string, start: number, wanted: string): number {
   for (let at = start; at < text.length && text[at] !== "\n"; ) {
     const char = text[at];
     if (char === '"' || char === "'") at = stringEnd(text, at);
-    else if (char === "]") return text[at + 1] === "]" ? at + 2 : at + 1;
-    else at += 1;
-  }
-  return -1;
-}
-
-/** At the `=` behind a key. */
-function keyEnd(text: string, start: number): number {
-  for (let at = start; at < text.length && text[at] !== "\n"; ) {
-    const char = text[at];
-    if (char === '"' || char === "'") at = stringEnd(text, at);
-    else if (char === "=") return at;
+    else if (char === wanted) return at;
     else at += 1;
   }
   return -1;

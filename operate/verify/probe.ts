@@ -38,6 +38,10 @@ export const pass = (detail: string, fix = ""): Verdict => ({ status: "pass", de
 export const fail = (detail: string, fix?: string): Verdict => ({ status: "fail", detail, fix });
 export const skip = (detail: string): Verdict => ({ status: "skip", detail, fix: "" });
 
+/** A pass without faults; else all of them in one failure. */
+export const passUnless = (faults: readonly string[], detail: string, fix?: string): Verdict =>
+  faults.length === 0 ? pass(detail) : fail(faults.join("; "), fix);
+
 /** Several verdicts as one: the worst status, and what the verdicts of that status say. */
 export function worst(verdicts: readonly Verdict[]): Verdict {
   const status = (["fail", "pass", "skip"] as const).find((each) =>

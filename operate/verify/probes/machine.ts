@@ -5,7 +5,7 @@ import { isHere, isLoopback } from "../../../components/planned/reach";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { FileOnDisk, Host } from "../host";
 import { processStart } from "../metrics";
-import { fail, pass, quote, quotedList, skip } from "../probe";
+import { fail, pass, passUnless, quote, quotedList, skip } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";
 
@@ -65,11 +65,8 @@ export const machineProbes: ProbesOf<"machine"> = [
           restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`,
         );
       }
-      if (faults.length === 0) return pass(seen.join(", "));
-      return fail(
-        faults.join("; "),
-        "npm run up brings the machine to the plan; serving doctor says why one stopped.",
-      );
+      const fix = "npm run up brings the machine to the plan; serving doctor says why one stopped.";
+      return passUnless(faults, seen.join(", "), fix);
     },
   },
   {
@@ -97,7 +94,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         else if (disk.mode !== mode) faults.push(`${path} has mode ${disk.mode}, planned is ${mode}`);
       }
       const count = filesOf(target).length + machine.secretFiles.length;
-      return faults.length === 0 ? pass(`${count} files`) : fail(faults.join("; "));
+      return passUnless(faults, `${count} files`);
     },
   },
   {
@@ -119,8 +116,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         if (open.length > 0)
           faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
       }
-      if (faults.length > 0) return fail(faults.join("; "));
-      return pass(`${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`);
+      return passUnless(faults, `${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`);
     },
   },
   {
@@ -138,7 +134,7 @@ export const machineProbes: ProbesOf<"machine"> = [
         else if ((Number.parseInt(disk.mode, 8) & 0o100) === 0)
           faults.push(`${path} is not executable (mode ${disk.mode})`);
       }
-      return faults.length === 0 ? pass(paths.join(", ")) : fail(faults.join("; "));
+      return passUnless(faults, paths.join(", "));
     },
   },
   {

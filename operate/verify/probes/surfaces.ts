@@ -50,12 +50,9 @@ function probesOf(surface: Surface, fix: (target: ServerTarget) => string) {
     fix,
     run: async (target) => {
       const answer = await answerOf(target, surface, {}, streamed);
-      return streamed && answer.tokens?.completion === 0
-        ? fail(
-            "the stream ended without the usage that was asked for",
-            "Clients meter by it: see the server's version.",
-          )
-        : judgeText(answer, target);
+      if (!streamed || answer.tokens?.completion !== 0) return judgeText(answer, target);
+      const meter = "Clients meter by it: see the server's version.";
+      return fail("the stream ended without the usage that was asked for", meter);
     },
   });
   const call = (streamed: boolean): ServerProbe => ({
