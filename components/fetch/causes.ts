@@ -17,7 +17,7 @@ const LOGIN: Saying = [
   "Log in with `{login}`, or correct `image`",
 ];
 const NO_ROUTE =
-  /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
+  /dial tcp|no such host|timeout|timed out|network is unreachable|connection (refused|reset|error|aborted)|can't be reached|nothing listens|no whole answer|was closed|peer closed|closed connection|name resolution|name or service|\beof\b|local entry not found|offline|disconnected|cannot find the requested files/i;
 
 /** The causes by how docker, a registry, the hub and its tool say them, for an image and for a model; the first that fits counts. */
 const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[] = [
@@ -85,7 +85,7 @@ export function explained(of: Wanted, words: string, again = "`serving fetch`: i
       : "set `huggingFaceTokenVariable` to the name of a variable that holds a token",
     whose: token ? `the token in ${token} is not accepted` : "no token is declared",
   };
-  const [, image, model] = CAUSES.find(([sign]) => sign.test(words)) ?? [];
+  const [, image, model] = rowOf(words) ?? [];
   const unknown: Saying = [words.trim().split("\n").at(-1) || "nothing says why", "See to that"];
   const [cause, next] = (kind === "image" ? image : model) ?? unknown;
   const told = `${cause}. ${next}`.replace(/\{(\w+)\}/g, (whole, key: string) => known[key] ?? whole);
@@ -94,6 +94,12 @@ export function explained(of: Wanted, words: string, again = "`serving fetch`: i
 
 /** Whether these words say why it will not come: without a network, nothing is known of it. */
 export function isCertain(words: string): boolean {
-  const sign = CAUSES.find(([each]) => each.test(words))?.[0];
+  const [sign] = rowOf(words) ?? [];
   return sign !== undefined && sign !== NO_ROUTE;
+}
+
+/** The cause that the last line with a sign names: a traceback before it is full of figures and names. */
+function rowOf(words: string) {
+  const rows = words.split("\n").map((line) => CAUSES.find(([sign]) => sign.test(line)));
+  return rows.findLast((row) => row !== undefined);
 }

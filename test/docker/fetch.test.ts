@@ -25,6 +25,8 @@ const WEIGHTS = 120_000_000;
 /** What the tool may ask for again: it writes 10 MiB at a time, of two files at once. */
 const IN_HAND = 2 * 10 * 1024 ** 2;
 
+const NO_HUB = expect.stringContaining("the hub can't be reached");
+
 describeDocker("serving fetch with the real huggingface_hub", () => {
   // By itself the one goes on with a file that an earlier run began, and the newest does not.
   describe.each([
@@ -111,9 +113,12 @@ ${server}`,
 
     it("goes on by range where the line is cut in the middle", async () => {
       hub.behaviour = { bytesPerSecond: 30e6, cuts: [35e6, 45e6] };
+      const first = await fetch();
+      // The older tool gives up at a cut; the newest asks for the rest itself.
+      if (name === "older") expect([first.code, first.stdout]).toEqual([1, NO_HUB]);
       expect((await fetch()).code).toBe(0);
       expect([isWhole(), continued()]).toEqual([true, 2]);
-      expect(hub.sent).toBeLessThan(WEIGHTS + IN_HAND);
+      expect(hub.sent).toBeLessThan(WEIGHTS + 2 * IN_HAND);
     });
 
     it("on Ctrl-C stops its container and keeps what came over a slow line, and the next run goes on", async () => {

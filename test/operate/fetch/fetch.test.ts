@@ -206,6 +206,11 @@ describe("the cause of what didn't come", () => {
       model,
       "the hub can't be reached",
     ],
+    [
+      "  line 404, in repository_not_found\nRemoteProtocolError: peer closed connection without sending",
+      model,
+      "the hub can't be reached",
+    ],
     ["something new", model, "something new"],
   ])("is told of %j", (words, of, told) => {
     const sentence = explained(of, words);
