@@ -53,7 +53,7 @@ describe("a secret", () => {
   it("costs no more time in a long text than its length", () => {
     for (const piece of ["a", "a:", "key=", "http://a", "-", '"', "eyJa.", "A1+/", "{%", "x.y-"])
       expect(holdsSecret(piece.repeat(60_000))).toBeDefined();
-  }, 20_000);
+  });
 });
 
 describe("what is no secret", () => {
