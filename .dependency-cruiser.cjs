@@ -11,12 +11,7 @@ const MAY_USE = {
   "components/host": ["components/planned"],
   "components/docker": ["components/inference-server", "components/planned", "faults"],
   "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
-  "components/catalogue": [
-    "components/inference-server",
-    "components/planned",
-    "components/settings",
-    "faults",
-  ],
+  "components/catalogue": ["components/inference-server", "components/planned", "components/settings", "faults"],
   "components/memory": [
     "components/inference-server",
     "components/kv",
@@ -24,12 +19,7 @@ const MAY_USE = {
     "components/settings",
     "faults",
   ],
-  "components/simple-server": [
-    "components/host",
-    "components/memory",
-    "components/planned",
-    "components/settings",
-  ],
+  "components/simple-server": ["components/host", "components/memory", "components/planned", "components/settings"],
   "components/bridge": ["components/host", "components/planned", "components/settings"],
   "components/chat-ui": ["faults", "components/host", "components/planned", "components/settings"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.

@@ -26,11 +26,7 @@ export = async () => {
   for (const warning of planned.warnings) log.warn(plainText(`${warning.machine}: ${warning.message}`));
 
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
-  gate(
-    judge(declaredResources(planned), levels, locate),
-    onMachine,
-    process.env[PACK_VARIABLE] !== undefined,
-  );
+  gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
 
   const applied: Output<string>[] = [];
   for (const machine of planned.machines) {
@@ -48,8 +44,6 @@ function userInput<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw error instanceof FaultyInput || error instanceof UnreadableInput
-      ? plainError(error.message)
-      : error;
+    throw error instanceof FaultyInput || error instanceof UnreadableInput ? plainError(error.message) : error;
   }
 }

@@ -48,10 +48,7 @@ function build() {
       "bundle/build.cjs",
       "package-lock.json",
     ];
-    writeFileSync(
-      join(DIST, `${name}.json`),
-      JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }),
-    );
+    writeFileSync(join(DIST, `${name}.json`), JSON.stringify({ files, stamp: stampOf(files), hash: hashOf(files) }));
   }
 }
 

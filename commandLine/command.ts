@@ -64,21 +64,14 @@ export function commandGroup(
 }
 
 /** Commands by name, in the order of `--help`. Each is loaded alone and gets the arguments behind its name. */
-export type CommandTable = Readonly<
-  Record<string, (args: readonly (string | undefined)[]) => Promise<Command>>
->;
+export type CommandTable = Readonly<Record<string, (args: readonly (string | undefined)[]) => Promise<Command>>>;
 
 /**
  * Loads only the command that the first argument names, so that a start doesn't wait for what the others need. Loads all
  * when it names none, since help or an error then lists them.
  */
-export function loadNamed(
-  table: CommandTable,
-  [name, ...rest]: readonly (string | undefined)[],
-): Promise<Command[]> {
+export function loadNamed(table: CommandTable, [name, ...rest]: readonly (string | undefined)[]): Promise<Command[]> {
   const all = Object.entries(table);
   const named = all.filter(([each]) => each === name);
-  return Promise.all(
-    named.length > 0 ? named.map(([, load]) => load(rest)) : all.map(([, load]) => load([])),
-  );
+  return Promise.all(named.length > 0 ? named.map(([, load]) => load(rest)) : all.map(([, load]) => load([])));
 }

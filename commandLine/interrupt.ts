@@ -30,10 +30,7 @@ export function pause(milliseconds: number, interrupt: AbortSignal): Promise<unk
 }
 
 /** A promise's value, or `undefined` when an interrupt comes first. */
-export function untilInterrupted<Value>(
-  promise: Promise<Value>,
-  interrupt: AbortSignal,
-): Promise<Value | undefined> {
+export function untilInterrupted<Value>(promise: Promise<Value>, interrupt: AbortSignal): Promise<Value | undefined> {
   if (interrupt.aborted) return Promise.resolve(undefined);
   return new Promise((resolve, reject) => {
     const onInterrupt = () => resolve(undefined);

@@ -62,9 +62,7 @@ export function start(command: readonly string[], options: StartOptions = {}): R
     close({ code: null, ...defined({ stopped }) });
   };
   const timer = seconds === undefined ? undefined : setTimeout(stop, seconds * 1000, "timeout");
-  child.on("error", (error: NodeJS.ErrnoException) =>
-    close({ code: null, notStarted: error.code ?? error.message }),
-  );
+  child.on("error", (error: NodeJS.ErrnoException) => close({ code: null, notStarted: error.code ?? error.message }));
   // Something that it left in the background may keep an output open.
   child.on("exit", () => setTimeout(release, DRAIN_MILLISECONDS, child).unref());
   child.on("close", (code) => close({ code }));

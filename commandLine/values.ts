@@ -5,9 +5,7 @@ export function wholeNumber(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
     if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
-      throw new InvalidArgumentError(
-        `Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`,
-      );
+      throw new InvalidArgumentError(`Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`);
     }
     return value;
   };
@@ -40,9 +38,7 @@ export function byteSize(text: string): number {
     );
   }
   if (unit === "" && bytes > 0 && bytes < 2 ** 20) {
-    throw new InvalidArgumentError(
-      `${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`,
-    );
+    throw new InvalidArgumentError(`${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`);
   }
   return bytes;
 }

@@ -53,9 +53,7 @@ export function faultLine(fault: Fault, file?: string): string {
   const source = fault.file ?? file;
   // A message that names the key needs it named before it only where that helps to find the place.
   const named = source === undefined && fault.message.includes(`\`${fault.path}\``);
-  const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path]
-    .filter(Boolean)
-    .join(" ");
+  const where = [source === undefined ? "" : `${source}${place}`, named ? "" : fault.path].filter(Boolean).join(" ");
   return where === "" ? fault.message : `${where}: ${fault.message}`;
 }
 
@@ -76,9 +74,7 @@ export class FaultyInput extends Error {
     }));
     const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
     // Without a line the input's name, just said, helps nobody to find the place.
-    const lines = faults.map(
-      (fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`,
-    );
+    const lines = faults.map((fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`);
     super([`${input}: ${count}`, ...lines].join("\n"));
     this.name = "FaultyInput";
     this.faults = faults;

@@ -11,9 +11,7 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   // Without a fault of each form (nothing chose one) the schema's own words say which forms there are.
   if (issue.code === "invalid_union" && issue.errors.length > 0) {
     const forms = [...new Set(issue.errors.map(([first]) => formText(first)))].join(" or ");
-    return value === undefined
-      ? `This key is required (${forms}).`
-      : `Expected ${forms}, got ${given(value)}.`;
+    return value === undefined ? `This key is required (${forms}).` : `Expected ${forms}, got ${given(value)}.`;
   }
   if (issue.code === "invalid_key") {
     const [first] = issue.issues;

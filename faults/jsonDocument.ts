@@ -30,8 +30,7 @@ export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDoc
 /** Parses JSON text. Throws `UnreadableInput`, which never quotes the text. */
 export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {
   const text = source.startsWith("\ufeff") ? source.slice(1) : source;
-  if (text.trim() === "")
-    throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", START);
+  if (text.trim() === "") throw new UnreadableInput(file, "the file is empty; it must hold one JSON document", START);
   const tooDeep = placeBeyond(text, DEEPEST_NESTING);
   if (tooDeep !== undefined)
     throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, tooDeep);

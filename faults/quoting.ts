@@ -12,9 +12,7 @@ const PLAIN_VALUE = /^(?:true|false|yes|no|on|off|none|-?\d{1,5}(?:\.\d{1,3})?)$
 
 /** `true` for text that a message may quote: small words or a short number, never what may be a key or password. */
 export function mayBeQuoted(text: string): boolean {
-  return (
-    PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text))
-  );
+  return PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text));
 }
 
 /** `true` for text so close to `meant` that it is a slip of the pen, so that it may be quoted. */

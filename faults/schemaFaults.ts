@@ -75,18 +75,14 @@ function formWith(schema: z.ZodType, path: readonly PropertyKey[], key: string):
     for (const option of union.options) {
       if (!(option instanceof z.ZodObject) || !(key in option.shape)) continue;
       const chooser: unknown = (option.shape as Record<string, unknown>)[discriminator];
-      if (chooser instanceof z.ZodLiteral)
-        return `${discriminator}: ${[...chooser.values].map(String).join(" or ")}`;
+      if (chooser instanceof z.ZodLiteral) return `${discriminator}: ${[...chooser.values].map(String).join(" or ")}`;
     }
   }
   return undefined;
 }
 
 function depth(issues: readonly Issue[]): number {
-  return Math.max(
-    0,
-    ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)),
-  );
+  return Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
 }
 
 function codeOf(issue: Issue, value: unknown): string {

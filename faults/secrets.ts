@@ -45,8 +45,7 @@ const NAME =
   "[\\w.-]*(?:[sS]ecret|[pP]ass|[tT]oken|[kK]ey|SECRET|PASS|TOKEN|KEY|[cC]redential|CREDENTIAL|[pP]wd|PWD|[pP]at|PAT)[\\w.-]*";
 
 /** A value in quotes, a shell's `${NAME}`, or a word. */
-const VALUE =
-  "(?<value>(?<=\")[^\"\\n]+|(?<=')[^'\\n]+|(?<=`)[^`\\n]+|\\$\\{[^}]*\\}|[^\\s\"'`,;&|<>{}()[\\]\\\\]+)";
+const VALUE = "(?<value>(?<=\")[^\"\\n]+|(?<=')[^'\\n]+|(?<=`)[^`\\n]+|\\$\\{[^}]*\\}|[^\\s\"'`,;&|<>{}()[\\]\\\\]+)";
 
 /** `It checks no key: close the port.` is a sentence. */
 const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
@@ -56,10 +55,7 @@ const BY_NAME = [
   /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi,
   /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
   // A server may have several keys: `api_key=['one', 'two']`.
-  new RegExp(
-    `(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`,
-    "g",
-  ),
+  new RegExp(`(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`, "g"),
   new RegExp(
     `\\{[{%][\\s\\S]{0,2000}?[%}]\\}|(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
     "g",

@@ -55,8 +55,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
   if (document === undefined)
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
   const [error] = document.errors;
-  if (error !== undefined)
-    throw new UnreadableInput(file, `not valid YAML: ${error.message}`, place(error.pos[0]));
+  if (error !== undefined) throw new UnreadableInput(file, `not valid YAML: ${error.message}`, place(error.pos[0]));
   if (second !== undefined) {
     const start = place(second.range[0]);
     throw new UnreadableInput(file, "holds several YAML documents; one is expected", start);
@@ -144,9 +143,7 @@ const pairsOf = new WeakMap<YAMLMap, Map<string, Pair>>();
 function pairOf(map: YAMLMap, key: string): Pair | undefined {
   let pairs = pairsOf.get(map);
   if (pairs === undefined) {
-    pairs = new Map(
-      map.items.flatMap((item) => (isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])),
-    );
+    pairs = new Map(map.items.flatMap((item) => (isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])));
     pairsOf.set(map, pairs);
   }
   return pairs.get(key);

@@ -37,10 +37,7 @@ export class NoAnswer extends Error {
  * and nothing else. Follows no redirect, which could carry a key elsewhere, and uses no proxy: a local server is asked
  * directly.
  */
-export async function ask(
-  url: string,
-  { body: value, headers, timeoutSeconds }: Asking,
-): Promise<HttpAnswer> {
+export async function ask(url: string, { body: value, headers, timeoutSeconds }: Asking): Promise<HttpAnswer> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
   const options = {
@@ -48,9 +45,7 @@ export async function ask(
     agent: false, // A connection that the server has closed meanwhile would look like a fault of this request.
     headers: {
       accept: "application/json, text/event-stream, text/plain",
-      ...(body === undefined
-        ? {}
-        : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
+      ...(body === undefined ? {} : { "content-type": "application/json", "content-length": Buffer.byteLength(body) }),
       ...headers,
     },
   };
@@ -67,10 +62,7 @@ export async function ask(
       request.destroy();
     };
     const failed = (error: NodeJS.ErrnoException) => fail(...failureOf(error));
-    timer = setTimeout(
-      () => fail("timeout", `no whole answer within ${timeoutSeconds} s`),
-      timeoutSeconds * 1000,
-    );
+    timer = setTimeout(() => fail("timeout", `no whole answer within ${timeoutSeconds} s`), timeoutSeconds * 1000);
     request.on("error", failed);
     request.on("upgrade", (_, socket) => {
       socket.destroy();
@@ -82,11 +74,7 @@ export async function ask(
       response.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
         if (bytes <= LARGEST_ANSWER_BYTES) chunks.push(chunk);
-        else
-          fail(
-            "too-large",
-            `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`,
-          );
+        else fail("too-large", `an answer of more than ${LARGEST_ANSWER_BYTES / 1024 ** 2} MiB, which was cut off`);
       });
       response.on("error", failed);
       response.on("close", () => {

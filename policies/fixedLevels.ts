@@ -19,9 +19,7 @@ export function keepFixedLevels(rules: readonly Rule[]): void {
       const level = rule.level === "mandatory" ? EnforcementLevel.MANDATORY : EnforcementLevel.ADVISORY;
       if (config === undefined || config.getEnforcementlevel() === level) continue;
       config.setEnforcementlevel(level);
-      console.error(
-        `The policy ${rule.name} is fixed: it stays ${rule.level}, whatever the configuration says.`,
-      );
+      console.error(`The policy ${rule.name} is fixed: it stays ${rule.level}, whatever the configuration says.`);
     }
     return request;
   };

@@ -35,21 +35,13 @@ function levelOf(rule: Rule, levels: Levels = {}): Level {
 }
 
 /** Judges everything that a program declares. Disabled rules are left out. */
-export function judge(
-  resources: readonly DeclaredResource[],
-  levels: Levels = {},
-  locate: Locate = nowhere,
-): Judged[] {
+export function judge(resources: readonly DeclaredResource[], levels: Levels = {}, locate: Locate = nowhere): Judged[] {
   const plain = resources.map(withPlainProps);
   return rules.flatMap((rule): Judged[] => {
     const level = levelOf(rule, levels);
     if (level === "disabled") return [];
-    const findings = [
-      ...plain.flatMap((resource) => findingsOf(rule, resource)),
-      ...(rule.judgeStack?.(plain) ?? []),
-    ];
-    if (findings.length === 0)
-      return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
+    const findings = [...plain.flatMap((resource) => findingsOf(rule, resource)), ...(rule.judgeStack?.(plain) ?? [])];
+    if (findings.length === 0) return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
     return findings.map((finding) => ({
       name: rule.name,
       level,

@@ -17,10 +17,7 @@ export const PACK_VARIABLE = "LOCAL_SERVING_POLICY_PACK";
 
 const level = z.enum(["mandatory", "advisory", "disabled"]);
 const entry = z.union([level, z.strictObject({ enforcementLevel: level })]);
-const names = [
-  "all",
-  ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name])),
-];
+const names = ["all", ...rules.flatMap((rule) => (rule.advises ? [rule.name, `${rule.name}-advice`] : [rule.name]))];
 const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, entry.optional()])));
 
 /**

@@ -50,11 +50,7 @@ export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
 }
 
 /** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
-export function bridgeConfig(
-  machineName: string,
-  settings: BridgeSettings,
-  models: readonly BridgeModel[],
-): string {
+export function bridgeConfig(machineName: string, settings: BridgeSettings, models: readonly BridgeModel[]): string {
   const config = {
     model_list: models.map((each) => entry(each, settings)),
     litellm_settings: { drop_params: true, request_timeout: REQUEST_TIMEOUT_SECONDS },

@@ -7,13 +7,7 @@ import { isPooling } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Listening, type Upstream } from "../planned/reach";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
-import {
-  type BridgeModel,
-  bridgeConfig,
-  bridgeModels,
-  bridgeNames,
-  MASTER_KEY_VARIABLE,
-} from "./bridgeConfig";
+import { type BridgeModel, bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 
 /** The protocol bridge: its container and what that reads. */
 export interface BridgePlan extends Listening {

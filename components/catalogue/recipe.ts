@@ -51,9 +51,7 @@ const speed = z.strictObject({
 
 const start = z.strictObject({
   share: utilization().describe("Its `--gpu-memory-utilization`."),
-  besideShare: utilization()
-    .optional()
-    .describe("Share of the other engine on the machine, where there was one."),
+  besideShare: utilization().optional().describe("Share of the other engine on the machine, where there was one."),
   maxModelLen: z.int().min(1).optional().describe("Its window in tokens. Default: `settings.maxModelLen`."),
   vllm: z.string().min(1).optional().describe("Its vLLM. Default: any from `minimumVllm` on."),
   works: z.boolean().describe("Whether the server came up."),
@@ -128,9 +126,7 @@ export const recipe = z
       .prefault({})
       .describe("Share of the machine's memory."),
     settings,
-    draft: server.speculative.describe(
-      "Speculative decoding, where it is published. It is written only on request.",
-    ),
+    draft: server.speculative.describe("Speculative decoding, where it is published. It is written only on request."),
     speeds: z.array(speed).default([]).describe("Published speeds of vLLM on such a machine."),
     starts: z
       .array(start)

@@ -36,10 +36,7 @@ export interface Placement {
 
 /** Keys of a server that belong to its model: with another model they are replaced, or go. */
 export const MODEL_KEYS: readonly (readonly string[])[] = [
-  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => [
-    "model",
-    key,
-  ]),
+  ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => ["model", key]),
   ["servedModelName"],
   ["aliases"],
   ["gpuMemoryUtilization"],

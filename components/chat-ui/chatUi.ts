@@ -22,17 +22,9 @@ export class ChatUi extends ComponentResource {
       ...(chatUi.modelsVolume === null ? [] : [{ part: "models", volume: chatUi.modelsVolume }]),
     ].map(
       ({ part, volume }) =>
-        new Volume(
-          `${name}-${part}`,
-          { name: volume, driver: "local" },
-          { parent: this, retainOnDelete: true },
-        ),
+        new Volume(`${name}-${part}`, { name: volume, driver: "local" }, { parent: this, retainOnDelete: true }),
     );
-    new ContainerService(
-      name,
-      { container: chatUi.container },
-      { parent: this, dependsOn: [network, ...volumes] },
-    );
+    new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn: [network, ...volumes] });
     this.registerOutputs(facts);
   }
 }

@@ -136,9 +136,7 @@ export function connections(servers: readonly Upstream[]): Record<string, string
   return {
     ENABLE_OLLAMA_API: flag(simple.length > 0),
     ENABLE_OPENAI_API: flag(inference.length > 0),
-    ...(simple.length === 0
-      ? {}
-      : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
+    ...(simple.length === 0 ? {} : { OLLAMA_BASE_URLS: simple.map((server) => server.fromContainer).join(SEPARATOR) }),
     ...(inference.length === 0
       ? {}
       : {

@@ -45,9 +45,7 @@ export const claudeCode = clientKind({
       )
       .default({})
       .describe("Further variables of its `env` block, or other values for ours. No secrets."),
-  }).describe(
-    "Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`.",
-  ),
+  }).describe("Claude Code. Through the bridge until the server has passed the native-path test, then `via: native`."),
   surface: "messages",
   coding: true,
   launcher: "local-claude",
@@ -66,9 +64,7 @@ export const claudeCode = clientKind({
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
       CLAUDE_CODE_DISABLE_OFFICIAL_MARKETPLACE_AUTOINSTALL: "1",
       CLAUDE_CODE_MAX_CONTEXT_TOKENS:
-        target.window === undefined
-          ? undefined
-          : String(claudeWindow(target.window, settings.maxOutputTokens)),
+        target.window === undefined ? undefined : String(claudeWindow(target.window, settings.maxOutputTokens)),
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: String(settings.maxOutputTokens),
       DISABLE_AUTOUPDATER: "1",
       ...settings.environment,

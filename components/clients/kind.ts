@@ -26,9 +26,7 @@ export const maxOutputTokens = (tokens: number) =>
 
 /** Settings of a coding agent without any of its own. */
 export const agentSettings = (description: string) =>
-  strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(
-    description,
-  );
+  strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(description);
 
 /** What the settings of any client may say. */
 export interface ClientSettings {

@@ -113,8 +113,7 @@ print(answer.read(${LARGEST_ANSWER_BYTES}).decode() + "\\n" + str(answer.status)
 `;
 
 function programCheck({ program, launcher }: ClientKind): string {
-  if (program === undefined)
-    return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${launcher} PROGRAM ARGUMENTS"`;
+  if (program === undefined) return `[ $# -gt 0 ] || stop 64 "$me: say what to start: ${launcher} PROGRAM ARGUMENTS"`;
   const { name, npm } = program;
   return `command -v ${name} >/dev/null 2>&1 || stop 127 "$me: ${name} is not installed (npm install -g ${npm})."`;
 }
@@ -168,8 +167,7 @@ function hints({ container, compiles }: Check, { server }: ClientTarget): string
       `  docker ps --all --filter name=${container}   is it running?`,
       `  docker logs --tail 20 ${container}   what does it say?${compiles ? " A first boot compiles for 10 to 15 minutes: let it." : ""}`,
     ];
-  if (server.kind === "instance-a")
-    return ["  Instance A is not managed here: start it the way it was set up."];
+  if (server.kind === "instance-a") return ["  Instance A is not managed here: start it the way it was set up."];
   return ["  systemctl status ollama   is it running?"];
 }
 

@@ -9,9 +9,7 @@ const schemas = Object.fromEntries(CLIENTS.map(({ key, settings }) => [key, sett
 
 /** The clients that get a configuration and a launcher. One that is left out gets none. */
 export const clients = strictObject({
-  host: optional(
-    matching(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port"),
-  )
+  host: optional(matching(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port"))
     .describe(
       "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
     )

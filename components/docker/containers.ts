@@ -50,10 +50,7 @@ const ANSWER_WITHIN_SECONDS = 15;
 const LOOKS = 3;
 
 /** Every container of an engine, running or not, or those that pass all of `docker ps`'s filters. Reads only. Throws `Failed` with docker's own words. */
-export async function readContainers(
-  dockerHost: string,
-  filters: readonly string[] = [],
-): Promise<ContainerState[]> {
+export async function readContainers(dockerHost: string, filters: readonly string[] = []): Promise<ContainerState[]> {
   for (let look = 1; ; look++) {
     try {
       return await readOnce(dockerHost, filters);

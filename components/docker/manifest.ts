@@ -27,11 +27,7 @@ async function manifest(reference: string, dockerHost?: string) {
   return objectOr(jsonIn(await docker(["manifest", "inspect", ...insecure, named], undefined, dockerHost)));
 }
 
-async function ownDigest(
-  reference: string,
-  answer: Awaited<ReturnType<typeof manifest>>,
-  dockerHost?: string,
-) {
+async function ownDigest(reference: string, answer: Awaited<ReturnType<typeof manifest>>, dockerHost?: string) {
   if (answer.manifests === undefined) return undefined;
   const platform = ["version", "--format", "{{.Server.Os}}/{{.Server.Arch}}"];
   const here = (await docker(platform, undefined, dockerHost)).trim();

@@ -40,10 +40,7 @@ const applied = z.object({
  * The windows that were applied last, from the plan that `up` leaves on the machine. Only a machine that this program runs on
  * is read; where there is no such plan, or none that can be read, nothing is known.
  */
-export function readAppliedWindows(
-  settings: StackSettings,
-  home: string,
-): NonNullable<Evidence["appliedWindows"]> {
+export function readAppliedWindows(settings: StackSettings, home: string): NonNullable<Evidence["appliedWindows"]> {
   return Object.fromEntries(
     Object.entries(settings.machines).flatMap(([name, machine]) => {
       if (!isHere(machine)) return [];

@@ -25,11 +25,7 @@ const publishedStarts = strictObject({
       utilization: z.number().gt(0).lte(1).describe("Its `--gpu-memory-utilization`."),
       totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),
       availableKvGiB: z.number().describe("`Available KV cache memory` of its log in GiB; may be negative."),
-      draftTokens: z
-        .int()
-        .min(1)
-        .optional()
-        .describe("Draft tokens of a step; left out where there were none."),
+      draftTokens: z.int().min(1).optional().describe("Draft tokens of a step; left out where there were none."),
       source: z.string().min(1).describe("Who measured it, on what, and when."),
     }),
   ),
@@ -42,11 +38,7 @@ const publishedStarts = strictObject({
  * @param project folder that holds `models/`
  * @param home the operator's, below which caches lie; without it only `models/` is read
  */
-export function readModels(
-  settings: StackSettings,
-  project: string,
-  home?: string,
-): NonNullable<Evidence["models"]> {
+export function readModels(settings: StackSettings, project: string, home?: string): NonNullable<Evidence["models"]> {
   const found = new Map<string, ModelEvidence>();
   // Machines that are here come first: of the others only `models/` is read.
   const machines = Object.values(settings.machines).sort((a, b) => Number(isHere(b)) - Number(isHere(a)));

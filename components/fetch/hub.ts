@@ -39,10 +39,7 @@ export function tokenIn(cache: string): string | undefined {
 }
 
 /** Asks the hub for the files of a model at its revision. A text says in the hub's words, or the network's, why it gives none. */
-export async function askHub(
-  { id, revision = "main" }: HubModel,
-  token?: string,
-): Promise<HubListing | string> {
+export async function askHub({ id, revision = "main" }: HubModel, token?: string): Promise<HubListing | string> {
   const hub = (process.env.HF_ENDPOINT || "https://huggingface.co").replace(/\/+$/, "");
   const headers = token ? { authorization: `Bearer ${token}` } : {};
   let answer: HttpAnswer;

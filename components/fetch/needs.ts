@@ -58,9 +58,7 @@ const IMAGE_ON_DISK = 3;
 
 /** Reads what a machine that is here lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
-  const info = objectOr(
-    jsonIn(await docker(["info", "--format", "{{json .}}"], undefined, machine.dockerHost)),
-  );
+  const info = objectOr(jsonIn(await docker(["info", "--format", "{{json .}}"], undefined, machine.dockerHost)));
   const [images, models] = await Promise.all([missingImages(machine), missingModels(machine, reading)]);
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf([

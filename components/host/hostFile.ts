@@ -1,12 +1,5 @@
 import { local } from "@pulumi/command";
-import {
-  all,
-  ComponentResource,
-  type ComponentResourceOptions,
-  log,
-  type Output,
-  secret,
-} from "@pulumi/pulumi";
+import { all, ComponentResource, type ComponentResourceOptions, log, type Output, secret } from "@pulumi/pulumi";
 import type { PlannedFile, SecretFile } from "../planned/file";
 import { TYPE } from "../planned/type";
 import { HOST_FILE_SCRIPT, hostFileCommand, hostFileRequest, SCRIPT_VARIABLE } from "./hostFileRequest";
@@ -75,8 +68,7 @@ export function secretFileArgs(
 ): HostFileArgs & { readonly secretText: Output<string> } {
   const { role, path, mode } = file;
   const value = env[file.variable] ?? "";
-  if (value === "")
-    log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
+  if (value === "") log.warn(`${file.variable} is not set: ${path} is shown as changed, and \`up\` would refuse.`);
   const secretText: Output<string> = secret(value);
   return { file: { role, path, mode, text: "" }, secretText };
 }

@@ -22,9 +22,7 @@ export const SCRIPT_VARIABLE = "HOST_FILE_SCRIPT";
 
 /** The command that runs the script for `write` or `restore`, as root where `elevate` says so. */
 export function hostFileCommand(word: "write" | "restore", elevate: readonly string[] = []): string {
-  return [...elevate.map((each) => shellWords([each])), `sh -c "$${SCRIPT_VARIABLE}" host-file ${word}`].join(
-    " ",
-  );
+  return [...elevate.map((each) => shellWords([each])), `sh -c "$${SCRIPT_VARIABLE}" host-file ${word}`].join(" ");
 }
 
 /** The request as the script reads it from stdin. Throws on a value that would break a line or that is no path or mode. */
@@ -39,6 +37,5 @@ export function hostFileRequest({ path, mode, owner, holder, content }: HostFile
 }
 
 function check(what: string, value: string, form: RegExp, expected: string): void {
-  if (!form.test(value))
-    throw new Error(`A host file's ${what} is ${JSON.stringify(value)}; expected ${expected}.`);
+  if (!form.test(value)) throw new Error(`A host file's ${what} is ${JSON.stringify(value)}; expected ${expected}.`);
 }

@@ -26,9 +26,7 @@ export async function readListeners(ports: readonly number[], proc = "/proc"): P
     if (ports.includes(port)) inodes.set(inode, port);
   }
   const owners =
-    inodes.size === 0
-      ? new Map<string, Omit<Listener, "port">>()
-      : await ownersOf(new Set(inodes.keys()), proc);
+    inodes.size === 0 ? new Map<string, Omit<Listener, "port">>() : await ownersOf(new Set(inodes.keys()), proc);
   const found = new Map<number, Listener>();
   for (const [inode, port] of inodes) {
     const owner = owners.get(inode);
@@ -56,10 +54,7 @@ export function socketsOfProc(table: string): ListeningSocket[] {
     });
 }
 
-async function ownersOf(
-  inodes: ReadonlySet<string>,
-  proc: string,
-): Promise<Map<string, Omit<Listener, "port">>> {
+async function ownersOf(inodes: ReadonlySet<string>, proc: string): Promise<Map<string, Omit<Listener, "port">>> {
   const found = new Map<string, Omit<Listener, "port">>();
   const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
   for (const pid of processes) {

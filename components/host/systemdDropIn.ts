@@ -31,11 +31,7 @@ export class SystemdDropIn extends ComponentResource {
     const common = { environment: { UNIT: unit }, addPreviousOutputInEnv: false };
 
     // Made before the file, so that it goes after the file: then systemd reads what is left.
-    const afterRemoval = new local.Command(
-      `${name}-after-removal`,
-      { ...common, delete: restart },
-      { parent: this },
-    );
+    const afterRemoval = new local.Command(`${name}-after-removal`, { ...common, delete: restart }, { parent: this });
     const check = new local.Command(
       `${name}-check`,
       {

@@ -32,8 +32,7 @@ export function dropInPath(systemdDirectory: string, unit: string): string {
  * quotes a backslash or a quote is escaped. Throws if a value does not fit on one line.
  */
 export function environmentLine(name: string, value: string): string {
-  if (/[\n\r\0]/.test(value))
-    throw new Error(`The value of ${name} has a line break, which a unit file can't hold.`);
+  if (/[\n\r\0]/.test(value)) throw new Error(`The value of ${name} has a line break, which a unit file can't hold.`);
   const quoted = value.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%");
   return `Environment="${name}=${quoted}"`;
 }

@@ -58,11 +58,7 @@ export function toolParser(family: ModelFamily = "other", setting: string): stri
 }
 
 /** The reasoning parser to pass; never one for a model without a thinking mode, unless the operator names it. */
-export function reasoningParser(
-  family: ModelFamily = "other",
-  thinking: boolean,
-  setting: string,
-): string | undefined {
+export function reasoningParser(family: ModelFamily = "other", thinking: boolean, setting: string): string | undefined {
   if (setting !== "auto") return setting;
   return thinking && family !== "other" ? FAMILIES[family].reasoning : undefined;
 }

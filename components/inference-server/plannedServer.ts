@@ -135,10 +135,9 @@ export function plannedServer(
     memory: demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization },
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
-    hubModels: [
-      server.model,
-      ...(server.speculative?.model ? [{ id: server.speculative.model }] : []),
-    ].flatMap(({ id, revision }: HubModel) => (HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [])),
+    hubModels: [server.model, ...(server.speculative?.model ? [{ id: server.speculative.model }] : [])].flatMap(
+      ({ id, revision }: HubModel) => (HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : []),
+    ),
     ...defined({ tokenFile: token }),
     jitVolume,
     codingClients: [],
@@ -176,9 +175,7 @@ function environment(server: InferenceServerSettings): Record<string, string> {
     VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
     VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
   };
-  return Object.fromEntries(
-    Object.entries({ ...ours, ...server.environment }).sort(([a], [b]) => (a < b ? -1 : 1)),
-  );
+  return Object.fromEntries(Object.entries({ ...ours, ...server.environment }).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 function imageFacts(server: InferenceServerSettings): ImageFacts {

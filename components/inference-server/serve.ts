@@ -39,8 +39,7 @@ export function served(key: string, container: string, server: InferenceServerSe
     prefixCaching: server.prefixCaching && !isPooling(model.kind),
     toolParser: (model.kind === "chat" ? toolParser(model.family, tools.parser) : undefined) ?? null,
     reasoningParser:
-      (isPooling(model.kind)
-        ? undefined
-        : reasoningParser(model.family, model.thinking, server.reasoningParser)) ?? null,
+      (isPooling(model.kind) ? undefined : reasoningParser(model.family, model.thinking, server.reasoningParser)) ??
+      null,
   };
 }

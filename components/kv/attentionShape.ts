@@ -17,8 +17,7 @@ const PACKED_LATENT = 656;
 /** What the attention layers cache, or what is missing or contradictory in the fields that say it. */
 export function attentionShape(config: ConfigFields): { attention: AttentionShape; faults: Fault[] } {
   const faults: Fault[] = [];
-  if (config.compress_ratios != null)
-    return { attention: { kind: "packed", bytes: COMPRESSED_VECTOR }, faults };
+  if (config.compress_ratios != null) return { attention: { kind: "packed", bytes: COMPRESSED_VECTOR }, faults };
   if (config.kv_lora_rank != null) {
     if (config.qk_rope_head_dim == null) {
       faults.push(missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."));

@@ -46,11 +46,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
   if (model.compressed !== undefined) {
-    const { fullBytes, ...packed } = packedGroups(
-      model.compressed,
-      model.layers.full + drafts,
-      tokensUnderWay,
-    );
+    const { fullBytes, ...packed } = packedGroups(model.compressed, model.layers.full + drafts, tokensUnderWay);
     return {
       ...packed,
       pageBytes: fullBytes,
@@ -62,11 +58,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     };
   }
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
-  const slidingBytes = bytesPerToken(
-    model.slidingAttention ?? model.attention,
-    dtype,
-    engine.tensorParallelSize,
-  );
+  const slidingBytes = bytesPerToken(model.slidingAttention ?? model.attention, dtype, engine.tensorParallelSize);
   const rules = engineRules(model, engine);
   const state = stateOf(model, engine);
   const blockSize =
@@ -80,8 +72,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
   // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
   const blockOf = (bytes: number) => (pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize);
-  const indexBytes =
-    model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
+  const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
   const kinds = [full, sliding, linear].filter((layers) => layers > 0);
   const most = Math.max(...kinds);
   const least = Math.min(...kinds);
@@ -89,8 +80,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
 
   const groupsOf = (layers: number) => Math.ceil(layers / size);
   const groups: CacheGroups[] = [];
-  if (full > 0)
-    groups.push({ kind: "full", layers: full, groups: groupsOf(full), blockSize: blockOf(tokenBytes) });
+  if (full > 0) groups.push({ kind: "full", layers: full, groups: groupsOf(full), blockSize: blockOf(tokenBytes) });
   if (sliding > 0) {
     const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
     groups.push({

@@ -43,8 +43,7 @@ export function compressedLayers(config: ConfigFields): { layers: CompressedLaye
   }
   const stranger = ratios.findIndex((ratio) => ratio > 1 && ratio !== FOUR && ratio !== MANY);
   if (stranger >= 0) unplanned(`compress_ratios.${stranger}`, `it is not one of 0, 1, ${FOUR}, ${MANY}.`);
-  if (!config.sliding_window)
-    faults.push(missingField("sliding_window", "Each layer caches such a window of tokens."));
+  if (!config.sliding_window) faults.push(missingField("sliding_window", "Each layer caches such a window of tokens."));
   if (config.head_dim !== HEAD_DIM) unplanned("head_dim", `vLLM compresses heads of ${HEAD_DIM} alone.`);
   if (config.index_head_dim !== INDEX_DIM)
     unplanned("index_head_dim", `vLLM compresses index keys of ${INDEX_DIM} alone.`);

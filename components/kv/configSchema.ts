@@ -25,15 +25,10 @@ export const configSchema = z.looseObject({
   n_head_kv: width().nullish().describe("another name of num_key_value_heads"),
   multi_query_group_num: width().nullish().describe("another name of num_key_value_heads"),
   num_attention_groups: width().nullish().describe("another name of num_key_value_heads"),
-  multi_query: z
-    .boolean()
-    .nullish()
-    .describe("true: all query heads share one key/value head; false: none do"),
+  multi_query: z.boolean().nullish().describe("true: all query heads share one key/value head; false: none do"),
   new_decoder_architecture: z.boolean().nullish().describe("true: multi_query is ignored"),
 
-  global_head_dim: width()
-    .nullish()
-    .describe("width of a head of the full-attention layers beside sliding ones"),
+  global_head_dim: width().nullish().describe("width of a head of the full-attention layers beside sliding ones"),
   num_global_key_value_heads: width()
     .nullish()
     .describe("key/value heads of the full-attention layers; counts with attention_k_eq_v only"),
@@ -45,11 +40,7 @@ export const configSchema = z.looseObject({
 
   index_topk: width().nullish().describe("tokens that sparse attention selects"),
   index_head_dim: width().nullish().describe("width of the keys by which it selects them"),
-  index_topk_freq: z
-    .int()
-    .min(1)
-    .nullish()
-    .describe("every n-th layer selects, the others use its selection"),
+  index_topk_freq: z.int().min(1).nullish().describe("every n-th layer selects, the others use its selection"),
   index_skip_topk_offset: z.int().min(0).nullish().describe("the first layers, which select all"),
   index_topk_pattern: z.string().nullish().describe("one letter a layer: S uses the selection of another"),
 
@@ -59,18 +50,10 @@ export const configSchema = z.looseObject({
     .nullish()
     .describe("tokens that each layer compresses into one; 0, 1: none"),
 
-  attn_type_list: z
-    .array(z.int())
-    .min(1)
-    .nullish()
-    .describe("kind of each layer in numbers; 1: full attention"),
+  attn_type_list: z.array(z.int()).min(1).nullish().describe("kind of each layer in numbers; 1: full attention"),
   layer_types: z.array(z.string()).min(1).nullish().describe("kind of each layer, first to last"),
   full_attention_interval: z.int().min(1).nullish().describe("every n-th layer has full attention"),
-  sliding_window: z
-    .int()
-    .min(0)
-    .nullish()
-    .describe("window of the sliding-window layers, in tokens; 0: none"),
+  sliding_window: z.int().min(0).nullish().describe("window of the sliding-window layers, in tokens; 0: none"),
   sliding_window_pattern: z
     .union([z.int().min(1), z.string()])
     .nullish()

@@ -97,10 +97,7 @@ const DOES_NOT_FIT = new RegExp(
   `To serve at least one request with the model's max seq len \\(${COUNT}\\), \\(?${GIB} KV cache is needed.*?available KV cache memory \\(${GIB}\\)(?:.*?estimated maximum model length is ${COUNT})?`,
   "gs",
 );
-const TOO_MANY = new RegExp(
-  `max_num_seqs \\(${COUNT}\\) exceeds available Mamba cache blocks \\(${COUNT}\\)`,
-  "g",
-);
+const TOO_MANY = new RegExp(`max_num_seqs \\(${COUNT}\\) exceeds available Mamba cache blocks \\(${COUNT}\\)`, "g");
 
 /** The last refusal of the log, unless the engine has started after it. */
 function refusalIn(text: string): EngineRefusal | undefined {

@@ -52,9 +52,7 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     since(engine.vllmVersion, CHECKPOINTS.since);
   const checkpoints =
     flashInfer ||
-    (engine.prefixCaching &&
-      model.linear?.kind === "state-space" &&
-      since(engine.vllmVersion, CHECKPOINTS.since));
+    (engine.prefixCaching && model.linear?.kind === "state-space" && since(engine.vllmVersion, CHECKPOINTS.since));
   const states = checkpoints
     ? CHECKPOINTS.stateBlocks
     : engine.prefixCaching
@@ -66,9 +64,7 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
     stateBlocks: states + engine.draftTokens,
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
-    checked:
-      since(engine.vllmVersion, oldestChecked) &&
-      sameOrOlderMinor(engine.vllmVersion, CHECKED_VERSIONS.newest),
+    checked: since(engine.vllmVersion, oldestChecked) && sameOrOlderMinor(engine.vllmVersion, CHECKED_VERSIONS.newest),
     oldestChecked,
   };
 }

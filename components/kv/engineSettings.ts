@@ -65,8 +65,5 @@ export const KV_ENGINE_DEFAULTS: ResolvedKvEngineSettings = kvEngineSettingsSche
 export function resolveKvEngineSettings(settings: KvEngineSettings): ResolvedKvEngineSettings {
   const parsed = kvEngineSettingsSchema.safeParse(settings);
   if (parsed.success) return parsed.data;
-  throw new FaultyInput(
-    "engine settings",
-    schemaFaults(kvEngineSettingsSchema, settings, parsed.error.issues),
-  );
+  throw new FaultyInput("engine settings", schemaFaults(kvEngineSettingsSchema, settings, parsed.error.issues));
 }

@@ -1,11 +1,7 @@
 import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
 import { engineRules } from "./engineRules";
-import {
-  type KvEngineSettings,
-  type ResolvedKvEngineSettings,
-  resolveKvEngineSettings,
-} from "./engineSettings";
+import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
 import type { KvPlan, RequestCost } from "./figures";
 import { supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
@@ -61,8 +57,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     maxNumSeqs: settings.maxNumSeqs ?? null,
     kvCacheDtype: layout.kvCacheDtype,
     vllmVersion: settings.vllmVersion,
-    constantBytesPerRequest:
-      states?.kind === "linear" ? states.groups * states.blocks * layout.bytesPerBlock : 0,
+    constantBytesPerRequest: states?.kind === "linear" ? states.groups * states.blocks * layout.bytesPerBlock : 0,
     bytesPerToken: layout.bytesPerToken,
     usableBlocks,
     largestMaxModelLen: longestRequest(layout, usableBlocks),

@@ -27,10 +27,7 @@ export function layerPattern(config: ConfigFields): { counts: LayerCounts; fault
   return windowedLayers(config, layers);
 }
 
-function namedLayers(
-  types: readonly string[],
-  config: ConfigFields,
-): { counts: LayerCounts; faults: Fault[] } {
+function namedLayers(types: readonly string[], config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
   const layers = config.num_hidden_layers;
   const counts = { full: 0, sliding: 0, linear: 0 };
   const faults: Fault[] = [];
@@ -65,8 +62,7 @@ function windowedLayers(config: ConfigFields, layers: number): { counts: LayerCo
   }
   if (config.use_sliding_window === true && config.max_window_layers != null) {
     if (config.max_window_layers >= layers) return allFull;
-    if (config.max_window_layers === 0)
-      return { counts: { full: 0, sliding: layers, linear: 0 }, faults: [] };
+    if (config.max_window_layers === 0) return { counts: { full: 0, sliding: layers, linear: 0 }, faults: [] };
     // vLLM 0.30 stops with "Sliding window for some but all layers is not supported", or lets all layers be full.
     const mixed =
       "only some layers would slide by it, which vLLM refuses for some kinds of models and ignores for others.";

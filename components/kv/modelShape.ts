@@ -146,9 +146,7 @@ function placedFault(fault: Fault, prefix: readonly string[], document?: SourceD
 export function ownWindow(config: unknown): number | undefined {
   const root = isRecord(config) ? config : {};
   const text = isRecord(root.text_config) ? root.text_config : root;
-  const scaled = [text.rope_scaling, text.rope_parameters].some((rope) =>
-    /"factor":/.test(JSON.stringify(rope) ?? ""),
-  );
+  const scaled = [text.rope_scaling, text.rope_parameters].some((rope) => /"factor":/.test(JSON.stringify(rope) ?? ""));
   const { max_position_embeddings: window } = text;
   return typeof window === "number" && !scaled ? window : undefined;
 }

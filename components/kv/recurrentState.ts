@@ -55,9 +55,7 @@ export function linearAttention(config: ConfigFields): { state: RecurrentState |
     const why = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
     return { state: null, faults: [unknownArchitecture("layer_types", why)] };
   }
-  const faults = absent.map((field) =>
-    missingField(field, "The size of a linear layer's state depends on it."),
-  );
+  const faults = absent.map((field) => missingField(field, "The size of a linear layer's state depends on it."));
   const [keyHeads = 0, valueHeads = 0, keyWidth = 0, valueWidth = 0, kernel = 0] = FIELDS.map(
     (field) => config[field] ?? 0,
   );

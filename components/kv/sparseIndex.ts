@@ -39,9 +39,7 @@ export function sparseIndex(config: ConfigFields): { index: SparseIndex | null; 
   }
   const selects = (layer: number) =>
     pattern == null
-      ? Math.max(layer - (config.index_skip_topk_offset ?? DEFAULT_OFFSET) + 1, 0) %
-          (config.index_topk_freq ?? 1) ===
-        0
+      ? Math.max(layer - (config.index_skip_topk_offset ?? DEFAULT_OFFSET) + 1, 0) % (config.index_topk_freq ?? 1) === 0
       : pattern[layer] !== "S";
   const count = Array.from({ length: layers }, (_, layer) => layer).filter(selects).length;
   return { index: { layers: count, bytesPerToken: keyBytes(config.index_head_dim ?? 0) }, faults };

@@ -52,9 +52,7 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
 }
 
 export function stateSpaceState(config: ConfigFields): RecurrentState {
-  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map(
-    (field) => config[field] ?? 0,
-  );
+  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map((field) => config[field] ?? 0);
   const dtype = config.mamba_ssm_cache_dtype ?? DEFAULT_STATE_DTYPE;
   return {
     kind: "state-space",

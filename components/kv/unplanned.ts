@@ -16,8 +16,7 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
     says: "another kind of linear attention",
   },
   {
-    field:
-      /^(hybrid_override_pattern|hybrid_layer_pattern|layers_block_type|layer_block_types?|block_types?)$/,
+    field: /^(hybrid_override_pattern|hybrid_layer_pattern|layers_block_type|layer_block_types?|block_types?)$/,
     says: "another way to mix layers",
   },
   {

@@ -61,23 +61,16 @@ export class Machine extends ComponentResource {
     );
     if (machine.simpleServer.mode === "host") {
       const { simpleServer: server, elevate } = machine;
-      things.push(
-        new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }),
-      );
+      things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
     }
     const within = { parent: this, providers: { docker: provider } };
     const { bridge, chatUi, clients } = machine;
-    if (bridge !== null)
-      things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
-    if (chatUi !== null)
-      things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
-    for (const client of clients)
-      things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
+    if (bridge !== null) things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
+    if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
+    for (const client of clients) things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
     const harness = machine.files.filter((file) => file.role.startsWith("harness-"));
     if (harness.length > 0) {
-      things.push(
-        new HarnessFiles(`${name}-harness-files`, { machine: name, files: harness }, { parent: this }),
-      );
+      things.push(new HarnessFiles(`${name}-harness-files`, { machine: name, files: harness }, { parent: this }));
     }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");

@@ -29,10 +29,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ],
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
-    [
-      "prefix reuse",
-      kv.prefixReuseTokens === null ? "off" : `in steps of ${thousands(kv.prefixReuseTokens)} tokens`,
-    ],
+    ["prefix reuse", kv.prefixReuseTokens === null ? "off" : `in steps of ${thousands(kv.prefixReuseTokens)} tokens`],
   ];
 }
 
@@ -63,9 +60,7 @@ function gib(bytes: number): string {
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */
 export function gibRange({ lowGiB, highGiB }: { readonly lowGiB: number; readonly highGiB: number }): string {
-  return lowGiB === highGiB
-    ? `${lowGiB.toFixed(2)} GiB`
-    : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
+  return lowGiB === highGiB ? `${lowGiB.toFixed(2)} GiB` : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
 }
 
 /** `1.6 to 1.9`, or one figure where both are the same. */

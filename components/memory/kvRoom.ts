@@ -18,11 +18,7 @@ export interface KvRoom {
  * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody published of the same
  * model, else an estimate from the size of the weights. `undefined` where not even that is known.
  */
-export function kvRoom(
-  server: InferenceServerSettings,
-  totalGiB: number,
-  model?: ModelEvidence,
-): KvRoom | undefined {
+export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?: ModelEvidence): KvRoom | undefined {
   const outside = outsideKvCache(server, model);
   if (outside === undefined) return undefined;
   const budget = server.gpuMemoryUtilization * totalGiB;

@@ -57,11 +57,7 @@ export interface MemoryShare extends MemoryDemand {
 type OtherConsumer = LedgerLine;
 
 /** Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of what is shown. */
-export function ledger(
-  totalGiB: number,
-  shares: readonly MemoryShare[],
-  others: readonly OtherConsumer[],
-): Ledger {
+export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly OtherConsumer[]): Ledger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
@@ -120,8 +116,7 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
     }
   }
   const { publishedOutsideGiB: outsideGiB } = share;
-  const more =
-    outsideGiB === undefined ? 0 : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
+  const more = outsideGiB === undefined ? 0 : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
   if (more > 0) {
     lines.push({
       name: `${share.name}: beside its weights`,
@@ -156,10 +151,10 @@ function largestUtilizations(
   others: readonly OtherConsumer[],
 ): Record<string, LargestUtilization> {
   const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
-  const taken = [
-    ...shares.map((share) => takenBy(share, totalGiB)),
-    ...others.map((line) => line.gib),
-  ].reduce((sum, gib) => sum + gib, 0);
+  const taken = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)].reduce(
+    (sum, gib) => sum + gib,
+    0,
+  );
   return Object.fromEntries(
     shares
       .filter((share) => share.ours)
@@ -170,8 +165,7 @@ function largestUtilizations(
         const { outsideGiB, kvCacheGiB = 0, hostGiB = 0 } = share;
         const fixedGiB = takenGiB({ ...share, utilization: 0 }, totalGiB);
         const besideShare = hostGiB + (outsideGiB === undefined ? kvCacheGiB : 0);
-        const within = (freeGiB: number) =>
-          fixedGiB > freeGiB ? 0 : largestWithin(freeGiB - besideShare, totalGiB);
+        const within = (freeGiB: number) => (fixedGiB > freeGiB ? 0 : largestWithin(freeGiB - besideShare, totalGiB));
         return [
           share.name,
           {

@@ -33,18 +33,11 @@ export function machineMemory(
   const { instanceA } = machine;
   const ours = servers.map(shareOf);
   const host: MemoryShare | undefined =
-    instanceA === "none"
-      ? undefined
-      : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
+    instanceA === "none" ? undefined : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
   const shares = host === undefined ? ours : [host, ...ours];
   return {
-    ledger: ledger(machine.totalGiB, shares, [
-      ...services,
-      ...otherGpuMemory(machine),
-      system,
-      ...simpleServer,
-    ]),
+    ledger: ledger(machine.totalGiB, shares, [...services, ...otherGpuMemory(machine), system, ...simpleServer]),
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
 }
@@ -71,8 +64,7 @@ function outside(
   settings: InferenceServerSettings,
   model: ModelEvidence | undefined,
 ): Pick<MemoryShare, "outsideGiB" | "publishedOutsideGiB"> {
-  if (isMeasured(settings) && settings.measured !== undefined)
-    return { outsideGiB: settings.measured.nonKvGiB };
+  if (isMeasured(settings) && settings.measured !== undefined) return { outsideGiB: settings.measured.nonKvGiB };
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(model);
@@ -142,7 +134,5 @@ export function totalFinding(
 
 /** The total to plan with: the declared one, unless the machine has less. */
 export function plannedTotal(declaredGiB: number, machineGiB: number | undefined): number {
-  return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB
-    ? hundredths(machineGiB)
-    : declaredGiB;
+  return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
 }

@@ -30,31 +30,21 @@ export interface Share extends MemoryDemand {
  * Which servers were running isn't written in a meminfo. The most of them that leave the operating system its smallest
  * plausible amount are taken to have been; the source says so.
  */
-export function meminfoUse(
-  meminfo: Meminfo,
-  instanceA: Share | undefined,
-  ours: readonly Share[],
-): MeminfoUse {
+export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]): MeminfoUse {
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
-  const sum = (shares: readonly Share[]) =>
-    shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
+  const sum = (shares: readonly Share[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
   const a = instanceA === undefined ? [] : [instanceA];
   const held = (servers: MeminfoUse["running"]) =>
-    ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[
-      servers
-    ];
+    ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[servers];
   const candidates: MeminfoUse["running"][] = [
     ...(a.length > 0 && ours.length > 0 ? (["instance A and ours"] as const) : []),
     ...(a.length > 0 ? (["instance A"] as const) : ours.length > 0 ? (["ours"] as const) : []),
   ];
-  const running =
-    candidates.find((servers) => used - held(servers) >= DEFAULT_OPERATING_SYSTEM_GIB) ?? "no server";
+  const running = candidates.find((servers) => used - held(servers) >= DEFAULT_OPERATING_SYSTEM_GIB) ?? "no server";
   const servers = hundredths(held(running));
   const less =
-    running === "no server"
-      ? "no server running"
-      : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
+    running === "no server" ? "no server running" : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
   return {
     running,
     operatingSystemGiB: hundredths(used - held(running)),

@@ -79,12 +79,9 @@ function serverWarnings(
 
 /** Compared with what was applied on this machine; where that is not known, with what was measured. */
 function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {
-  const then =
-    "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
+  const then = "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
   if (applied !== undefined) {
-    return maxModelLen > applied
-      ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}`
-      : undefined;
+    return maxModelLen > applied ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}` : undefined;
   }
   if (measured === undefined) return undefined;
   const before = measured.kvTokens / measured.maxConcurrency;
@@ -141,11 +138,8 @@ function roomWarnings(
 /** What gives one whole window its room, at the worst of what is known, and whether the machine leaves so much. */
 function cure(server: InferenceServerSettings, totalGiB: number, kv: ServerKv, largest: number): string {
   const one = kv.bytesPerRequest + kv.bytesPerBlock;
-  const shorter = kv.largestMaxModelLen
-    ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.`
-    : "";
-  if (server.kvCacheMemoryBytes !== undefined)
-    return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
+  const shorter = kv.largestMaxModelLen ? ` \`maxModelLen\` of at most ${kv.largestMaxModelLen} fits as it is.` : "";
+  if (server.kvCacheMemoryBytes !== undefined) return `Set \`kvCacheMemoryBytes\` to ${one} or more.${shorter}`;
   const share = upToHundredth((kv.room.outsideGiB.high + one / BYTES_PER_GIB) / totalGiB);
   const wanted =
     share > AGGREGATE_LIMIT

@@ -86,9 +86,7 @@ export function serverKv(
       weightsGB: weightsGB(server, model) ?? null,
       prefill: prefillOf(model.prefill, least.maxModelLen),
     };
-    const notes = least.problems
-      .filter((problem) => problem.severity === "warning")
-      .map((problem) => problem.message);
+    const notes = least.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
   } catch (error) {
     if (!(error instanceof FaultyInput)) throw error;

@@ -25,9 +25,7 @@ import { machineWarnings } from "./warnings";
  * files have one path, or where what is declared of a model isn't so by the evidence.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
-  const planned = Object.entries(settings.machines).map(([name, machine]) =>
-    machinePlan(name, machine, evidence),
-  );
+  const planned = Object.entries(settings.machines).map(([name, machine]) => machinePlan(name, machine, evidence));
   const machines = planned.map(({ machine }) => machine);
   const faults = [...writtenTwice(machines), ...modelFaults(settings, evidence)];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);

@@ -12,20 +12,15 @@ export const matching = (form: RegExp, expected: Parameters<z.ZodString["regex"]
 export const text = () => z.string().min(1);
 
 /** A setting with the value that it has where the stack file leaves it out. */
-export const usual = <Schema extends z.ZodType>(
-  value: z.util.NoUndefined<z.output<Schema>>,
-  schema: Schema,
-) => schema.default(value);
+export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.output<Schema>>, schema: Schema) =>
+  schema.default(value);
 
 /** TCP port that a service listens on. */
 export const port = () => count(1, 65535);
 
 /** Name of an environment variable; a value pasted here by mistake rarely has this form. */
 export const variableName = () =>
-  matching(
-    /^[A-Z_][A-Z0-9_]*$/,
-    "Expected the NAME of an environment variable (capitals, digits, underscore)",
-  );
+  matching(/^[A-Z_][A-Z0-9_]*$/, "Expected the NAME of an environment variable (capitals, digits, underscore)");
 
 /** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
 const isPlain = (path: string) =>
@@ -35,10 +30,7 @@ const isPlain = (path: string) =>
   !/(^|\/)\.{1,2}(\/|$)|\/\//.test(path);
 
 /** Path on the machine: absolute, or below the operator's home (`~/`). */
-export const hostPath = (
-  form = /^(\/|~\/)/,
-  expected = "Expected an absolute path, or one that starts with `~/`",
-) =>
+export const hostPath = (form = /^(\/|~\/)/, expected = "Expected an absolute path, or one that starts with `~/`") =>
   matching(form, { error: expected, abort: true }).refine(
     isPlain,
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys",

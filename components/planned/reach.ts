@@ -83,10 +83,7 @@ export function originOf({ address, port }: Listening, host?: string): string {
 /** The same for a container on the machine. It can't reach loopback: there the origin says where to listen instead. */
 export function originFromContainer(listening: Listening): string {
   const { address } = listening;
-  return originOf(
-    listening,
-    address === EVERY_ADDRESS || isLoopback(address) ? HOST_FROM_CONTAINER : address,
-  );
+  return originOf(listening, address === EVERY_ADDRESS || isLoopback(address) ? HOST_FROM_CONTAINER : address);
 }
 
 /** Where a program asks: one on the machine, and one on a computer that knows the machine as `host`. */

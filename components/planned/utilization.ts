@@ -71,10 +71,7 @@ export interface MemoryDemand {
  * needs beyond the share. Where nothing is known of the rest, the rest may be as large as the share. Memory of the CPU is
  * the same memory on this machine.
  */
-export function takenGiB(
-  { utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: MemoryDemand,
-  totalGiB: number,
-): number {
+export function takenGiB({ utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: MemoryDemand, totalGiB: number): number {
   const share = utilization * totalGiB;
   return Math.max(share, kvCacheGiB === undefined ? 0 : (outsideGiB ?? share) + kvCacheGiB) + hostGiB;
 }

@@ -13,11 +13,7 @@ export interface GateFinding {
  * update it stops the program before the first resource, so that nothing is half done. A plain `pulumi up` runs no
  * policy pack, and this is what protects it.
  */
-export function gate(
-  policies: readonly GateFinding[],
-  onMachine: readonly GateFinding[],
-  packSpeaks: boolean,
-): void {
+export function gate(policies: readonly GateFinding[], onMachine: readonly GateFinding[], packSpeaks: boolean): void {
   const toSay = packSpeaks ? onMachine : [...policies, ...onMachine];
   for (const warning of sentences(toSay, "warned")) log.warn(warning);
   if (runtime.isDryRun()) {
@@ -31,9 +27,7 @@ export function gate(
 }
 
 function sentences(findings: readonly GateFinding[], verdict: GateFinding["verdict"]): string[] {
-  return findings
-    .filter((each) => each.verdict === verdict)
-    .map((each) => plainText(`${each.name}: ${each.message}`));
+  return findings.filter((each) => each.verdict === verdict).map((each) => plainText(`${each.name}: ${each.message}`));
 }
 
 /**

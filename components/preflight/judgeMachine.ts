@@ -24,9 +24,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
     ),
     ...facts.faultyVariables.map(({ name, fault }) => {
       const set = machine.bridge?.key?.variable === name ? newKey(name) : `export ${name}=...`;
-      return refused(
-        `${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`,
-      );
+      return refused(`${name} ${fault}, and a secret file takes its value from it. Set it in this shell: \`${set}\`.`);
     }),
     ...judgeSimpleServer(machine, facts.simpleServer),
     ...roomFindings(facts),
@@ -36,9 +34,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
 /** What `up` would pull, and what its servers would load, must find room before anything stops. */
 function roomFindings({ needs }: MachineFacts): PreflightFinding[] {
   const problem = needs && roomProblem(needs);
-  return problem === undefined
-    ? []
-    : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
+  return problem === undefined ? [] : [refused(`${problem} \`serving fetch --check\` lists what is missing.`)];
 }
 
 /** Machines whose Docker engine is one: their sums would each be right, and together too much. */
@@ -102,8 +98,7 @@ function hostInstanceFindings(
     const taken = takenGiB({ ...demand, ...outside }, totalGiB);
     const share = shareToDeclare({ ...demand, ...outside }, totalGiB);
     if (taken <= gpuMemoryUtilization * totalGiB) return [];
-    const less =
-      weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : "";
+    const less = weightsGB === undefined ? " (less, once `instanceA.weightsGB` says what its weights take)" : "";
     const message = `Instance A on port ${port} runs with utilization ${actual} and memory beside it (\`--kv-cache-memory-bytes\`, offloading or swap): it takes up to ${taken.toFixed(2)} GiB, and ${gpuMemoryUtilization} is declared. Declare \`instanceA.gpuMemoryUtilization: ${share}\`${less}, or restart instance A yourself without those flags.`;
     return [refused(message, A_SHARE, share)];
   }
@@ -161,9 +156,7 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
 }
 
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
-  const ours = new Set(
-    docker.reachable ? docker.containers.flatMap(({ ports }) => ports.map(({ host }) => host)) : [],
-  );
+  const ours = new Set(docker.reachable ? docker.containers.flatMap(({ ports }) => ports.map(({ host }) => host)) : []);
   const { bridge, chatUi, inferenceServers } = machine;
   const services = [
     ...inferenceServers.map(({ key, container }) => ({ block: `inferenceServers.${key}`, container })),

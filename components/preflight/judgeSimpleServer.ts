@@ -1,14 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import type { MachinePlan } from "../plan/types";
 import { type HostSimpleServerPlan, OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
-import {
-  type Account,
-  type PathFacts,
-  type PreflightFinding,
-  refused,
-  type SimpleServerFacts,
-  warned,
-} from "./types";
+import { type Account, type PathFacts, type PreflightFinding, refused, type SimpleServerFacts, warned } from "./types";
 
 /** What a build from source says of itself. */
 const NO_RELEASE = "0.0.0";
@@ -21,10 +14,7 @@ const OWNER_MAY_SEARCH = 0o100;
  * Judges what was read of Ollama. Where we are to change and restart it, a fault is a refusal; where the operator does
  * that by hand, it is a warning, since nothing of ours depends on it. Each says how to fix it.
  */
-export function judgeSimpleServer(
-  machine: MachinePlan,
-  facts: SimpleServerFacts | undefined,
-): PreflightFinding[] {
+export function judgeSimpleServer(machine: MachinePlan, facts: SimpleServerFacts | undefined): PreflightFinding[] {
   const { simpleServer: server, elevate } = machine;
   if (facts === undefined || server.mode === "none") return [];
   const { answer } = facts;

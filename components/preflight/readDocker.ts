@@ -39,10 +39,7 @@ export const RUNNING: readonly string[] = ["status=running"];
  * Asks an engine whether it answers, whether it can serve GPUs, whether its bridge is there, and which containers pass the
  * filters. Reads only.
  */
-export async function readDocker(
-  dockerHost: string,
-  filters: readonly string[],
-): Promise<DockerFacts<ContainerState>> {
+export async function readDocker(dockerHost: string, filters: readonly string[]): Promise<DockerFacts<ContainerState>> {
   const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
   try {
     const info: unknown = JSON.parse(await ask("info", "--format", "{{json .}}"));
@@ -65,10 +62,7 @@ function reasonOf(error: unknown): string {
 }
 
 /** The interface of Docker's default network, where this computer has none of that name: no container can start then. */
-async function bridgeMissing(
-  info: unknown,
-  ask: (...args: string[]) => Promise<string>,
-): Promise<string | undefined> {
+async function bridgeMissing(info: unknown, ask: (...args: string[]) => Promise<string>): Promise<string | undefined> {
   // A rootless daemon, or one in a virtual machine, has its interfaces elsewhere.
   const elsewhere = /rootless|Docker Desktop/.test(
     isRecord(info) ? `${String(info.SecurityOptions)} ${String(info.OperatingSystem)}` : "",
@@ -84,15 +78,12 @@ function hasNvidiaRuntime(info: unknown): boolean {
   if (isRecord(info.Runtimes) && "nvidia" in info.Runtimes) return true;
   const devices = info.DiscoveredDevices;
   return (
-    Array.isArray(devices) &&
-    devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
+    Array.isArray(devices) && devices.some((each) => isRecord(each) && String(each.ID).startsWith("nvidia.com/gpu"))
   );
 }
 
 async function hookOnPath(): Promise<boolean> {
-  const folders = [...new Set([...(process.env.PATH ?? "").split(delimiter), ...DAEMON_PATH])].filter(
-    Boolean,
-  );
+  const folders = [...new Set([...(process.env.PATH ?? "").split(delimiter), ...DAEMON_PATH])].filter(Boolean);
   const found = await Promise.all(folders.map((each) => canAccess(join(each, GPU_HOOK), constants.X_OK)));
   return found.includes(true);
 }

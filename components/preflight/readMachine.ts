@@ -40,10 +40,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
 
 /** Folders of the files that we write without root; the simple server's drop-in is not among them. */
 function foldersToWrite(machine: MachinePlan): string[] {
-  const files = [
-    ...machine.files.filter((file) => file.role !== "simple-server-dropin"),
-    ...machine.secretFiles,
-  ];
+  const files = [...machine.files.filter((file) => file.role !== "simple-server-dropin"), ...machine.secretFiles];
   return [...new Set(files.map((file) => dirname(file.path)))];
 }
 

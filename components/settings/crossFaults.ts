@@ -37,11 +37,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       }
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0) {
-        fault(
-          [...at, "aliases", doubled],
-          "impossible_value",
-          "This is the served model name itself, not an alias.",
-        );
+        fault([...at, "aliases", doubled], "impossible_value", "This is the served model name itself, not an alias.");
       }
       if (server.tensorParallelSize > machine.gpus) {
         fault(
@@ -68,8 +64,7 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
 /** Faults around models that write no text (`model.kind: embedding` or `rerank`), and around those who would use them. */
 function poolingFaults(machine: MachineSettings): MachineFault[] {
   const faults: MachineFault[] = [];
-  const fault = (path: PropertyKey[], message: string) =>
-    faults.push({ path, code: "impossible_value", message });
+  const fault = (path: PropertyKey[], message: string) => faults.push({ path, code: "impossible_value", message });
   const servers = Object.entries(machine.inferenceServers);
   const kindOf = (key: string) => machine.inferenceServers[key]?.model.kind;
 

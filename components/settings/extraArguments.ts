@@ -4,12 +4,7 @@ import type { InferenceServerSettings } from "./inferenceServer";
 export const FLAGS_WITH_SETTING: Readonly<
   Record<
     string,
-    | keyof InferenceServerSettings
-    | "tools.autoChoice"
-    | "tools.parser"
-    | "model.id"
-    | "model.kind"
-    | "model.revision"
+    keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id" | "model.kind" | "model.revision"
   >
 > = {
   "--model": "model.id",
@@ -45,8 +40,7 @@ export const FLAGS_WITH_SETTING: Readonly<
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "the plan and the policies can't read a file of further flags",
-  "--num-gpu-blocks-override":
-    "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
+  "--num-gpu-blocks-override": "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
   "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
   "--api-key":
     "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",
@@ -72,7 +66,5 @@ export function extraArgumentFault(argument: string): string | undefined {
 }
 
 function abbreviates(flag: string, name: string): boolean {
-  return (
-    flag === name || (name.startsWith("--") && flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag))
-  );
+  return flag === name || (name.startsWith("--") && flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag));
 }

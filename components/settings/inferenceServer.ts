@@ -54,9 +54,7 @@ export const inferenceServer = strictObject({
       "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
     )
     .meta({ examples: ["qwen3.6-35b-a3b"] }),
-  aliases: optional(z.array(servedName())).describe(
-    "Further names for the same model. Default: the hub id alone.",
-  ),
+  aliases: optional(z.array(servedName())).describe("Further names for the same model. Default: the hub id alone."),
   image: imageReference(),
   versions: imageVersions.optional(),
   port: usual(8001, port()).describe("TCP port, the same inside the container and on the machine."),
@@ -120,10 +118,7 @@ export const inferenceServer = strictObject({
   compileJobs: usual(2, count(1, 20)).describe(
     "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
   ),
-  environment: usual(
-    {},
-    z.record(variableName(), z.string().describe("Value of this variable, as text.")),
-  ).describe(
+  environment: usual({}, z.record(variableName(), z.string().describe("Value of this variable, as text."))).describe(
     "Further environment variables. No secrets: values are shown in the plan and kept in the state.",
   ),
   huggingFaceTokenVariable: optional(variableName()).describe(
@@ -137,9 +132,7 @@ export const inferenceServer = strictObject({
   lockedMemoryBytes: usual(-1, count(-1)).describe(
     "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
   ),
-  stopGraceSeconds: usual(60, count(1, 600)).describe(
-    "Seconds that the server gets to stop before it is killed.",
-  ),
+  stopGraceSeconds: usual(60, count(1, 600)).describe("Seconds that the server gets to stop before it is killed."),
 }).describe("A vLLM server in a container.");
 
 /** The settings of one inference server, parsed. */

@@ -82,11 +82,7 @@ type EngineConfig = Readonly<Record<string, string>>;
  * The stack file in a project's folder, with the places of our settings. The engine doesn't say which file it read, and
  * with `--config-file` it is another: `undefined` where ours isn't there, or doesn't hold this configuration.
  */
-export function stackFileOf(
-  config: EngineConfig,
-  project: string,
-  stack: string,
-): SourceDocument | undefined {
+export function stackFileOf(config: EngineConfig, project: string, stack: string): SourceDocument | undefined {
   try {
     const document = readYamlFile(join(project, `Pulumi.${stack}.yaml`));
     const same = isDeepStrictEqual(ours(objectOr(objectOr(document.value).config)), ours(config, jsonOrText));
@@ -119,9 +115,7 @@ function parseSettings(
     : schemaFaults(stackSettings, value, result.error.issues, document);
   const found = [
     ...earlier,
-    ...(proto === undefined
-      ? []
-      : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
+    ...(proto === undefined ? [] : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
     ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
   const faults = [...found, ...secretFaults(value, found, "secret_value", SECRET, document)];
@@ -145,10 +139,7 @@ function placesBelowConfig(document: SourceDocument): SourceDocument {
   return {
     ...document,
     locate: ([first, ...rest], part) =>
-      document.locate(
-        first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest],
-        part,
-      ),
+      document.locate(first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest], part),
   };
 }
 

@@ -72,10 +72,7 @@ export const machine = strictObject(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
     dockerHost: matching(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
-      .refine(
-        isEngine,
-        "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535",
-      )
+      .refine(isEngine, "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535")
       .default(HERE)
       .describe(
         "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
@@ -121,10 +118,7 @@ export const machine = strictObject(
       )
       .meta({ examples: [["~/vllm-venv"]] }),
     harness: harness.optional(),
-    elevate: usual(
-      "none",
-      z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])]),
-    ).describe(
+    elevate: usual("none", z.union([z.literal("none"), z.tuple([z.literal("sudo"), z.literal("-n")])])).describe(
       "How a step that needs root is run (only the simple server's systemd drop-in does). `none`: it is skipped, and the plan prints the commands. `[sudo, -n]`: by sudo, which must not ask for a password.",
     ),
     stateDirectory: usual("~/.local/share/local-serving", hostPath()).describe(

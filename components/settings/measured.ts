@@ -12,9 +12,7 @@ export const measured = strictObject({
   kvTokens: z
     .int()
     .positive()
-    .describe(
-      "`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions.",
-    ),
+    .describe("`GPU KV cache size` of the log, in tokens. Compare `maxConcurrency`, not this, across versions."),
   maxConcurrency: z
     .number()
     .positive()

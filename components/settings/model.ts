@@ -22,9 +22,7 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 /** A model and the facts about it that no flag carries. */
 export const model = strictObject({
   id: matching(/^[!-~]+$/, "Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
-    .describe(
-      "Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.",
-    )
+    .describe("Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.")
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
   family: optional(z.enum(families)).describe(
     `Family, which chooses the default tool parser and reasoning parser. Default: from the model's config.json if its \`model_type\` says so, else \`other\`; never guessed from the name, and refused where the config names another. ${modelsOfFamilies}.`,

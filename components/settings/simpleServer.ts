@@ -1,15 +1,5 @@
 import { strictObject, z } from "zod";
-import {
-  count,
-  gibibytes,
-  hostPath,
-  isProto,
-  listenAddress,
-  matching,
-  PROTO,
-  port,
-  usual,
-} from "../planned/fields";
+import { count, gibibytes, hostPath, isProto, listenAddress, matching, PROTO, port, usual } from "../planned/fields";
 
 /** Form of a model's name at Ollama: `[host/][namespace/]name[:tag]`. */
 const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
@@ -51,10 +41,7 @@ const onTheHost = strictObject({
     "Address that Ollama listens on (OLLAMA_HOST). `0.0.0.0` opens it to the network, and to our containers; Ollama asks nobody for a key.",
   ),
   port: usual(11434, port()).describe("TCP port that Ollama listens on (OLLAMA_HOST)."),
-  modelsDirectory: hostPath(
-    /^\//,
-    "Expected an absolute path: Ollama runs as a user of its own, without your home",
-  )
+  modelsDirectory: hostPath(/^\//, "Expected an absolute path: Ollama runs as a user of its own, without your home")
     .default("/usr/share/ollama/.ollama/models")
     .describe(
       "Directory of the models (OLLAMA_MODELS). It must be owned by the service's user, and its parents open to it. The default is where Ollama's installer puts it.",
@@ -62,10 +49,9 @@ const onTheHost = strictObject({
   serviceUser: usual("ollama", matching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
     "User that the service runs as; Ollama's installer makes `ollama`.",
   ),
-  unit: usual(
-    "ollama.service",
-    matching(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service"),
-  ).describe("systemd unit of the service."),
+  unit: usual("ollama.service", matching(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service")).describe(
+    "systemd unit of the service.",
+  ),
   systemdDirectory: usual("/etc/systemd/system", hostPath(/^\//, "Expected an absolute path")).describe(
     "Directory of systemd's local configuration.",
   ),
@@ -96,17 +82,13 @@ export const INTEGRATED = { maxLoadedModels: 1, contextLength: 32_768 } as const
 const inTheChatUi = strictObject({
   mode: z
     .literal("integrated")
-    .describe(
-      "Ollama runs inside the chat UI's container; its models are in a volume that the host does not see.",
-    ),
+    .describe("Ollama runs inside the chat UI's container; its models are in a volume that the host does not see."),
   models: modelNames,
   loadedGiB,
   residentModelsGiB,
 }).describe("Ollama inside the chat UI's container.");
 
-const notHere = strictObject({ mode: z.literal("none").describe("There is no simple server.") }).describe(
-  "No Ollama.",
-);
+const notHere = strictObject({ mode: z.literal("none").describe("There is no simple server.") }).describe("No Ollama.");
 
 /**
  * The simple model server, Ollama. It lives on the host or in the chat UI's container, never in both: models pulled in one

@@ -4,11 +4,7 @@ import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { isLoopback, originOf, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
-import {
-  type HostSimpleServerSettings,
-  INTEGRATED,
-  type SimpleServerSettings,
-} from "../settings/simpleServer";
+import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
 export type SimpleServerPlan =
@@ -63,12 +59,8 @@ export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServ
   return { ...onTheHost(simpleServer, machine), memory };
 }
 
-function onTheHost(
-  server: HostSimpleServerSettings,
-  machine: MachineSettings,
-): Omit<PlannedSimpleServer, "memory"> {
-  const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } =
-    server;
+function onTheHost(server: HostSimpleServerSettings, machine: MachineSettings): Omit<PlannedSimpleServer, "memory"> {
+  const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
   const reach: Reach = { name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
   const dropIn: PlannedFile<FileRole> = {
@@ -134,9 +126,7 @@ const LOADED_MODELS = "Ollama's loaded models";
 function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
   if (server.mode === "none") return [];
   if (server.residentModelsGiB !== undefined)
-    return [
-      { name: LOADED_MODELS, gib: server.residentModelsGiB, basis: "setting", source: "residentModelsGiB" },
-    ];
+    return [{ name: LOADED_MODELS, gib: server.residentModelsGiB, basis: "setting", source: "residentModelsGiB" }];
   const [largest] = Object.entries(server.loadedGiB).sort(([, a], [, b]) => b - a);
   if (largest === undefined) return [];
   const [model, gib] = largest;

@@ -32,9 +32,7 @@ let known: AnalyticsKey[] | undefined;
 /** Every key that holds a value, in the order of the schema. */
 export function analyticsKeys(): readonly AnalyticsKey[] {
   known ??= schemaKeys(jsonSchemaOf(analyticsSchema))
-    .filter(
-      ({ path, block }) => !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")),
-    )
+    .filter(({ path, block }) => !block && !REMARKS.has(path[0] ?? "") && !path.some((part) => part.endsWith("[]")))
     .map(({ path, schema }) => ({
       pattern: path,
       kind: kindOf(schema),

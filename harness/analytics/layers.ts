@@ -19,12 +19,9 @@ export interface EffectiveValue {
  * Merges layers: each key by itself comes from the highest layer that sets it, even to empty
  * text, to zero or to what the default is anyway. Lists are replaced, never joined.
  */
-export function effectiveValues(
-  layers: Readonly<Partial<Record<Layer, LayerValues>>>,
-): Map<string, EffectiveValue> {
+export function effectiveValues(layers: Readonly<Partial<Record<Layer, LayerValues>>>): Map<string, EffectiveValue> {
   const merged = new Map<string, EffectiveValue>();
-  for (const layer of LAYERS)
-    for (const [name, value] of layers[layer] ?? []) merged.set(name, { value, layer });
+  for (const layer of LAYERS) for (const [name, value] of layers[layer] ?? []) merged.set(name, { value, layer });
   for (const [name, value] of defaultsOfNewIds(merged.keys()))
     if (!merged.has(name)) merged.set(name, { value, layer: "default" });
   return inSchemaOrder(merged);
@@ -42,8 +39,7 @@ export function defaultLayer(): LayerValues {
 export function flatten(document: unknown): Map<string, unknown> {
   const found = new Map<string, unknown>();
   for (const key of analyticsKeys())
-    for (const { name, value } of occurrences(key.pattern, document, (id) => concrete(key, id)))
-      found.set(name, value);
+    for (const { name, value } of occurrences(key.pattern, document, (id) => concrete(key, id))) found.set(name, value);
   return found;
 }
 
@@ -58,8 +54,7 @@ function* occurrences(
     const key = named(id);
     const parent = tableAt(document, key.path.slice(0, -1));
     const last = key.path.at(-1) ?? "";
-    if (Object.hasOwn(parent, last) && parent[last] !== undefined)
-      yield { name: key.name, value: parent[last] };
+    if (Object.hasOwn(parent, last) && parent[last] !== undefined) yield { name: key.name, value: parent[last] };
   }
 }
 

@@ -31,9 +31,7 @@ export function analyticsReference(): ReferenceDocument {
       layersExample(),
       {
         heading: "Variables that belong to no key",
-        text: [
-          "They are read directly and have no default. `serving config show analytics` shows those that are set.",
-        ],
+        text: ["They are read directly and have no default. `serving config show analytics` shows those that are set."],
         table: {
           head: ["Variable", "Meaning"],
           rows: Object.entries(KEYLESS_VARIABLES).map(([name, meaning]) => [`\`${prefix}${name}\``, meaning]),
@@ -61,10 +59,7 @@ function layersExample(): ReferenceSection {
     ["judge.workers", "the file says 2, which is also the default"],
     ["embedding.workers", `the file says 8, \`.env\` 4; in the environment the variable is empty`],
     ["judge.default.backend", `\`${prefix}SA_JUDGE_BACKEND=openai\` in the environment`],
-    [
-      "judge.default.model",
-      "the file's model belongs to another backend: the variable selects the whole block",
-    ],
+    ["judge.default.model", "the file's model belongs to another backend: the variable selects the whole block"],
     ["similarity.top_k", "`--set similarity.top_k=9`"],
     ["similarity.threshold", "no layer sets it"],
   ] as const;

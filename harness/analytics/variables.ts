@@ -71,8 +71,7 @@ export function selectJudgeBlock(dotenv: Map<string, unknown>, env: Map<string, 
 
 function keysWithVariables(tools: readonly string[]): ConcreteKey[] {
   return analyticsKeys().flatMap((key) => {
-    if (key.pattern.some(isFree))
-      return key.pattern[0] === "sources" ? tools.map((id) => concrete(key, id)) : [];
+    if (key.pattern.some(isFree)) return key.pattern[0] === "sources" ? tools.map((id) => concrete(key, id)) : [];
     return key.variable === undefined ? [] : [concrete(key)];
   });
 }

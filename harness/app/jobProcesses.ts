@@ -19,10 +19,7 @@ export function jobMark(id: string = randomUUID()): JobMark {
 }
 
 /** An environment with the mark added to those that are in it. */
-export function marked(
-  env: Readonly<Record<string, string>>,
-  { variable, id }: JobMark,
-): Record<string, string> {
+export function marked(env: Readonly<Record<string, string>>, { variable, id }: JobMark): Record<string, string> {
   const outer = env[variable];
   return { ...env, [variable]: outer === undefined || outer === "" ? id : `${outer}:${id}` };
 }
@@ -100,11 +97,7 @@ const KILL_PATIENCE_MS = 5000;
  * Ends what still runs of a command whose supervisor is gone: TERM, then KILL after the grace time, to its group (where
  * one is given) and to every process that carries its mark.
  */
-export async function endProcesses(
-  pgid: number | undefined,
-  mark: JobMark,
-  graceMs: number,
-): Promise<EndedBy> {
+export async function endProcesses(pgid: number | undefined, mark: JobMark, graceMs: number): Promise<EndedBy> {
   for (const [signal, patience, by] of [
     ["SIGTERM", graceMs, "term"],
     ["SIGKILL", KILL_PATIENCE_MS, "kill"],

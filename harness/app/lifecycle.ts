@@ -114,9 +114,7 @@ const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
 };
 
 function stoppedBy({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string {
-  return escaped === 0
-    ? STOPPED_BY[by]
-    : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
+  return escaped === 0 ? STOPPED_BY[by] : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
 }
 
 async function useApp<Result>(

@@ -30,11 +30,7 @@ interface ProbeSetting {
 }
 
 /** Probes the app's readiness once, within `limitMs`. */
-export async function probeReadiness(
-  app: AppContract,
-  setting: ProbeSetting,
-  limitMs: number,
-): Promise<Readiness> {
+export async function probeReadiness(app: AppContract, setting: ProbeSetting, limitMs: number): Promise<Readiness> {
   const { url, command } = app.ready;
   if (url !== undefined) return urlReadiness(url, limitMs);
   if (command === undefined || setting.supervisor === undefined) {
@@ -62,8 +58,7 @@ async function commandReadiness(
     const end = await supervisor.run({ argv: shell(command), cwd, env, ...bounds }).gone;
     if (end.timedOut) return { verdict: "not-ready", detail: "the readiness command took too long" };
     if (end.code === 0) return { verdict: "ready", detail: "the readiness command exited 0" };
-    if (end.code === null)
-      return { verdict: "broken", detail: `the readiness command was ended by ${end.signal}` };
+    if (end.code === null) return { verdict: "broken", detail: `the readiness command was ended by ${end.signal}` };
     const verdict = NOT_RUNNABLE.includes(end.code) ? "broken" : "not-ready";
     return { verdict, detail: `the readiness command exited ${end.code}` };
   } catch (error) {
@@ -120,10 +115,7 @@ const PROBE_PAUSE_MS = 200;
  * Why the app must not be launched: something answers already, so a later answer proves nothing. Whatever takes
  * connections counts, with any HTTP status or none.
  */
-export async function whyNotLaunch(
-  setting: ReadinessSetting,
-  probe: ReadinessProbe,
-): Promise<string | undefined> {
+export async function whyNotLaunch(setting: ReadinessSetting, probe: ReadinessProbe): Promise<string | undefined> {
   const { app, addresses = [], interrupt } = setting;
   if (app.ready.url === undefined) {
     const result = await probe(LONGEST_PROBE_MS);
@@ -176,10 +168,7 @@ export async function waitUntilReady(
   return `the app was not ready within ${app.ready.timeout_sec} s (last probe: ${detail})`;
 }
 
-async function firstSilent(
-  urls: readonly (string | undefined)[],
-  left: () => number,
-): Promise<string | undefined> {
+async function firstSilent(urls: readonly (string | undefined)[], left: () => number): Promise<string | undefined> {
   for (const url of new Set(urls)) {
     if (url !== undefined && (await httpProbe(url, Math.max(left(), 1))).status === undefined) return url;
   }

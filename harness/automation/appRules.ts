@@ -53,9 +53,7 @@ function readinessFaults(config: ConfigView, at: FaultMaker): Fault[] {
 function urlFaults(config: ConfigView, path: readonly string[], at: FaultMaker): Fault[] {
   const text = config.text(path);
   const url = text === undefined ? undefined : httpUrl(text);
-  return url !== undefined && "fault" in url
-    ? [at.error(path, "wrong_form", `\`${path.at(-1)}\` ${url.fault}.`)]
-    : [];
+  return url !== undefined && "fault" in url ? [at.error(path, "wrong_form", `\`${path.at(-1)}\` ${url.fault}.`)] : [];
 }
 
 function originFaults(config: ConfigView, at: FaultMaker): Fault[] {

@@ -8,8 +8,7 @@ function artifactPathFault(path: string): string | undefined {
   if (path.includes("\0")) return "must not hold a NUL character";
   if (isAbsolute(path)) return "must be relative to the project, not absolute";
   const plain = normalize(path);
-  if (plain === ".." || plain.startsWith(`..${sep}`))
-    return "must stay inside the project; its `..` leads out";
+  if (plain === ".." || plain.startsWith(`..${sep}`)) return "must stay inside the project; its `..` leads out";
   if (plain === "." || path.endsWith("/")) return "must name a file, not a directory";
   if (plain.split(sep)[0] === ".git") return "must not lie in .git, since it is deleted before every run";
   return undefined;
@@ -49,8 +48,7 @@ function linkFault(root: string, file: string): string | undefined {
     return "runs through a symlink that leads nowhere";
   }
   if (!isInside(root, real)) return "leads out of the project through a symlink";
-  if (!statSync(real).isDirectory())
-    return `runs through \`${relative(root, ancestor)}\`, which isn't a directory`;
+  if (!statSync(real).isDirectory()) return `runs through \`${relative(root, ancestor)}\`, which isn't a directory`;
   const entry = entryAt(file);
   if (entry?.isSymbolicLink()) return "is a symlink itself; it must be a regular file";
   if (entry?.isDirectory()) return "is a directory; it must be a file";
@@ -86,8 +84,7 @@ export function artifactFaults(config: ConfigView, project: string | undefined, 
     const artifact = config.text(path);
     if (artifact === undefined) return [];
     const found = project === undefined ? undefined : containedArtifact(project, artifact);
-    const fault =
-      artifactPathFault(artifact) ?? (found !== undefined && "fault" in found ? found.fault : undefined);
+    const fault = artifactPathFault(artifact) ?? (found !== undefined && "fault" in found ? found.fault : undefined);
     return fault === undefined ? [] : [at.error(path, "not_contained", `The artifact's path ${fault}.`)];
   });
 }

@@ -63,13 +63,9 @@ export function checkAutomation(
     ...(mapping === undefined ? [] : requiredFaults(config, mapping, at)),
     ...(registry === undefined ? [] : registryFaults(config, registry, at)),
     ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),
-    ...(review.wrong === undefined
-      ? []
-      : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
+    ...(review.wrong === undefined ? [] : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
   ];
-  const formal = read.success
-    ? []
-    : schemaFaults(automationSchema, document.value, read.error.issues, document);
+  const formal = read.success ? [] : schemaFaults(automationSchema, document.value, read.error.issues, document);
   // A rule that speaks of a key by name says more than the schema does of the same key.
   const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
   const secret = secretFaults(document.value, [...named, ...formal], "secret_in_file", SECRET, document);

@@ -25,11 +25,7 @@ export function effectiveFloors(config: ConfigView, preset: PresetReading | unde
 }
 
 /** Faults of the coverage block that go beyond the form of its keys. */
-export function coverageFaults(
-  config: ConfigView,
-  preset: PresetReading | undefined,
-  at: FaultMaker,
-): Fault[] {
+export function coverageFaults(config: ConfigView, preset: PresetReading | undefined, at: FaultMaker): Fault[] {
   if (!config.isMap(COVERAGE)) return [];
   return [...parserFaults(config, at), ...floorFaults(config, preset, at)];
 }
@@ -51,10 +47,7 @@ function floorFaults(config: ConfigView, preset: PresetReading | undefined, at: 
     const missing = needed.filter((key) => floors[key] === undefined);
     if (missing.length > 0) {
       const message = `The preset can't be read: ${preset.reason}. Without it this block must supply ${missing.join(" and ")}.`;
-      return [
-        at.error(presetPath, "unknown_preset", message),
-        ...regressionWithoutBaseline(config, floors, at),
-      ];
+      return [at.error(presetPath, "unknown_preset", message), ...regressionWithoutBaseline(config, floors, at)];
     }
     const message = `The preset can't be read: ${preset.reason}. This block supplies every floor itself, so it is not needed.`;
     faults.push(at.warning(presetPath, "unknown_preset", message));
@@ -75,9 +68,7 @@ function floorFaults(config: ConfigView, preset: PresetReading | undefined, at: 
 function regressionWithoutBaseline(config: ConfigView, floors: Preset, at: FaultMaker): Fault[] {
   const own = [...COVERAGE, "max_regression_pct"];
   if (config.text([...COVERAGE, "baseline"]) !== "none" || floors.max_regression_pct === undefined) return [];
-  const [path, source] = config.has(own)
-    ? [own, ""]
-    : [[...COVERAGE, "preset"], " (it comes from the preset)"];
+  const [path, source] = config.has(own) ? [own, ""] : [[...COVERAGE, "preset"], " (it comes from the preset)"];
   const message = `Baseline \`none\` leaves nothing to regress from, so max_regression_pct${source} must go, or the baseline be \`admission\`.`;
   return [at.error(path, "regression_without_baseline", message)];
 }
@@ -111,8 +102,7 @@ export function readPreset(name: string, directory: string | undefined): PresetR
   const file = FILES_OF(name)
     .map((candidate) => join(directory, candidate))
     .find((candidate) => existsSync(candidate) && isReadable(candidate));
-  if (file === undefined)
-    return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
+  if (file === undefined) return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
   try {
     const document = readYamlOrJson(file);
     const read = presetSchema.safeParse(document.value);

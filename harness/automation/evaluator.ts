@@ -26,11 +26,7 @@ export function readProviderSummaries(file: string): ProviderSummary[] {
 }
 
 /** Faults of the evaluator that a config names, judged by the providers that there are. */
-export function evaluatorFaults(
-  config: ConfigView,
-  providers: readonly ProviderSummary[],
-  at: FaultMaker,
-): Fault[] {
+export function evaluatorFaults(config: ConfigView, providers: readonly ProviderSummary[], at: FaultMaker): Fault[] {
   const path = ["verification", "conformance", "evaluator"];
   const evaluator = config.text(path);
   if (evaluator === undefined) return [];

@@ -70,10 +70,7 @@ export function readFrozen(file: string): FrozenContract {
   if (value === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
   const read = fileSchema.safeParse(value);
   if (!read.success) {
-    throw new UnreadableInput(
-      file,
-      "isn't a frozen contract; write one with `serving config freeze automation`",
-    );
+    throw new UnreadableInput(file, "isn't a frozen contract; write one with `serving config freeze automation`");
   }
   const { sha256, ...body } = read.data;
   if (digestRead(file, body) !== sha256) {
@@ -95,8 +92,7 @@ function digestRead(file: string, body: unknown): string {
   try {
     return digestOf(body);
   } catch (error) {
-    if (error instanceof RangeError)
-      throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
+    if (error instanceof RangeError) throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
     throw error;
   }
 }

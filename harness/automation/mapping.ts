@@ -71,8 +71,7 @@ function requirementsOf(value: unknown): { value: unknown; path: string[] } {
 function kindsOf(entry: unknown): string[] | undefined {
   if (typeof entry !== "object" || entry === null) return undefined;
   if ("kind" in entry) return typeof entry.kind === "string" && entry.kind !== "" ? [entry.kind] : undefined;
-  if (!("verifiers" in entry) || !Array.isArray(entry.verifiers) || entry.verifiers.length === 0)
-    return undefined;
+  if (!("verifiers" in entry) || !Array.isArray(entry.verifiers) || entry.verifiers.length === 0) return undefined;
   const kinds = entry.verifiers.map((verifier) => kindsOf(verifier)?.[0]);
   return kinds.every((kind) => kind !== undefined) ? kinds : undefined;
 }
@@ -85,9 +84,7 @@ function idOf(entry: unknown, index: string): string {
 /** A slip of the pen in a kind that something is derived from would silently make a block optional. */
 function misspelled(kind: string): string[] {
   const plain = kind.toLowerCase().replace(/[^a-z]/g, "");
-  return DERIVING_KINDS.filter(
-    (known) => kind !== known && distance(plain, known.replace(/[^a-z]/g, "")) <= TYPO,
-  ).map(
+  return DERIVING_KINDS.filter((known) => kind !== known && distance(plain, known.replace(/[^a-z]/g, "")) <= TYPO).map(
     (known) =>
       `This requirement's kind is not \`${known}\`, only close to it. Write \`${known}\`, or a clearly different kind.`,
   );
@@ -110,8 +107,7 @@ export function requiredFaults(config: ConfigView, mapping: Mapping, at: FaultMa
     return [at.error(path, "missing_key", message)];
   });
   // A block that is there has already asked for its app.
-  const asked =
-    config.has(["verification", "app"]) || DERIVING_KINDS.some((kind) => config.has(pathOf(kind)));
+  const asked = config.has(["verification", "app"]) || DERIVING_KINDS.some((kind) => config.has(pathOf(kind)));
   if (missing.length === 0 || asked) return missing;
   const message = "`verification.app` is required: what the mapping asks for is judged on a running app.";
   return [...missing, at.error(["verification", "app"], "missing_key", message)];

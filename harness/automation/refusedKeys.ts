@@ -54,18 +54,13 @@ const ROUTING_LEVELS = [
 
 /** Faults for every key that is refused by name, each with its reason. The values of such keys are never shown. */
 export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
-  const named = REFUSED_KEYS.filter(({ path }) => valueAt(config, path) !== undefined).map(
-    ({ path, reason }) => at.error(path, "refused_key", `\`${path.join(".")}\` is refused: ${reason}`, "key"),
+  const named = REFUSED_KEYS.filter(({ path }) => valueAt(config, path) !== undefined).map(({ path, reason }) =>
+    at.error(path, "refused_key", `\`${path.join(".")}\` is refused: ${reason}`, "key"),
   );
   return [...named, ...ROUTING_LEVELS.flatMap(({ path, known }) => routingFaults(config, path, known, at))];
 }
 
-function routingFaults(
-  config: unknown,
-  path: readonly string[],
-  known: readonly string[],
-  at: FaultMaker,
-): Fault[] {
+function routingFaults(config: unknown, path: readonly string[], known: readonly string[], at: FaultMaker): Fault[] {
   const level = valueAt(config, path);
   if (typeof level !== "object" || level === null || Array.isArray(level)) return [];
   return Object.keys(level).flatMap((key) => {

@@ -57,8 +57,7 @@ function lacks(what: string, name: string, known: readonly string[]): string {
 
 function namesOf(value: unknown): string[] | undefined {
   if (value === undefined) return [];
-  if (!Array.isArray(value))
-    return typeof value === "object" && value !== null ? Object.keys(value) : undefined;
+  if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Object.keys(value) : undefined;
   const names = value.map((item: unknown) =>
     typeof item === "object" && item !== null && "id" in item ? item.id : item,
   );

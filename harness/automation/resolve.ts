@@ -71,8 +71,7 @@ export function resolveContract(
       }),
     },
     ...defined({ routing: routing && { ...routing, ...defined({ effective_profiles }) } }),
-    required:
-      mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
+    required: mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
     criteria: { conformance, visual },
   };
 }

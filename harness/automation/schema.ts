@@ -22,11 +22,7 @@ const reviewSchema = strictObject({
   .meta(OUR_WORDS);
 
 const capsSchema = strictObject({
-  wall_clock_sec: amount(
-    "Longest time of the whole run; when it has passed, the run stops.",
-    "seconds",
-    14400,
-  )
+  wall_clock_sec: amount("Longest time of the whole run; when it has passed, the run stops.", "seconds", 14400)
     .meta(OUR_WORDS)
     .optional(),
   cost_usd: amount("Most that the whole run may cost, measured and estimated debits together.", "USD", 25)
@@ -59,9 +55,7 @@ const routingSchema = strictObject({
     .optional(),
   recovery: strictObject({
     wake_enabled: flag("`false` forbids waking automatically; `true` changes nothing.").optional(),
-    auto_failback_enabled: flag(
-      "`false` forbids failing back automatically; `true` changes nothing.",
-    ).optional(),
+    auto_failback_enabled: flag("`false` forbids failing back automatically; `true` changes nothing.").optional(),
   })
     .describe(
       "Restrictions on recovery. How often it is probed, and when it counts as healthy, is policy of the user's registry.",
@@ -70,11 +64,7 @@ const routingSchema = strictObject({
 }).describe("Narrows what the user's routing registry permits; nothing here can widen it.");
 
 const terminate = (when: string) =>
-  key(
-    z.enum(["terminate"]),
-    `What the run does ${when}: it ends. There is no other choice.`,
-    OUR_WORDS,
-  ).optional();
+  key(z.enum(["terminate"]), `What the run does ${when}: it ends. There is no other choice.`, OUR_WORDS).optional();
 
 const unattendedSchema = strictObject({
   on_review_breaker: terminate("when the review loop has used up its rounds or time"),

@@ -30,24 +30,17 @@ export const presetSchema = strictObject({
     0.5,
     { unit: "percentage points" },
   ),
-}).describe(
-  "Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.",
-);
+}).describe("Coverage floors shared by several projects: a flat file, named by `verification.coverage.preset`.");
 
 export type Preset = z.infer<typeof presetSchema>;
 
 const coverageSchema = strictObject({
-  command: text("Shell command that runs the tests and writes `artifact`.", "npm run coverage").meta(
-    OUR_WORDS,
-  ),
+  command: text("Shell command that runs the tests and writes `artifact`.", "npm run coverage").meta(OUR_WORDS),
   artifact: text(
     "File that `command` writes, relative to the project and inside it, symlinks resolved. It is deleted before every run, and counts only when the command has written it anew.",
     "coverage/coverage-summary.json",
   ),
-  parser: key(
-    z.enum(["istanbul", "lcov"]),
-    "Format of `artifact`: istanbul's json-summary, or an lcov tracefile.",
-  ),
+  parser: key(z.enum(["istanbul", "lcov"]), "Format of `artifact`: istanbul's json-summary, or an lcov tracefile."),
   baseline: key(
     z.enum(["none", "admission"]),
     "`none`: new code, floors only. `admission`: the base commit is measured when the contract is frozen, and coverage may not fall below it.",
@@ -73,10 +66,7 @@ const readySchema = strictObject({
     "Absolute http(s) URL that answers with 2xx or 3xx once the app is ready. This or `command`.",
     "http://127.0.0.1:3000/healthz",
   ).optional(),
-  command: text(
-    "Shell command that exits 0 once the app is ready. This or `url`.",
-    "./scripts/ready.sh",
-  ).optional(),
+  command: text("Shell command that exits 0 once the app is ready. This or `url`.", "./scripts/ready.sh").optional(),
   timeout_sec: seconds("How long the app may take to become ready.", 60),
 }).describe("Proof that the app is up: exactly one of `url` and `command`.");
 
@@ -94,10 +84,7 @@ const appSchema = strictObject({
 }).describe("The application under test, started and stopped by the harness itself.");
 
 const conformanceSchema = strictObject({
-  evaluator: text(
-    "A provider of the providers profile that declares `conformance_command`.",
-    "local-evaluator",
-  ),
+  evaluator: text("A provider of the providers profile that declares `conformance_command`.", "local-evaluator"),
   timeout_sec: seconds("Longest run of the evaluator. It has no default.", 600),
 }).describe(
   "Evaluator that tries the running app. Required when the verification mapping has a `runtime_conformance` requirement.",

@@ -5,12 +5,7 @@ import { WrongUse } from "../../commandLine/exit";
 import { columns, say } from "../../commandLine/output";
 import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
 import { readJsonFile } from "../../faults/jsonDocument";
-import {
-  type AnalyticsSources,
-  configureAnalytics,
-  shownDocument,
-  shownValues,
-} from "../analytics/configuration";
+import { type AnalyticsSources, configureAnalytics, shownDocument, shownValues } from "../analytics/configuration";
 import { renderDocument, setKey } from "../analytics/document";
 import { readDotenv, repositoryDotenv } from "../analytics/variables";
 import { replaceFile } from "../files/replaceFile";
@@ -56,10 +51,7 @@ export function showAnalyticsCommand(): Command {
     name: "analytics",
     description: "Show every effective value and its layer: default < file < dotenv < env < cli.",
     options: [
-      new Option(
-        "--config <file>",
-        "the session-analytics file (default: the one in the harness's folder, if any)",
-      ),
+      new Option("--config <file>", "the session-analytics file (default: the one in the harness's folder, if any)"),
       new Option("--dotenv <file>", "the .env file (default: the one at the repository's root, if any)"),
       new Option("--set <key=value>", "value of a key that has a variable; repeatable").argParser(
         (text: string, earlier: readonly string[] = []) => [...earlier, text],
@@ -109,9 +101,7 @@ export function setAnalyticsCommand(): Command {
       const issues: Fault[] = "fault" in set ? [set.fault] : [];
       if ("document" in set) replaceFile(file, renderDocument(set.document));
       const written = issues.length === 0;
-      const text = written
-        ? [`${file}: ${key} is set`]
-        : [...issueLines(issues, file), `${file} is unchanged`];
+      const text = written ? [`${file}: ${key} is set`] : [...issueLines(issues, file), `${file} is unchanged`];
       return { result: { written, file, key, issues }, text: text.join("\n"), failed: !written };
     },
   });
@@ -149,7 +139,6 @@ function readObject(file: string): Record<string, unknown> {
     throw new UnreadableInput(file, "is not a JSON object");
   const [twice] = duplicates;
   // Writing the file would silently drop one of the two.
-  if (twice !== undefined)
-    throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
+  if (twice !== undefined) throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
   return value as Record<string, unknown>;
 }

@@ -38,29 +38,18 @@ type FreezeOptions = AutomationOptions & {
 export function freezeAutomationCommand(): Command {
   return command({
     name: "automation",
-    description:
-      "Resolve an automation config and write the contract, once; every later gate reads that file.",
+    description: "Resolve an automation config and write the contract, once; every later gate reads that file.",
     arguments: [FILE],
     options: [
-      new Option(
-        "--out <file>",
-        "where the contract goes; an existing file is never replaced",
-      ).makeOptionMandatory(),
-      new Option(
-        "--base <ref>",
-        "commit whose coverage is captured when the baseline is `admission`",
-      ).default("HEAD"),
+      new Option("--out <file>", "where the contract goes; an existing file is never replaced").makeOptionMandatory(),
+      new Option("--base <ref>", "commit whose coverage is captured when the baseline is `admission`").default("HEAD"),
       ledgerOption(),
       ...automationOptions(),
     ],
     example: "config freeze automation automation.yaml --out contract.json --base main",
     refused: ({ faults }) => ({ frozen: false, valid: false, issues: faults, resolved: null }),
     run: async (options: FreezeOptions, file: string) => {
-      const { resolved, issues } = checkAutomation(
-        automationFiles(file, options),
-        process.env,
-        options.prefix,
-      );
+      const { resolved, issues } = checkAutomation(automationFiles(file, options), process.env, options.prefix);
       if (resolved === null) throw new FaultyInput(file, issues);
       const { freezeContract } = await import("../gates/freezeContract");
       const result = await endingInOrder((interrupt) =>

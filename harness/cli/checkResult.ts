@@ -28,9 +28,7 @@ export function checkOutcome(file: string, result: CheckResult, more: readonly s
 
 /** Faults as lines for people. A fault without a line is not in the file but in a variable or argument. */
 export function issueLines(issues: readonly Fault[], file: string): string[] {
-  return issues.map(
-    (issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`,
-  );
+  return issues.map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
 }
 
 /** Checks a file. If it can't be read, that is a result too: a script always finds one document on stdout. */

@@ -55,10 +55,7 @@ const TABLE: CommandTable = Object.fromEntries(
 );
 
 /** `serving config`: the harness's configuration files. `more` are commands about other files as well. */
-export async function configCommand(
-  args: readonly (string | undefined)[],
-  more: CommandTable = {},
-): Promise<Command> {
+export async function configCommand(args: readonly (string | undefined)[], more: CommandTable = {}): Promise<Command> {
   return commandGroup(
     {
       name: "config",

@@ -17,10 +17,7 @@ export interface ContractOptions extends AutomationOptions {
 
 export const contractOptions = (): Option[] => [
   new Option("--config <file>", "automation config to carry out, resolved now"),
-  new Option(
-    "--contract <file>",
-    "frozen contract to carry out (serving config freeze automation), read as it is",
-  ),
+  new Option("--contract <file>", "frozen contract to carry out (serving config freeze automation), read as it is"),
   ledgerOption(),
   ...automationOptions(),
 ];
@@ -43,9 +40,7 @@ export function readContract(options: ContractOptions): Pick<FrozenContract, "co
  * Opens the ledger that the options name, by default `.<prefix>/ledger` in the project. First it ends whatever a killed
  * run left behind: that would answer in place of what is about to start. Throws `WrongUse`.
  */
-export async function ledgerOf(
-  options: Pick<ContractOptions, "ledger" | "project" | "prefix">,
-): Promise<Ledger> {
+export async function ledgerOf(options: Pick<ContractOptions, "ledger" | "project" | "prefix">): Promise<Ledger> {
   const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
   const directory = options.ledger ?? `${options.project}/${home}/ledger`;
   let ledger: Ledger;

@@ -23,8 +23,7 @@ export function gateCommand(): Command {
 function coverageCommand(): Command {
   return oneGate({
     name: "coverage",
-    description:
-      "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
+    description: "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
     example: "gate coverage --contract contract.json",
     prepare: ({ contract: { verification }, baseline }, { project: root }) => {
       const { coverage } = verification;

@@ -15,9 +15,7 @@ export const prefixOption = () =>
     });
 
 export const homeOption = () =>
-  new Option("--home <dir>", "the harness's per-user folder")
-    .default(DEFAULT_HARNESS.home)
-    .env("SERVING_HARNESS_HOME");
+  new Option("--home <dir>", "the harness's per-user folder").default(DEFAULT_HARNESS.home).env("SERVING_HARNESS_HOME");
 
 /** Options of every command that resolves an automation config. */
 export interface AutomationOptions extends Omit<AutomationFiles, "config"> {
@@ -26,10 +24,7 @@ export interface AutomationOptions extends Omit<AutomationFiles, "config"> {
 }
 
 export const automationOptions = (): Option[] => [
-  new Option(
-    "--mapping <file>",
-    "verification mapping: what it maps to runtime_conformance or visual is required",
-  ),
+  new Option("--mapping <file>", "verification mapping: what it maps to runtime_conformance or visual is required"),
   new Option("--presets <dir>", "directory of coverage presets (NAME.json or NAME.yaml)"),
   new Option("--registry <file>", "the user's routing registry, which the config may only narrow"),
   new Option("--providers <file>", "providers profile: the evaluator must declare conformance_command there"),

@@ -75,9 +75,7 @@ function costLine({ provider, basis, probe_usd }: ProviderCost): string {
   if (basis === "estimated")
     return `cost of ${provider}: estimated, by unattended.budget.estimate_usd_per_invocation of the automation config`;
   const probe =
-    probe_usd === undefined
-      ? "the server reported no usage for the probe"
-      : `the probe cost ${probe_usd} USD`;
+    probe_usd === undefined ? "the server reported no usage for the probe" : `the probe cost ${probe_usd} USD`;
   return `cost of ${provider}: metered, by its prices; ${probe}`;
 }
 

@@ -26,10 +26,7 @@ export async function coverageGate(
   return result;
 }
 
-async function judge(
-  setting: MeasureSetting,
-  baseline: CapturedBaseline | null,
-): Promise<CoverageGateResult> {
+async function judge(setting: MeasureSetting, baseline: CapturedBaseline | null): Promise<CoverageGateResult> {
   if (setting.coverage.baseline === "admission" && baseline === null) {
     const failure =
       "baseline `admission` needs a captured baseline: freeze the contract first (serving config freeze automation) and pass it with --contract";
@@ -45,11 +42,7 @@ async function judge(
 const ROUNDING = 1e-9;
 
 /** Faults of measured coverage against its contract, one sentence each; none means that the gate passes. */
-export function coverageFailures(
-  floors: Preset,
-  measured: Coverage,
-  baseline: CapturedBaseline | null,
-): string[] {
+export function coverageFailures(floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] {
   return [
     ...metricFailures("line", floors.min_line_pct, measured.line_pct, floors, baseline?.line_pct),
     ...metricFailures("branch", floors.min_branch_pct, measured.branch_pct, floors, baseline?.branch_pct),
@@ -65,8 +58,7 @@ function metricFailures(
   before: number | null | undefined,
 ): string[] {
   if (floor === undefined) return [];
-  if (value === null)
-    return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
+  if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
   const failures: string[] = [];
   if (value < floor - ROUNDING) {
     failures.push(`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`);

@@ -22,14 +22,10 @@ export function readCoverage(format: CoverageFormat, text: string): Coverage {
 function readIstanbul(text: string): Coverage {
   const summary = jsonIn(text);
   if (summary === undefined)
-    throw new UnreadableCoverage(
-      "is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json",
-    );
+    throw new UnreadableCoverage("is not JSON; istanbul's `json-summary` reporter writes coverage-summary.json");
   const { total } = objectOr(summary);
   if (!isRecord(total))
-    throw new UnreadableCoverage(
-      "has no `total`; it must be the output of istanbul's `json-summary` reporter",
-    );
+    throw new UnreadableCoverage("has no `total`; it must be the output of istanbul's `json-summary` reporter");
   const line_pct = istanbulMetric(total, "lines");
   if (line_pct === null && total.lines === undefined) throw new UnreadableCoverage("has no `total.lines`");
   return { line_pct, branch_pct: istanbulMetric(total, "branches") };
@@ -69,8 +65,7 @@ function readLcov(text: string): Coverage {
   let current: SourceFile | undefined;
   for (const [index, raw] of text.split("\n").entries()) {
     const line = raw.replace(/\r$/, "");
-    const broken = (why: string) =>
-      new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
+    const broken = (why: string) => new UnreadableCoverage(`isn't an lcov tracefile: line ${index + 1} ${why}`);
     const [, key = "", rest = ""] = /^([A-Z]+):(.*)$/.exec(line) ?? [];
     if (key === "SF") {
       if (current !== undefined) throw broken("begins a record inside another one");
@@ -92,10 +87,7 @@ function readLcov(text: string): Coverage {
     } else if (current !== undefined && key === "BRDA") {
       const [, branch, taken] = /^(.*),(-|\d+)$/.exec(rest) ?? [];
       if (branch === undefined) throw broken("has no branch and count in BRDA");
-      current.branches.set(
-        branch,
-        (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"),
-      );
+      current.branches.set(branch, (current.branches.get(branch) ?? false) || (taken !== "-" && taken !== "0"));
     }
   }
   if (current !== undefined) throw new UnreadableCoverage("is cut off: its last record has no end_of_record");
@@ -118,18 +110,11 @@ function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
   }
 }
 
-function tally(
-  file: SourceFile,
-  seen: ReadonlyMap<string, boolean>,
-  found: string,
-  hit: string,
-): [number, number] {
+function tally(file: SourceFile, seen: ReadonlyMap<string, boolean>, found: string, hit: string): [number, number] {
   const counted = file.counts.get(found);
   if (file.records === 1 && counted !== undefined) return [counted, file.counts.get(hit) ?? 0];
   if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0) {
-    throw new UnreadableCoverage(
-      `has several records for one file, and no lines of detail to join their ${found} by`,
-    );
+    throw new UnreadableCoverage(`has several records for one file, and no lines of detail to join their ${found} by`);
   }
   return [seen.size, [...seen.values()].filter(Boolean).length];
 }

@@ -1,11 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
-import {
-  AlreadyFrozen,
-  alreadyFrozen,
-  type CapturedBaseline,
-  writeFrozen,
-} from "../automation/frozenContract";
+import { AlreadyFrozen, alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
 import {
   type FindTimeout,
@@ -34,10 +29,7 @@ export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "superv
  * Freezes a resolved contract: captures the baseline where one is asked for, and writes everything once. A host on which
  * coverage could never be bounded refuses here, before a run begins.
  */
-export async function freezeContract(
-  contract: AutomationContract,
-  setting: FreezeSetting,
-): Promise<Freezing> {
+export async function freezeContract(contract: AutomationContract, setting: FreezeSetting): Promise<Freezing> {
   const { file, base } = setting;
   const { coverage } = contract.verification;
   if (existsSync(file)) return { fault: alreadyFrozen(file) };
@@ -45,10 +37,7 @@ export async function freezeContract(
     return { fault: NO_HOST_TIMEOUT };
   let baseline: CapturedBaseline | null = null;
   if (coverage?.baseline === "admission") {
-    const captured = await captureBaseline(
-      { ...setting, ledger: await setting.openLedger(), coverage },
-      base,
-    );
+    const captured = await captureBaseline({ ...setting, ledger: await setting.openLedger(), coverage }, base);
     if ("fault" in captured) return captured;
     baseline = captured;
   }
@@ -74,8 +63,7 @@ async function captureBaseline(
     { repository, ref, env, ledger, log: "baseline.log", interrupt },
     async ({ directory: root, commit, supervisor }) => {
       const measured = await measureCoverage({ ...setting, root, supervisor });
-      if ("fault" in measured)
-        return { fault: `the baseline ${commit} can't be measured: ${measured.fault}` };
+      if ("fault" in measured) return { fault: `the baseline ${commit} can't be measured: ${measured.fault}` };
       const lacking = [
         ...(coverage.min_line_pct !== undefined && measured.line_pct === null ? ["line"] : []),
         ...(coverage.min_branch_pct !== undefined && measured.branch_pct === null ? ["branch"] : []),

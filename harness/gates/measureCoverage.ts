@@ -27,9 +27,7 @@ export interface MeasureSetting {
 }
 
 /** Runs the coverage command and reads its artifact: measured coverage, or why it doesn't count. */
-export async function measureCoverage(
-  setting: MeasureSetting,
-): Promise<Coverage | { readonly fault: string }> {
+export async function measureCoverage(setting: MeasureSetting): Promise<Coverage | { readonly fault: string }> {
   const { coverage, root, env, ledger, interrupt, supervisor } = setting;
   const timeout = (setting.findTimeout ?? findHostTimeout)();
   if (timeout === undefined) return { fault: NO_HOST_TIMEOUT };

@@ -108,8 +108,7 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
 
 function modeGaps(result: JsonObject): string[] {
   const gaps = result.degraded === true ? ["it says degraded"] : [];
-  if (result.status === "skipped" || result.status === "degraded")
-    gaps.push(`its status is ${result.status}`);
+  if (result.status === "skipped" || result.status === "degraded") gaps.push(`its status is ${result.status}`);
   if (typeof result.mode !== "string" || result.mode === "") return [...gaps, "it says no mode"];
   return result.mode === FULL ? gaps : [...gaps, `its mode is not \`${FULL}\``];
 }

@@ -63,8 +63,7 @@ function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault
       const cause = causeOfBlindness(statement, address.section);
       return [fault(dotted(path), statement, cause, `It has no effect. ${remedy}`)];
     }
-    if (found.line !== statement.line)
-      return [fault(dotted(path), statement, "dialect_shadowed", String(found.line))];
+    if (found.line !== statement.line) return [fault(dotted(path), statement, "dialect_shadowed", String(found.line))];
     if (!differs(value, found.text, isWhole(path))) return [];
     const cause = causeOfDifference(statement, found.text);
     const place = { line: statement.line, column: statement.valueColumn };
@@ -93,24 +92,17 @@ function phantomFaults(profile: ProfileDocument): Fault[] {
 function naiveAddress(path: readonly string[]): { section: string; key: string } | undefined {
   const [table, name, key] = path;
   if (name === undefined) return undefined;
-  if (
-    table === "providers" &&
-    key !== undefined &&
-    path.length === 3 &&
-    Object.hasOwn(providerSchema.shape, key)
-  )
+  if (table === "providers" && key !== undefined && path.length === 3 && Object.hasOwn(providerSchema.shape, key))
     return { section: `providers.${name}`, key };
   if (table === "defaults" && (name === "peer_for" || name === "fallback_chain") && path.length === 3)
     return { section: "defaults", key: `${name}.${key}` };
-  if (table === "copyright" && name === "company" && path.length === 2)
-    return { section: "copyright", key: "company" };
+  if (table === "copyright" && name === "company" && path.length === 2) return { section: "copyright", key: "company" };
   return undefined;
 }
 
 /** An inline table holds several values; any other value is one. */
 function leaves(path: readonly string[], value: unknown): { path: readonly string[]; value: unknown }[] {
-  if (path.length >= 4 || typeof value !== "object" || value === null || Array.isArray(value))
-    return [{ path, value }];
+  if (path.length >= 4 || typeof value !== "object" || value === null || Array.isArray(value)) return [{ path, value }];
   if (value instanceof Date) return [{ path, value }];
   return Object.entries(value).flatMap(([key, inner]) => leaves([...path, key], inner));
 }
@@ -130,9 +122,7 @@ function differs(value: unknown, text: string, whole: boolean): boolean {
   if (typeof value === "string") return value !== text;
   if (typeof value === "boolean") return text !== String(value);
   if (typeof value === "number")
-    return (
-      !(whole && Number.isInteger(value) ? WHOLE_NUMBER : PLAIN_NUMBER).test(text) || Number(text) !== value
-    );
+    return !(whole && Number.isInteger(value) ? WHOLE_NUMBER : PLAIN_NUMBER).test(text) || Number(text) !== value;
   if (Array.isArray(value)) return JSON.stringify(naiveList(text)) !== JSON.stringify(value);
   return false;
 }
@@ -146,11 +136,7 @@ function refusalOf(
 ): string | undefined {
   const [table, name, key] = path;
   if (typeof value !== "string") return "Read that way, it isn't a value of this key.";
-  if (
-    table === "defaults" &&
-    name === "peer_for" &&
-    valueAt(profile.value, ["providers", text]) === undefined
-  )
+  if (table === "defaults" && name === "peer_for" && valueAt(profile.value, ["providers", text]) === undefined)
     return "Read that way, it names a provider that is not declared.";
   if (table !== "providers" || key === undefined) return undefined;
   const schema = providerSchema.shape[key as keyof typeof providerSchema.shape];

@@ -12,16 +12,12 @@ export const DIALECT_CAUSES = {
     "The harness sees a header only at the very start of a line.{effect} Remove the spaces before it.",
   dialect_header:
     "The harness reads the header as another name: the plain line without brackets and spaces.{effect} Write it as `[providers.name]`, with no quotes and nothing behind it.",
-  dialect_shadowed:
-    "The harness takes line{effect}, inside another value, for this key. Write that value on one line.",
-  dialect_phantom:
-    "The harness takes this line, inside another value, for a key. Write that value on one line.",
+  dialect_shadowed: "The harness takes line{effect}, inside another value, for this key. Write that value on one line.",
+  dialect_phantom: "The harness takes this line, inside another value, for a key. Write that value on one line.",
   dialect_inline_table: "The harness does not look into inline tables.{effect}",
-  dialect_indented_key:
-    "The harness sees a key only at the very start of a line, and this one is indented.{effect}",
+  dialect_indented_key: "The harness sees a key only at the very start of a line, and this one is indented.{effect}",
   dialect_quoted_key: "The harness does not know quoted keys.{effect}",
-  dialect_dotted_key:
-    "The harness looks a key up as it is written, under the header as it is written.{effect}",
+  dialect_dotted_key: "The harness looks a key up as it is written, under the header as it is written.{effect}",
   dialect_key:
     "The harness does not see this key: only spaces may come between it and `=`, and none around its dots.{effect}",
   dialect_tab:

@@ -27,18 +27,15 @@ export async function healthcheckProbe(
     fix,
     ...defined({ cause }),
   });
-  if (!command)
-    return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
+  if (!command) return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
   const { stdout, stderr, ended } = start(["bash", "-c", command], { seconds: timeoutSec, env });
   stdout.resume();
   stderr.resume();
   const { code, stopped, notStarted } = await ended;
   if (code === 0) return result("pass", "the command exits with 0");
-  if (notStarted !== undefined)
-    return result("fail", "bash could not be started", "Install bash.", "no-bash");
+  if (notStarted !== undefined) return result("fail", "bash could not be started", "Install bash.", "no-bash");
   const fix = "Run the command in a shell to see what it says.";
-  if (stopped === "timeout")
-    return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
+  if (stopped === "timeout") return result("fail", `the command did not end within ${timeoutSec} s`, fix, "timeout");
   const detail = code === null ? "the command was killed" : `the command exits with ${code}`;
   return result("fail", detail, fix, "healthcheck-failed");
 }

@@ -52,17 +52,14 @@ export async function probeProviders(
       continue;
     }
     const healthcheck = await healthcheckProbe(name, command, env, timeoutSec);
-    const chat =
-      provider.type === "openai-compatible" ? await chatProbe(name, provider, env, timeoutSec) : undefined;
+    const chat = provider.type === "openai-compatible" ? await chatProbe(name, provider, env, timeoutSec) : undefined;
     probed.push({ name, provider, healthcheck, ...defined({ chat }) });
   }
   return probed;
 }
 
 export function verdictsOf(probed: readonly ProbedProvider[]): ProviderVerdict[] {
-  return probed.flatMap(({ healthcheck, chat }) =>
-    chat === undefined ? [healthcheck] : [healthcheck, chat],
-  );
+  return probed.flatMap(({ healthcheck, chat }) => (chat === undefined ? [healthcheck] : [healthcheck, chat]));
 }
 
 /** What the harness would make of a provider as a reviewer, by its probes. */

@@ -86,8 +86,7 @@ function placed(text: string): PlacedStatement[] {
   let header: TomlStatement | undefined;
   for (const statement of tomlStatements(text)) {
     if (statement.kind !== "pair") header = statement;
-    const fullPath =
-      statement.kind === "pair" ? [...(header?.path ?? []), ...statement.path] : statement.path;
+    const fullPath = statement.kind === "pair" ? [...(header?.path ?? []), ...statement.path] : statement.path;
     result.push({ ...statement, fullPath: fullPath.slice(0, DEEPEST_PATH), header });
   }
   return result;

@@ -49,15 +49,7 @@ export function providersReference(): ReferenceDocument {
 
 /** A provider that both readings take alike; each value but the type is its key's own example. */
 export function exampleProvider(): string {
-  const keys = [
-    "base_url",
-    "api_key_env",
-    "model",
-    "max_tokens",
-    "disable_thinking",
-    "timeout_sec",
-    "healthcheck",
-  ];
+  const keys = ["base_url", "api_key_env", "model", "max_tokens", "disable_thinking", "timeout_sec", "healthcheck"];
   const examples = jsonSchemaOf(providerSchema).properties ?? {};
   const lines = keys.map((key) => `${key} = ${JSON.stringify(examples[key]?.examples?.[0])}`);
   return ["[providers.local]", 'type = "openai-compatible"', ...lines].join("\n");

@@ -28,10 +28,7 @@ export function reviewersFor(subject: string, { peer_for, fallback_chain }: Pair
  * Tries the reviewers of every subject that has a peer, as the harness does: the next one only when the one before is
  * unhealthy or produces no review. After the first healthy provider, nobody else is tried.
  */
-export function tryReviewers(
-  pairings: Pairings,
-  healthOf: (provider: string) => ReviewerHealth,
-): ReviewerChain[] {
+export function tryReviewers(pairings: Pairings, healthOf: (provider: string) => ReviewerHealth): ReviewerChain[] {
   return Object.keys(pairings.peer_for).map((subject) => {
     const all = reviewersFor(subject, pairings).map((provider) => ({ provider, ...healthOf(provider) }));
     const first = all.findIndex(({ outcome }) => outcome === "healthy");

@@ -12,10 +12,7 @@ export interface PartialProvider {
   readonly given: ReadonlySet<string>;
 }
 
-export function providerFaults(
-  providers: ReadonlyMap<string, PartialProvider>,
-  document: ProfileDocument,
-): Fault[] {
+export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, document: ProfileDocument): Fault[] {
   const none = "The profile declares no provider: add a `[providers.<name>]`.";
   if (providers.size === 0) return [warning(document, [], "no_providers", none)];
   return [...providers].flatMap(([name, { values: provider, given }]) => {
@@ -34,12 +31,7 @@ export function providerFaults(
   });
 }
 
-type Report = (
-  key: keyof Provider | undefined,
-  code: string,
-  message: string,
-  severity?: Fault["severity"],
-) => Fault;
+type Report = (key: keyof Provider | undefined, code: string, message: string, severity?: Fault["severity"]) => Fault;
 
 function keyNameFaults({ api_key_env }: Partial<Provider>, report: Report): Fault[] {
   if (api_key_env === undefined || !looksLikeAKey(api_key_env)) return [];
@@ -53,8 +45,7 @@ function healthcheckFaults(command: string, report: Report): Fault[] {
   if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];
   const remedy = "Pass the token as `curl --oauth2-bearer $VARIABLE`.";
   if (command.includes("\\")) {
-    const why =
-      "The harness keeps the backslashes, so the header arrives in pieces and the check never passes.";
+    const why = "The harness keeps the backslashes, so the header arrives in pieces and the check never passes.";
     return [report("healthcheck", "escaped_bearer", `${why} ${remedy}`, "error")];
   }
   const why = "In single quotes the shell does not fill in the variable.";
@@ -74,8 +65,7 @@ function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   const { command, model } = provider;
   const noRequest = `Without ${REQUEST_PLACEHOLDER} the command never sees what it is to review.`;
   const noModel = `${MODEL_PLACEHOLDER} is replaced with \`model\`, which is not set.`;
-  if (command && !command.includes(REQUEST_PLACEHOLDER))
-    faults.push(report("command", "no_request", noRequest));
+  if (command && !command.includes(REQUEST_PLACEHOLDER)) faults.push(report("command", "no_request", noRequest));
   for (const key of ["command", "conformance_command"] as const)
     if (provider[key]?.includes(MODEL_PLACEHOLDER) && !model) faults.push(report(key, "no_model", noModel));
   return faults;
@@ -101,15 +91,10 @@ function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, rep
 }
 
 /** Pairings must name providers that are declared. */
-export function defaultFaults(
-  declared: readonly string[],
-  pairings: Pairings,
-  document: ProfileDocument,
-): Fault[] {
+export function defaultFaults(declared: readonly string[], pairings: Pairings, document: ProfileDocument): Fault[] {
   const undeclared = (path: string[], name: string): Fault => {
     const near = nearestKey(name, declared);
-    const hint =
-      near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+    const hint = near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
     const quoted = mayBeQuoted(name) || isSlip(name, near) ? ` (\`${name}\`)` : "";
     const message = `This names a provider that is not declared${quoted}. ${hint}`;
     return warning(document, path, "undeclared_provider", message);
@@ -118,8 +103,7 @@ export function defaultFaults(
   for (const [subject, peer] of Object.entries(pairings.peer_for)) {
     const path = ["defaults", "peer_for", subject];
     if (!declared.includes(peer)) faults.push({ ...undeclared(path, peer), severity: "error" });
-    else if (peer === subject)
-      faults.push(warning(document, path, "self_review", "The subject would review itself."));
+    else if (peer === subject) faults.push(warning(document, path, "self_review", "The subject would review itself."));
   }
   for (const [subject, chain] of Object.entries(pairings.fallback_chain)) {
     const path = ["defaults", "fallback_chain", subject];

@@ -26,8 +26,7 @@ const HOST_AND_PORT = new RegExp(`^${HOST}:${PORT}$`);
 /** A user before an `@` is a fault with a message of its own. */
 const PLAIN_URL = new RegExp(`^https?://(?:[^\\s/?#@]*@)?${HOST}(?::${PORT})?(?:/[^\\s?#]*)?$`);
 
-const text = (description: string, example: string) =>
-  key(z.string().optional(), description, { examples: [example] });
+const text = (description: string, example: string) => key(z.string().optional(), description, { examples: [example] });
 const rate = (description: string, example: number) =>
   key(z.number().min(0).optional(), description, { unit: "USD per million tokens", examples: [example] });
 

@@ -59,11 +59,7 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
       const value = text.slice(valueStart, valueStop).trimEnd();
       const rest = text.slice(valueStart + value.length, at);
       yield { kind: "pair", path, written, value, rest, ...place, valueColumn: valueStart - lineStart + 1 };
-      for (
-        let next = text.indexOf("\n", start);
-        next !== -1 && next < at;
-        next = text.indexOf("\n", next + 1)
-      )
+      for (let next = text.indexOf("\n", start); next !== -1 && next < at; next = text.indexOf("\n", next + 1))
         newline(next);
     }
   }
@@ -115,8 +111,7 @@ function stringEnd(text: string, start: number): number {
     return at;
   }
   let at = start + 1;
-  while (at < text.length && text[at] !== quote && text[at] !== "\n")
-    at += quote === '"' && text[at] === "\\" ? 2 : 1;
+  while (at < text.length && text[at] !== quote && text[at] !== "\n") at += quote === '"' && text[at] === "\\" ? 2 : 1;
   return at + 1;
 }
 

@@ -1,11 +1,5 @@
 import type { z } from "zod";
-import {
-  descriptionOf,
-  type JsonSchema,
-  jsonSchemaOf,
-  type SchemaKey,
-  schemaKeys,
-} from "../schema/jsonSchema";
+import { descriptionOf, type JsonSchema, jsonSchemaOf, type SchemaKey, schemaKeys } from "../schema/jsonSchema";
 
 /** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
 export interface ReferenceDocument {
@@ -100,17 +94,11 @@ function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
     defaultText(schema) === undefined ? undefined : `Default: ${defaultText(schema)}.`,
     schema.examples === undefined ? undefined : examplesText(schema.examples),
   ].filter((note) => note !== undefined);
-  return [[descriptionOf(schema), ...oursMark(schema), ...notes].join(" ").trim()].filter(
-    (text) => text !== "",
-  );
+  return [[descriptionOf(schema), ...oursMark(schema), ...notes].join(" ").trim()].filter((text) => text !== "");
 }
 
 /** Keys are shown relative to their block, whose whole path is the heading. */
-function keyTable(
-  keys: readonly SchemaKey[],
-  depth: number,
-  prefix: string,
-): NonNullable<ReferenceSection["table"]> {
+function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): NonNullable<ReferenceSection["table"]> {
   const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
     { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
     { head: "Type", cell: ({ schema }) => typeText(schema) },

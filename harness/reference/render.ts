@@ -1,13 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { jsonSchemaOf, openSchema, publishedSchema } from "../schema/jsonSchema";
-import {
-  REFERENCE_COMMAND,
-  type ReferenceDocument,
-  type ReferenceFile,
-  renderMarkdown,
-  renderTable,
-} from "./markdown";
+import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceFile, renderMarkdown, renderTable } from "./markdown";
 
 /** Every file of the reference: a page for each document, its JSON Schema, and a list of the pages. */
 export function renderReference(documents: readonly ReferenceDocument[]): ReferenceFile[] {

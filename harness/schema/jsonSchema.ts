@@ -79,13 +79,9 @@ export function openSchema(node: JsonSchema): JsonSchema {
 function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema): JsonSchema {
   const result: JsonSchema = { ...node };
   if (node.properties !== undefined)
-    result.properties = Object.fromEntries(
-      Object.entries(node.properties).map(([key, child]) => [key, change(child)]),
-    );
-  if (typeof node.additionalProperties === "object")
-    result.additionalProperties = change(node.additionalProperties);
-  if (node.items !== undefined)
-    result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
+    result.properties = Object.fromEntries(Object.entries(node.properties).map(([key, child]) => [key, change(child)]));
+  if (typeof node.additionalProperties === "object") result.additionalProperties = change(node.additionalProperties);
+  if (node.items !== undefined) result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
   for (const part of ["not", "propertyNames"] as const) {
     const child = node[part];
     if (child !== undefined) result[part] = change(child);
@@ -123,16 +119,10 @@ function collect(node: JsonSchema, path: readonly string[], keys: Map<string, Sc
     add(child, [...path, name], node.required?.includes(name) ?? false, keys);
   if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0)
     add(node.additionalProperties, [...path, `<${node.placeholder ?? "name"}>`], false, keys);
-  for (const item of [node.items ?? []].flat())
-    collect(item, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
+  for (const item of [node.items ?? []].flat()) collect(item, [...path.slice(0, -1), `${path.at(-1) ?? ""}[]`], keys);
 }
 
-function add(
-  schema: JsonSchema,
-  path: readonly string[],
-  required: boolean,
-  keys: Map<string, SchemaKey>,
-): void {
+function add(schema: JsonSchema, path: readonly string[], required: boolean, keys: Map<string, SchemaKey>): void {
   const name = path.join(".");
   const known = keys.get(name);
   const key = { path, schema, required, block: isBlock(schema) };
@@ -154,8 +144,7 @@ function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
 
 function isBlock(node: JsonSchema): boolean {
   if (node.properties !== undefined) return true;
-  if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0)
-    return true;
+  if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0) return true;
   return [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])].some(isBlock);
 }
 

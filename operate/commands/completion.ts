@@ -15,10 +15,7 @@ The script knows the stacks that the project has when it is printed.`,
     example: "completion bash",
     run: async (_, shell: keyof typeof SCRIPTS) => {
       const commands = await Promise.all(Object.values(table).map((load) => load([])));
-      const script = SCRIPTS[shell]([
-        placeOf("", commands),
-        ...commands.flatMap((each) => placesOf("", each)),
-      ]);
+      const script = SCRIPTS[shell]([placeOf("", commands), ...commands.flatMap((each) => placesOf("", each))]);
       return { result: { shell, script }, text: script };
     },
   });
@@ -75,9 +72,7 @@ function posixBody(places: readonly Place[]): string {
         `${quoted(`${at}|`)}*'|-'*) _serving_offer ${[...options.map(flagOf), "--help"].join(" ")} ;;`,
     ),
     ...places.flatMap(({ at, words }) =>
-      words.length === 0
-        ? []
-        : `${quoted(`${at}|`)}*) _serving_offer ${words.map(([word]) => word).join(" ")} ;;`,
+      words.length === 0 ? [] : `${quoted(`${at}|`)}*) _serving_offer ${words.map(([word]) => word).join(" ")} ;;`,
     ),
     "*) _serving_files ;;",
   ];
@@ -119,8 +114,7 @@ compdef _serving serving
         ...words.map(([word, text]) => `${here} -f -a ${quoted(word)} -d ${quoted(text)}`),
         ...options.map((option) => {
           const values = valuesOf(option);
-          const takes =
-            values === undefined ? "" : values.length > 0 ? ` -x -a ${quoted(values.join(" "))}` : " -r";
+          const takes = values === undefined ? "" : values.length > 0 ? ` -x -a ${quoted(values.join(" "))}` : " -r";
           return `${here} -l ${flagOf(option).replace(/^-+/, "")}${takes} -d ${quoted(option.description)}`;
         }),
       ];

@@ -9,13 +9,7 @@ import { gb, type Needs, readNeeds, roomProblem } from "../../components/fetch/n
 import { isHere } from "../../components/planned/reach";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { readOneMachine } from "../stack/readStack";
-import {
-  machineOption,
-  projectFolder,
-  type StackFileOptions,
-  stackFile,
-  stackFileOptions,
-} from "../stack/stackFile";
+import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface FetchOptions extends StackFileOptions {
   readonly machine?: string;
@@ -50,24 +44,17 @@ Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't c
       const needs = await readNeeds(machine, { knownGB });
       const missing = [...needs.images, ...needs.models];
       const refusals = [
-        ...missing.map((each) =>
-          isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined,
-        ),
+        ...missing.map((each) => (isCertain(each.problem ?? "") ? explained(each, each.problem ?? "") : undefined)),
         roomProblem(needs),
       ].filter((problem) => problem !== undefined);
       const changes = options.check !== true && refusals.length === 0 && missing.length > 0;
       if (changes) say(needsText(needs).join("\n"));
-      const failure = changes
-        ? await endingInOrder((ended) => fetchMissing(needs, machine, ended))
-        : undefined;
+      const failure = changes ? await endingInOrder((ended) => fetchMissing(needs, machine, ended)) : undefined;
       const problems = failure === undefined ? refusals : [failure];
       const complete = missing.length === 0 || (changes && failure === undefined);
       const text = complete
         ? [`${machine.name} has every image and model of ${stackFile(options)}.`]
-        : [
-            ...(changes ? [] : needsText(needs)),
-            ...(problems.length > 0 ? problems : ["Next: serving fetch"]),
-          ];
+        : [...(changes ? [] : needsText(needs)), ...(problems.length > 0 ? problems : ["Next: serving fetch"])];
       const result = { machine: machine.name, complete, problems, ...documentOf(needs) };
       return { result, text: text.join("\n"), failed: !complete };
     },
@@ -93,8 +80,7 @@ function needsText({ images, models, disks }: Needs): string[] {
         `  ${kind} ${name}  ${bytes === undefined ? `(size not known: ${problem?.trim().split("\n")[0]})` : gb(bytes)}`,
     ),
     ...disks.map(
-      ({ paths, freeBytes, neededBytes }) =>
-        `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
+      ({ paths, freeBytes, neededBytes }) => `${paths.join(", ")}: needs ${gb(neededBytes)}, has ${gb(freeBytes)} free`,
     ),
   ];
 }

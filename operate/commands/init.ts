@@ -36,15 +36,9 @@ export function initCommand(): Command {
         "--name <name>",
         "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else dgx)",
       ),
-      new Option(
-        "--from <file>",
-        "write it from what --facts printed on another machine, and don't look at this one",
-      ),
+      new Option("--from <file>", "write it from what --facts printed on another machine, and don't look at this one"),
       new Option("--facts", "print what was found as JSON, and write nothing"),
-      new Option(
-        "-y, --yes",
-        "ask nothing: the model that fits best, this machine alone, the clients on PATH",
-      ),
+      new Option("-y, --yes", "ask nothing: the model that fits best, this machine alone, the clients on PATH"),
     ],
     notes: `Only the stack file is written, in one step, and only where none is yet. Nothing on the machine is changed or started. A
 server's argv is read without its keys.

@@ -12,8 +12,7 @@ import { applyEdits, unifiedDiff } from "../stackEdit/applyEdits";
 export function inventoryCommand(): Command {
   return command({
     name: "inventory",
-    description:
-      "List containers and venvs with their versions, and the record that the stack file should keep.",
+    description: "List containers and venvs with their versions, and the record that the stack file should keep.",
     options: [...stackFileOptions(), machineOption()],
     notes: `A venv's packages are read by its own interpreter, those of an inference server in a short-lived container of its
 image without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
@@ -55,9 +54,7 @@ function inventoryText(found: Inventory, diff: string): string {
     "",
     ...table(["venv", "versions"], venvs),
     ...(found.problems.length === 0 ? [] : ["", ...found.problems.map((problem) => `not read: ${problem}`)]),
-    ...(diff === ""
-      ? []
-      : ["", "What was read, for the stack file (apply with `git apply` or `patch -p1`):", diff]),
+    ...(diff === "" ? [] : ["", "What was read, for the stack file (apply with `git apply` or `patch -p1`):", diff]),
   ].join("\n");
 }
 

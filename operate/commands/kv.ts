@@ -46,12 +46,7 @@ export function kvCommand(): Command {
         GDN_PREFILL_BACKENDS,
         defaults.gdnPrefillBackend,
       ),
-      choice(
-        "--mamba-ssm-cache-dtype <dtype>",
-        "format of their state",
-        SSM_CACHE_DTYPES,
-        defaults.mambaSsmCacheDtype,
-      ),
+      choice("--mamba-ssm-cache-dtype <dtype>", "format of their state", SSM_CACHE_DTYPES, defaults.mambaSsmCacheDtype),
       whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
       new Option("--vllm-version <version>", "version of vLLM to plan for")
         .argParser(vllmVersion)

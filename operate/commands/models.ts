@@ -7,13 +7,7 @@ import { aloneIn, type Fit, fitModel, type Seat, seatFor } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
-import {
-  machineOption,
-  projectFolder,
-  type StackFileOptions,
-  stackFile,
-  stackFileOptions,
-} from "../stack/stackFile";
+import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { writeStackFile } from "../stackEdit/writeStackFile";
 
 interface Options extends StackFileOptions {
@@ -24,10 +18,7 @@ interface Options extends StackFileOptions {
 const seatOptions = () => [
   ...stackFileOptions(),
   machineOption(),
-  new Option(
-    "--server <key>",
-    "server of the stack file that the model would run in (default: the only one)",
-  ),
+  new Option("--server <key>", "server of the stack file that the model would run in (default: the only one)"),
 ];
 const model = () => new Argument("<model>", "hub id, or a part of it that only one has");
 
@@ -42,9 +33,7 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
       const { seat } = placed(options);
-      const shown = readCatalogue(seat.project).filter(
-        ({ machines }) => options.all === true || machines === 1,
-      );
+      const shown = readCatalogue(seat.project).filter(({ machines }) => options.all === true || machines === 1);
       const rows = shown.map((recipe) => rowOf(recipe, seat)).sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
       return {
@@ -97,8 +86,7 @@ Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
       const recipe = chooseRecipe(bare.project, wanted);
       const seat = { ...seatFor(recipe, bare), drafts: options.drafts === true };
       const { fit: found, before, after, diff } = changeModel(stack, seat, recipe);
-      const backup =
-        options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
+      const backup = options.write === true && diff !== "" ? writeStackFile(stack.file, before, after) : undefined;
       const why = found.values.map(
         ({ path, value, why: reason }) => `  ${path.join(".")}: ${JSON.stringify(value)}  ${reason}`,
       );
@@ -141,12 +129,7 @@ function add(): Command {
     example: "models add org/model --config config.json",
     run: (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
       const cache = () => readOneMachine(stackFile(options), options.machine).settings.modelCache;
-      const written = addModel(
-        projectFolder(),
-        id,
-        options.config,
-        options.fromCache === true ? cache() : undefined,
-      );
+      const written = addModel(projectFolder(), id, options.config, options.fromCache === true ? cache() : undefined);
       return {
         result: { written },
         text: [

@@ -39,8 +39,7 @@ Exit code: 0 read, and written where that was asked for, 1 the image is refused 
       const reading = await readImage(reference);
       const { verdict, reasons } = judgeImage(reading);
       const refused = verdict === "refused";
-      const written =
-        entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
+      const written = entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
       return {
         result: { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) },
@@ -114,10 +113,5 @@ function writtenText(written: Written | undefined): string[] {
   if (written === undefined) return ["Nothing was written: the image is refused."];
   const { file, entry, diff, backup } = written;
   if (diff === "") return [`${file} has all of this already (${entry}).`];
-  return [
-    diff.trimEnd(),
-    "",
-    `${file} is written (${entry}); the old file is ${backup}.`,
-    "Next: npm run preview",
-  ];
+  return [diff.trimEnd(), "", `${file} is written (${entry}); the old file is ${backup}.`, "Next: npm run preview"];
 }

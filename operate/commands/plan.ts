@@ -28,8 +28,7 @@ interface PlanOptions extends StackFileOptions {
 export function planCommand(): Command {
   return command({
     name: "plan",
-    description:
-      "Show everything that `up` would do: containers, memory, endpoints, and what each policy says.",
+    description: "Show everything that `up` would do: containers, memory, endpoints, and what each policy says.",
     options: [
       ...stackFileOptions(),
       new Option(
@@ -39,10 +38,7 @@ export function planCommand(): Command {
         .argParser((text: string, before: readonly string[]) => [...before, text])
         .default([]),
       new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
-      new Option(
-        "--policy-config <file>",
-        `levels of the policies (default: ${LEVELS_FILE} beside the project)`,
-      ),
+      new Option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`),
     ],
     notes:
       "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (which is still printed whole),\n2 wrong use or a file that can't be read.",

@@ -21,8 +21,7 @@ export function referenceCommand(): Command {
       const names = stale.map(({ name }) => join(folder, name));
       if (check !== true)
         for (const { name, text } of stale) replaceFile(join(folder, name), text, { newFileMode: 0o644 });
-      const [key, remedy] =
-        check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
+      const [key, remedy] = check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
       return {
         result: { [key]: names },
         text:

@@ -62,8 +62,7 @@ before the first \`npm run up\`.`,
         });
         probes.push(...found);
         // The server at `--base-url` need not be the machine's.
-        if (baseUrl === undefined)
-          await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
+        if (baseUrl === undefined) await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
       }
       const summary = summaryOf(probes);
       return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
@@ -77,8 +76,7 @@ function probeList(text: string, earlier: readonly string[] = []): string[] {
     .split(",")
     .map((name) => name.trim())
     .filter(Boolean);
-  if (names.length === 0)
-    throw new InvalidArgumentError("Expected at least one name, such as models,chat-tools.");
+  if (names.length === 0) throw new InvalidArgumentError("Expected at least one name, such as models,chat-tools.");
   return [...earlier, ...names];
 }
 
@@ -94,8 +92,7 @@ function checkNames(only: readonly string[], known: readonly string[]): void {
 
 /** Scheme, host and port; a path such as /v1 is left off, since probes name their own. */
 function baseUrl(text: string): string {
-  if (!URL.canParse(text))
-    throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
+  if (!URL.canParse(text)) throw new InvalidArgumentError("Expected an address such as http://127.0.0.1:8001.");
   const url = new URL(text);
   if (url.protocol !== "http:" && url.protocol !== "https:") {
     throw new InvalidArgumentError("Expected an address that begins with http:// or https://.");

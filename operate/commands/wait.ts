@@ -7,13 +7,7 @@ import type { InferenceServerPlan } from "../../components/inference-server/plan
 import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { plannedStack } from "../stack/readStack";
-import {
-  projectFolder,
-  type StackFileOptions,
-  stackFile,
-  stackFileOptions,
-  stackName,
-} from "../stack/stackFile";
+import { projectFolder, type StackFileOptions, stackFile, stackFileOptions, stackName } from "../stack/stackFile";
 import { afterTimeout } from "../wait/phases";
 import type { WaitResult } from "../wait/waitForStart";
 
@@ -84,8 +78,7 @@ async function expectAnUp(options: StackFileOptions, servers: readonly Waited[])
   const found = await Promise.all(
     servers.map(({ machine, server }) => dockerReader(machine.dockerHost).state(server.container.name)),
   );
-  if (found.every((each) => each === undefined))
-    throw new Failed("Nothing runs yet: run `npm run up` first.");
+  if (found.every((each) => each === undefined)) throw new Failed("Nothing runs yet: run `npm run up` first.");
 }
 
 /** What the doctor says of the machine whose container died; nothing where none did. */

@@ -50,8 +50,7 @@ export async function scanLog(
   const scanner = new Scanner(signs);
   const decode = decoderOf();
   const deadline = Date.now() + seconds * 1000;
-  const iterator =
-    Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
+  const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
   let cutShort: string | undefined;
   // A source that falls silent is left as well as one that never ends.
   const silence = new AbortController();
@@ -197,8 +196,7 @@ class Scanner {
     if (line.includes(UNKNOWN_TIER)) return;
     const match = sign.pattern.exec(line);
     if (match === null) return;
-    if (sign.when === "opens")
-      this.open({ match, lineNumber: this.lines, firstLineNumber: this.lines, count: 1 });
+    if (sign.when === "opens") this.open({ match, lineNumber: this.lines, firstLineNumber: this.lines, count: 1 });
     const earlier = this.matches.get(sign);
     const count = (earlier?.count ?? 0) + 1;
     const firstLineNumber = earlier?.firstLineNumber ?? this.lines;

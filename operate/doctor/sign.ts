@@ -47,15 +47,11 @@ export const READY = sign("Application startup complete");
 export const STARTED_WITH_PORT = sign("'port':", /'port': (\d+)/);
 
 /** What vLLM was started with, from the same line: the stack file may have changed since. */
-export const STARTED_WITH_UTILIZATION = sign(
-  "'gpu_memory_utilization':",
-  /'gpu_memory_utilization': ([\d.]+)/,
-);
+export const STARTED_WITH_UTILIZATION = sign("'gpu_memory_utilization':", /'gpu_memory_utilization': ([\d.]+)/);
 export const STARTED_WITH_BATCH = sign("'max_num_batched_tokens':", /'max_num_batched_tokens': (\d+)/);
 
 /** Points to a cause that is elsewhere: `EngineDeadError`, a start that gives up, the heading over several faults. */
-const POINTER =
-  "(?!Engine core initialization failed|EngineCore encountered an issue|\\d+ validation errors? for)";
+const POINTER = "(?!Engine core initialization failed|EngineCore encountered an issue|\\d+ validation errors? for)";
 
 /** A server that was asked to stop, or that its start gate stopped or killed: while it loads, vLLM heeds no SIGTERM. */
 export const STOPPED = sign([

@@ -17,11 +17,7 @@ const PASSPHRASE_BYTES = 32;
  * in to stays as it is; else the state is a local folder, and a random passphrase is made once, readable by the operator
  * alone. An empty passphrase is never chosen for anybody.
  */
-export function backendEnvironment(
-  project: string,
-  stack: string,
-  env: NodeJS.ProcessEnv,
-): Record<string, string> {
+export function backendEnvironment(project: string, stack: string, env: NodeJS.ProcessEnv): Record<string, string> {
   const chosen: Record<string, string> = {};
   const folder = join(project, STATE_FOLDER);
   const ours = isOurs(env);
@@ -60,8 +56,7 @@ export function nothingApplied(project: string, stack: string, env: NodeJS.Proce
   const state = join(project, STATE_FOLDER, ".pulumi");
   const locks = join(state, "locks");
   const isBusy =
-    existsSync(locks) &&
-    readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
+    existsSync(locks) && readdirSync(locks, { recursive: true }).some((name) => String(name).endsWith(".json"));
   const checkpoint = textOf(join(state, "stacks/local-serving", `${stack}.json`));
   return isOurs(env) && !isBusy && !/"resources": ?\[/.test(checkpoint);
 }

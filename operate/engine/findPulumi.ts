@@ -12,9 +12,7 @@ export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<
   const found = installedPulumi(env);
   if (found !== undefined) return found;
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
-  say(
-    "No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.",
-  );
+  say("No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.");
   const started = Date.now();
   const progress = setInterval(
     () => say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`),

@@ -64,8 +64,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
 const EVENT_LOG = "--event-log";
 
 const LEVELS_OPTION = "--policy-pack-config";
-const isLevelsOption = (argument: string) =>
-  argument === LEVELS_OPTION || argument.startsWith(`${LEVELS_OPTION}=`);
+const isLevelsOption = (argument: string) => argument === LEVELS_OPTION || argument.startsWith(`${LEVELS_OPTION}=`);
 
 /** The policy configuration that is in force: the one named on the command line, else the project's own. */
 function policyLevels(project: string, rest: readonly string[]): string | undefined {
@@ -90,10 +89,7 @@ function program(): Command {
       .addOption(stackOption("-s, --stack <name>"))
       .argument("[engine options...]", "handed on to Pulumi, for example --diff or --yes")
       .allowUnknownOption()
-      .addHelpText(
-        "after",
-        `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`,
-      )
+      .addHelpText("after", `\nExample:\n  npm run ${word} -- --stack dgx${word === "preview" ? " --diff" : ""}`)
       .action(async (rest: string[], options: StackFileOptions) => {
         process.exitCode = await drive(word, stackName(options), rest);
       });

@@ -13,13 +13,7 @@ export function failedPulls(eventLog: string): string[] {
     const { severity, message } = objectOr(objectOr(jsonIn(line)).diagnosticEvent);
     const [, name, words] = FAILED_PULL.exec(stripVTControlCharacters(textOr(message))) ?? [];
     if (severity !== "error" || name === undefined || words === undefined) return [];
-    return [
-      explained(
-        { kind: "image", name },
-        words,
-        "`npm run up` again (`serving fetch` loads everything first)",
-      ),
-    ];
+    return [explained({ kind: "image", name }, words, "`npm run up` again (`serving fetch` loads everything first)")];
   });
   return [...new Set(said)];
 }

@@ -73,17 +73,10 @@ function pull(image: MissingImage, dockerHost: string, interrupt: AbortSignal) {
   const done = new Set<string>();
   const came = () =>
     [...image.layers].reduce((sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0), 0);
-  return followed(
-    image,
-    ["docker", "pull", image.name],
-    { DOCKER_HOST: dockerHost },
-    came,
-    interrupt,
-    (line) => {
-      const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
-      if (layer !== undefined) done.add(layer);
-    },
-  );
+  return followed(image, ["docker", "pull", image.name], { DOCKER_HOST: dockerHost }, came, interrupt, (line) => {
+    const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
+    if (layer !== undefined) done.add(layer);
+  });
 }
 
 /** Runs the tool of the server's own image on the cache, as the cache's owner, so that nobody's files change hands. */
@@ -108,8 +101,7 @@ async function download(model: MissingModel, rootless: boolean, dockerHost: stri
     return await followed(model, command, env, () => bytesHere(cache, id) - before, interrupt);
   } finally {
     // A client that went away leaves its container running.
-    if (interrupt.aborted)
-      await docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
+    if (interrupt.aborted) await docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
   }
 }
 

@@ -11,8 +11,7 @@ const LEAST_BYTES = 10e6;
 export function progressLine({ name, bytes: total }: Missing, came: number, seconds: number): string {
   const rate = came / Math.max(seconds, 1);
   const of = total === undefined ? "" : ` of ${gb(total)}`;
-  const left =
-    total === undefined || came < LEAST_BYTES ? "" : `, ${duration(Math.max(0, total - came) / rate)} left`;
+  const left = total === undefined || came < LEAST_BYTES ? "" : `, ${duration(Math.max(0, total - came) / rate)} left`;
   return `${name}: ${gb(came)}${of}, ${gb(rate)}/s${left}`;
 }
 

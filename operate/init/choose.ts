@@ -27,9 +27,9 @@ const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 /** Chooses what the stack file declares, by a person's answers where there is somebody to ask, and writes its text. */
 export async function choose(facts: HostFacts, place: Place, ask?: Ask): Promise<Choice> {
   const { name, home } = place;
-  const onPath = CLIENTS.filter(
-    (client) => "program" in client && facts.clients.includes(client.program.name),
-  ).map(({ key }) => key);
+  const onPath = CLIENTS.filter((client) => "program" in client && facts.clients.includes(client.program.name)).map(
+    ({ key }) => key,
+  );
   const base: Wanted = { name, clients: [...(onPath.length > 0 ? onPath : USUAL_CLIENTS), "clientEnv"] };
   const { offer, lowerA, none = [] } = await chooseServer(facts, base, place, ask);
   const wanted: Wanted = {

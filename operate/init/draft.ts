@@ -28,12 +28,7 @@ export interface Draft {
  * Writes and plans a stack file. `home` is that of the operator where the facts are of this computer: then the model cache
  * is read; else nothing of this computer is. `toMend` is said in the file.
  */
-export function draft(
-  facts: HostFacts,
-  wanted: Wanted,
-  home?: string,
-  toMend: readonly string[] = [],
-): Draft {
+export function draft(facts: HostFacts, wanted: Wanted, home?: string, toMend: readonly string[] = []): Draft {
   const text = stackText(facts, wanted, toMend);
   const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
   const models = readModels(settings, projectFolder(), home);
@@ -60,9 +55,7 @@ function machineFacts(
   const availableGiB = memory.availableGiB + released * memory.totalGiB;
   const ours = docker.reachable ? docker.ours.filter((each) => each.machine === machine.name) : [];
   const containers = ours.map((each) => defined({ ...each, ports: each.ports.map((host) => ({ host })) }));
-  const listeners = ports.map((port) =>
-    defined({ port, argv: servers.find((server) => server.port === port)?.argv }),
-  );
+  const listeners = ports.map((port) => defined({ port, argv: servers.find((server) => server.port === port)?.argv }));
   return {
     docker: docker.reachable ? defined({ ...docker, containers }) : docker,
     memory: { ...memory, availableGiB },
@@ -75,9 +68,7 @@ function machineFacts(
 
 function stackText(facts: HostFacts, wanted: Wanted, toMend: readonly string[]): string {
   const list = (title: string, sentences: readonly string[]) =>
-    sentences.length === 0
-      ? ""
-      : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
+    sentences.length === 0 ? "" : `#\n# ${title}:\n${sentences.map((each) => commented(each, "", "- ")).join("")}`;
   const { settings, comments } = settingsFor(facts, wanted);
   return [
     "# yaml-language-server: $schema=docs/reference/stack-file.schema.json\n#\n",

@@ -8,10 +8,7 @@ const hostServer = z.strictObject({
   port: port(),
   address: text().describe("Address that it listens on."),
   runsIn: text().optional().describe("Its systemd unit or container, where that can be seen."),
-  argv: z
-    .array(text())
-    .optional()
-    .describe("How it was started, without options that say nothing of memory or model."),
+  argv: z.array(text()).optional().describe("How it was started, without options that say nothing of memory or model."),
   unread: text().optional().describe("Why its argv can't be read."),
   venv: text().optional().describe("Its Python environment."),
   version: text().optional(),
@@ -28,9 +25,7 @@ const ollama = z.strictObject({
   user: text().optional(),
   address: text().optional().describe("Address that it listens on."),
   modelsDirectory: text().optional(),
-  models: z.array(
-    z.strictObject({ name: text(), sizeGB: z.number().min(0), loadedGiB: gibibytes().optional() }),
-  ),
+  models: z.array(z.strictObject({ name: text(), sizeGB: z.number().min(0), loadedGiB: gibibytes().optional() })),
 });
 
 const docker = z.union([
@@ -70,9 +65,7 @@ export const hostFacts = z.strictObject({
     path: text(),
     usual: z.boolean().describe("Whether it is ~/.cache/huggingface."),
     freeGB: z.number().min(0).optional(),
-    models: z.array(
-      z.strictObject({ id: text(), whole: z.boolean(), weightsGB: z.number().positive().optional() }),
-    ),
+    models: z.array(z.strictObject({ id: text(), whole: z.boolean(), weightsGB: z.number().positive().optional() })),
   }),
   clients: z.array(text()).describe("Coding clients on PATH, by their programs."),
 });

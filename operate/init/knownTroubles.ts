@@ -27,8 +27,7 @@ const KNOWN_TROUBLES: readonly KnownTrouble[] = [
   {
     driver: /^595\.91\.07$/,
     kernel: /^6\.17\.0-1032\b/,
-    message:
-      "With this driver and kernel a prompt of 70,000 tokens stopped the whole machine: install driver 580.",
+    message: "With this driver and kernel a prompt of 70,000 tokens stopped the whole machine: install driver 580.",
     source: "open-gpu-kernel-modules #1358 (2026-09)",
   },
 ];

@@ -14,9 +14,7 @@ export async function atTerminal<Result>(work: (ask: Ask) => Promise<Result>): P
   );
   ended.catch(() => {});
   try {
-    return await work(async (question) =>
-      (await Promise.race([terminal.question(`${question} `), ended])).trim(),
-    );
+    return await work(async (question) => (await Promise.race([terminal.question(`${question} `), ended])).trim());
   } finally {
     terminal.close();
   }

@@ -85,10 +85,7 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
     ...defined({
       driver: /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1],
       dockerHost: socket === HERE ? undefined : socket,
-      ollama: await readOllama(
-        ollamaUrl,
-        ports.includes(ollamaPort) ? addressOf(sockets, ollamaPort) : undefined,
-      ),
+      ollama: await readOllama(ollamaUrl, ports.includes(ollamaPort) ? addressOf(sockets, ollamaPort) : undefined),
     }),
   };
 }
@@ -99,9 +96,7 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
   const ours = containers.flatMap(({ name, labels, ports, gpuMemoryUtilization }) => {
     const machine = labels[MACHINE_LABEL];
     const published = ports.map(({ host }) => host);
-    return machine === undefined
-      ? []
-      : [{ name, machine, ports: published, ...defined({ gpuMemoryUtilization }) }];
+    return machine === undefined ? [] : [{ name, machine, ports: published, ...defined({ gpuMemoryUtilization }) }];
   });
   return { reachable: true, gpuRuntime, ours, ...defined({ missingBridge }) };
 }

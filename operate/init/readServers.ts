@@ -3,24 +3,12 @@ import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ContainerState } from "../../components/docker/containers";
 import type { Listener, ListeningSocket } from "../../components/host/listeners";
-import {
-  demandOfProcess,
-  humanReadableInteger,
-  shareFrom,
-} from "../../components/inference-server/argv/memoryDemand";
-import {
-  readServerArguments,
-  type ServerArguments,
-} from "../../components/inference-server/argv/serverArguments";
+import { demandOfProcess, humanReadableInteger, shareFrom } from "../../components/inference-server/argv/memoryDemand";
+import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText } from "../../components/inference-server/argv/unknown";
 import { EVERY_ADDRESS, originOf } from "../../components/planned/reach";
-import {
-  BYTES_PER_GIB,
-  type MemoryDemand,
-  shareToDeclare,
-  TEN_THOUSAND,
-} from "../../components/planned/utilization";
+import { BYTES_PER_GIB, type MemoryDemand, shareToDeclare, TEN_THOUSAND } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
 import { objectsIn, textOr } from "../../faults/json";
 import { holdsSecret } from "../../faults/secrets";

@@ -29,10 +29,7 @@ export const BRIDGE_KEY = "LOCAL_SERVING_BRIDGE_KEY";
 type Settings = Record<string, unknown>;
 
 /** A machine's settings with the reason for each, by dotted path. Pure. */
-export function settingsFor(
-  facts: HostFacts,
-  wanted: Wanted,
-): { settings: Settings; comments: Map<string, string> } {
+export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Settings; comments: Map<string, string> } {
   const { memory, dockerHost, modelCache, servers, ollama } = facts;
   const [a, ...others] = servers;
   const venvs = servers.flatMap(({ venv }) => venv ?? []);

@@ -49,8 +49,7 @@ export async function inventory(
   const containers = await allContainers(machine, problems);
   const venvs: VenvReading[] = [];
   if (!isHere(machine)) {
-    if (settings.venvs.length > 0)
-      problems.push(`${machine.name} is another computer: its venvs were not read.`);
+    if (settings.venvs.length > 0) problems.push(`${machine.name} is another computer: its venvs were not read.`);
   } else {
     for (const path of settings.venvs) venvs.push(await readVenv(onMachine(path, evidence)));
   }
@@ -115,10 +114,7 @@ async function versionsOf(
 }
 
 /** Registry digests by image id. */
-async function digestsOf(
-  states: readonly ContainerState[],
-  dockerHost: string,
-): Promise<ReadonlyMap<string, string>> {
+async function digestsOf(states: readonly ContainerState[], dockerHost: string): Promise<ReadonlyMap<string, string>> {
   const ids = [...new Set(states.map(({ imageId }) => imageId))];
   if (ids.length === 0) return new Map();
   const lines = await docker(

@@ -33,15 +33,11 @@ export async function readEngine(version: string): Promise<ReadEngine> {
     await run(program("pip"), ["download", "--quiet", ...only, `vllm==${version}`]);
     const wheel = readdirSync(folder).find((file) => file.endsWith(".whl")) ?? "";
     writeFileSync(join(folder, "override.txt"), ANY_VERSION_DOES);
-    await run(
-      program("uv"),
-      ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel],
-      {
-        cwd: folder,
-        env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
-        maxBuffer: 2 ** 26,
-      },
-    );
+    await run(program("uv"), ["pip", "install", "--python", program("python"), "--override", "override.txt", wheel], {
+      cwd: folder,
+      env: { UV_CACHE_DIR: join(folder, "cache"), ...process.env },
+      maxBuffer: 2 ** 26,
+    });
     // Elsewhere than in the folder of this project, whose folders Python would take for packages.
     const { stdout } = await run(program("python"), [READER, "--abbreviations"], {
       cwd: folder,

@@ -16,8 +16,7 @@ export function addModel(project: string, id: string, config?: string, cache?: s
   if (!/^[\w.-]+\/[\w.-]+$/.test(id)) throw new WrongUse(`${id}: expected a hub id such as org/model.`);
   const folder = join(project, "models", modelFolder(id));
   const source =
-    config ??
-    (cache === undefined ? undefined : snapshotConfig(onMachine(cache, { home: operatorHome() }), id));
+    config ?? (cache === undefined ? undefined : snapshotConfig(onMachine(cache, { home: operatorHome() }), id));
   if (source === undefined)
     throw new WrongUse(
       cache === undefined

@@ -1,11 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue/recipe";
-import {
-  MODEL_KEYS,
-  type ServerValue,
-  serverValues,
-  shareFor,
-} from "../../components/catalogue/serverValues";
+import { MODEL_KEYS, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import type { ServerKv } from "../../components/memory/serverKv";
@@ -82,11 +77,7 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
   if (jobs !== undefined) best = tried(share, undefined, jobs);
-  for (
-    let window = half(recipe.settings.maxModelLen);
-    isCramped(best) && window >= SHORTEST_WINDOW;
-    window /= 2
-  )
+  for (let window = half(recipe.settings.maxModelLen); isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
     best = tried(share, window, jobs);
   const { values, kv } = best;
   const refused = refusals(best);
@@ -131,8 +122,7 @@ function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
   const has = versions?.vllm;
   const repository = imageReference(image)?.repository;
   if (recipe.machines > 1) return [`It needs ${recipe.machines} machines.`];
-  if (beside && share.beside === "never")
-    return ["It is only ever published as the one engine of its machine."];
+  if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.image !== undefined && repository !== recipe.image)
     return [`It needs the image ${recipe.image}, and ${seat.server} runs ${repository}.`];

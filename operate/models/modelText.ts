@@ -47,11 +47,7 @@ function speedText({ speeds }: Recipe): string {
   return decode.length === 0 ? UNKNOWN : String(Math.max(...decode));
 }
 
-function needs(
-  { minimumVllm, image, weights, machines }: Recipe,
-  { verdict, beside }: Fit,
-  alone: string,
-): string {
+function needs({ minimumVllm, image, weights, machines }: Recipe, { verdict, beside }: Fit, alone: string): string {
   return [
     ...(machines > 1 ? [`${machines} machines`] : []),
     ...(beside && verdict === "no" && alone !== "no" ? ["the machine for itself"] : []),
@@ -71,14 +67,9 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
   const known = sources.flatMap(({ of, basis, source, date }) =>
     of.map((path) => [path, value(path), `${basis}: ${source} (${date})`]),
   );
-  const missing = [
-    "weights.diskGB",
-    "quantization",
-    "minimumVllm",
-    "share.alone",
-    "share.beside",
-    "draft",
-  ].filter((path) => !known.some(([each]) => each === path));
+  const missing = ["weights.diskGB", "quantization", "minimumVllm", "share.alone", "share.beside", "draft"].filter(
+    (path) => !known.some(([each]) => each === path),
+  );
   return [
     styled("bold", recipe.id),
     `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
@@ -91,9 +82,7 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
       (each) =>
         `  ${each.what} ${each.tokensPerSecond} tokens/s${each.with === undefined ? "" : ` (${each.with})`}, ${each.basis}: ${each.source} (${each.date})`,
     ),
-    ...starts.map(
-      (each) => `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`,
-    ),
+    ...starts.map((each) => `  ${each.works ? "started" : "failed"} at ${each.share}: ${each.source} (${each.date})`),
     ...notes.map((note) => `  ${note}`),
   ].join("\n");
 }

@@ -23,9 +23,7 @@ export interface ModelChange {
 /** The recipe of an id, of a served name, or of the only id that holds the text. Throws `WrongUse` with what there is. */
 export function chooseRecipe(project: string, wanted: string): Recipe {
   const all = readCatalogue(project);
-  const exact = all.find(({ id, servedModelName }) =>
-    [id, servedModelName, modelFolder(id)].includes(wanted),
-  );
+  const exact = all.find(({ id, servedModelName }) => [id, servedModelName, modelFolder(id)].includes(wanted));
   const like = all.filter(({ id }) => id.toLowerCase().includes(wanted.toLowerCase()));
   const [only] = exact === undefined && like.length === 1 ? like : [exact];
   if (only !== undefined) return only;

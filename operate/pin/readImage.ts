@@ -76,9 +76,7 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
   const own = Array.isArray(digests) ? digests.map(String) : [];
   const digest = own.find((each) => each.startsWith(`${repository}@`) || own.length === 1)?.split("@")[1];
   if (digest === undefined)
-    throw new Failed(
-      `${reference} was built here and never pushed: only a registry gives an image a digest.`,
-    );
+    throw new Failed(`${reference} was built here and never pushed: only a registry gives an image a digest.`);
   return digest;
 }
 

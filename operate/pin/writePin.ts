@@ -82,8 +82,7 @@ export interface Written {
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
 function pinEdits({ machine, path }: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
   const place = ["machines", machine, ...path];
-  const recorded =
-    path[0] === "inferenceServers" ? recordEdits(place, versions, pinSource(platformDigest)) : [];
+  const recorded = path[0] === "inferenceServers" ? recordEdits(place, versions, pinSource(platformDigest)) : [];
   return [{ path: [...place, "image"], value: image }, ...recorded];
 }
 
@@ -115,8 +114,7 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
   const before = readTextFile(file);
   const name = entryName(entry);
   const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);
-  if (!there)
-    throw new Failed(`${file} was edited meanwhile and has no ${name} any more: nothing was written.`);
+  if (!there) throw new Failed(`${file} was edited meanwhile and has no ${name} any more: nothing was written.`);
   const after = applyEdits(before, pinEdits(entry, reading));
   const diff = unifiedDiff(basename(file), before, after);
   return { file, entry: name, diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };

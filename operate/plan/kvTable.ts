@@ -50,17 +50,12 @@ const LIMITS: Readonly<Record<Admission["limitedBy"], string>> = {
 function facts(plan: KvPlan): [string, string][] {
   const { layers } = plan;
   const kinds = [
-    layers.full > 0
-      ? `${layers.full} full${layers.draft > 0 ? ` (${layers.draft} of the draft module)` : ""}`
-      : "",
+    layers.full > 0 ? `${layers.full} full${layers.draft > 0 ? ` (${layers.draft} of the draft module)` : ""}` : "",
     layers.sliding > 0 ? `${layers.sliding} sliding-window` : "",
     layers.linear > 0 ? `${layers.linear} linear` : "",
   ].filter(Boolean);
   const constant = plan.constantBytesPerRequest;
-  const oneRequest: [string, string] = [
-    "a request",
-    `${memory(constant)} for its linear layers, whatever its length`,
-  ];
+  const oneRequest: [string, string] = ["a request", `${memory(constant)} for its linear layers, whatever its length`];
   const padded = plan.padding > 0 ? `, state padded by ${(100 * plan.padding).toFixed(2)}%` : "";
   const reuse =
     plan.prefixReuseTokens === null
@@ -71,16 +66,10 @@ function facts(plan: KvPlan): [string, string][] {
     ["layers", kinds.join(", ")],
     ["groups", groups],
     ["block", `${thousands(plan.blockSize)} tokens, ${thousands(plan.bytesPerBlock)} bytes${padded}`],
-    [
-      "pool",
-      `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`,
-    ],
+    ["pool", `${thousands(plan.numBlocks)} blocks, ${thousands(plan.tokens)} tokens as the engine's log counts`],
     ["a token", `${thousands(plan.bytesPerToken)} bytes in the full-attention layers`],
     ...(constant > 0 ? [oneRequest] : []),
-    [
-      "longest window",
-      plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`,
-    ],
+    ["longest window", plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`],
     ["full windows", `${plan.fullWindowsAtOnce} at once`],
     ["prefix reuse", reuse],
   ];

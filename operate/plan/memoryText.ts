@@ -21,9 +21,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
           `${basis}: ${source}`,
         ]),
         ["  sum", gibColumn(ledger.sumGiB), `of ${ledger.totalGiB.toFixed(2)} GiB`],
-        free < 0
-          ? ["  missing", gibColumn(-free), styled("red", "does not fit")]
-          : ["  left", gibColumn(free), ""],
+        free < 0 ? ["  missing", gibColumn(-free), styled("red", "does not fit")] : ["  left", gibColumn(free), ""],
       ],
       width,
     ),

@@ -67,11 +67,7 @@ function fileText(file: PlannedFile): string[] {
   if (file.role === "applied-plan") return [indented("this plan as JSON")];
   if (!file.role.startsWith("launcher-")) return [indented(file.text)];
   const [, purpose = ""] = file.text.split("\n");
-  return [
-    indented(
-      `${purpose}\n# ${file.text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`,
-    ),
-  ];
+  return [indented(`${purpose}\n# ${file.text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`)];
 }
 
 /** The gate is a long script, so the command is shown without it; `--out` writes both. */
@@ -82,9 +78,7 @@ function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): s
 }
 
 function ungated(container: PlannedContainer): PlannedContainer {
-  return container.entrypoint?.[2] === START_GATE
-    ? { ...container, entrypoint: ["vllm", "serve"] }
-    : container;
+  return container.entrypoint?.[2] === START_GATE ? { ...container, entrypoint: ["vllm", "serve"] } : container;
 }
 
 function policyText(findings: readonly Judged[], width: Width): string {
@@ -107,9 +101,7 @@ function warningText({ warnings }: Plan, width: Width): string {
   if (warnings.length === 0) return "";
   return [
     styled("bold", "Warnings"),
-    ...warnings.map(
-      (each) => `  ${styled("yellow", "!")} ${hanging(`${each.machine}: ${each.message}`, 4, width)}`,
-    ),
+    ...warnings.map((each) => `  ${styled("yellow", "!")} ${hanging(`${each.machine}: ${each.message}`, 4, width)}`),
   ].join("\n");
 }
 
@@ -123,10 +115,7 @@ function summary({ machines, warnings }: Plan, findings: readonly Judged[]): str
       ? grave.length === 0
         ? "Nothing is refused."
         : styled("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
-      : styled(
-          "red",
-          `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`,
-        );
+      : styled("red", `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`);
   return `${verdict} ${warned === 1 ? "1 warning" : `${warned} warnings`} above.`.replace(
     " 0 warnings above.",
     " No warnings.",

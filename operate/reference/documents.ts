@@ -9,14 +9,7 @@ import { rules } from "../../policies/rules";
 
 /** Every page of docs/reference, in the order of its table of contents. A new page is one more line here. */
 export function referenceDocuments(): ReferenceDocument[] {
-  return [
-    stackFile,
-    modelRecipe,
-    policies,
-    automationReference(),
-    providersReference(),
-    analyticsReference(),
-  ];
+  return [stackFile, modelRecipe, policies, automationReference(), providersReference(), analyticsReference()];
 }
 
 const policies: ReferenceDocument = {

@@ -15,13 +15,9 @@ const STACK_VARIABLE = "LOCAL_SERVING_STACK";
 export const stackOption = (flags = "--stack <name>") =>
   new Option(flags, `stack, whose file is Pulumi.<name>.yaml (default: $${STACK_VARIABLE}, else dgx)`);
 
-export const stackFileOptions = () => [
-  stackOption(),
-  new Option("--file <path>", "read this stack file instead"),
-];
+export const stackFileOptions = () => [stackOption(), new Option("--file <path>", "read this stack file instead")];
 
-export const machineOption = () =>
-  new Option("--machine <name>", "machine of the stack file (default: the first)");
+export const machineOption = () => new Option("--machine <name>", "machine of the stack file (default: the first)");
 
 /** The stack that somebody asked for, on the command line or by the variable. An empty variable counts as not set. */
 export function askedStack({ stack }: StackFileOptions = {}): string | undefined {

@@ -1,15 +1,5 @@
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
-import {
-  isCollection,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  type Pair,
-  parseDocument,
-  stringify,
-  type YAMLMap,
-} from "yaml";
+import { isCollection, isMap, isNode, isPair, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
 import { valueAt } from "../../faults/schemaFaults";
 
@@ -166,9 +156,7 @@ function holds(text: string, path: readonly string[], value: EditValue): boolean
 /** A value as YAML writes it; between braces a comma or a bracket would end it. */
 function scalar(value: Plain, inFlow = false): string {
   const plain = stringify(value, { lineWidth: 0 }).trimEnd();
-  return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain)
-    ? JSON.stringify(value)
-    : plain;
+  return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain) ? JSON.stringify(value) : plain;
 }
 
 /** The difference of two texts as `git apply` and `patch -p1` take it; empty where there is none. */

@@ -12,8 +12,7 @@ export function writeStackFile(file: string, before: string, after: string): str
   const backup = `${realpathSync(file)}.bak`;
   try {
     replaceFile(backup, before, { newFileMode: statSync(file).mode & 0o777 });
-    if (readFileSync(file, "utf8") !== before)
-      throw new Failed(`${file} was edited meanwhile: nothing was written.`);
+    if (readFileSync(file, "utf8") !== before) throw new Failed(`${file} was edited meanwhile: nothing was written.`);
     replaceFile(file, after);
   } catch (error) {
     explainWriting(file, error);

@@ -81,11 +81,7 @@ export function thisHost(dockerHost: string): Host {
 const LINES_KEPT = 2000;
 
 /** Lines about memory in a container's log since its last start; a log of any size, for a bounded time. */
-export async function memoryLines(
-  container: string,
-  dockerHost: string,
-  seconds: number,
-): Promise<MemoryLines> {
+export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
   const { stdout, ended } = start(["docker", "logs", container], {
     seconds,
     env: { DOCKER_HOST: dockerHost },

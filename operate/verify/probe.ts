@@ -44,9 +44,7 @@ export const passUnless = (faults: readonly string[], detail: string, fix?: stri
 
 /** Several verdicts as one: the worst status, and what the verdicts of that status say. */
 export function worst(verdicts: readonly Verdict[]): Verdict {
-  const status = (["fail", "pass", "skip"] as const).find((each) =>
-    verdicts.some((one) => one.status === each),
-  );
+  const status = (["fail", "pass", "skip"] as const).find((each) => verdicts.some((one) => one.status === each));
   const said = verdicts.filter((verdict) => verdict.status === status);
   const detail = said.map((verdict) => verdict.detail).join("; ");
   return { status: status ?? "skip", detail, fix: said[0]?.fix };
@@ -97,7 +95,5 @@ function cut(text: string, longest: number): string {
 
 /** The text without secrets, whoever put them there. */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets
-    .filter((secret) => secret.length > 0)
-    .reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);
+  return secrets.filter((secret) => secret.length > 0).reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);
 }

@@ -5,9 +5,7 @@ import { EVERY_ADDRESS, isHere, isLoopback, type Listening, originOf } from "../
 export function originFromHere(
   machine: MachinePlan,
   listening: Listening,
-):
-  | { readonly url: string; readonly unreachable?: never }
-  | { readonly url?: never; readonly unreachable: string } {
+): { readonly url: string; readonly unreachable?: never } | { readonly url?: never; readonly unreachable: string } {
   if (isHere(machine)) return { url: originOf(listening) };
   const { address } = listening;
   if (isLoopback(address)) {

@@ -61,11 +61,7 @@ export function verifyText(results: readonly ProbeResult[]): string {
     `${pass} passed, ${fail} failed, ${skip} skipped`,
     ...(next.length === 0
       ? []
-      : [
-          "",
-          styled("bold", "What to do next"),
-          ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`),
-        ]),
+      : ["", styled("bold", "What to do next"), ...next.map((each) => `  - ${each.replaceAll("\n", "\n    ")}`)]),
   ].join("\n");
 }
 
@@ -89,13 +85,11 @@ export function verifyProgress(stream: ProgressStream): VerifyProgress {
   const terminal = stream.isTTY === true;
   return {
     starts: (name, target, about) => {
-      if (terminal)
-        stream.write(`${CLEAR_LINE}${forTerminal(`${target}: ${name} (${about}) ...`).slice(0, 100)}`);
+      if (terminal) stream.write(`${CLEAR_LINE}${forTerminal(`${target}: ${name} (${about}) ...`).slice(0, 100)}`);
     },
     ended: ({ name, target, status, seconds }) => {
       if (terminal) stream.write(CLEAR_LINE);
-      else if (status !== "skip")
-        stream.write(forTerminal(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`));
+      else if (status !== "skip") stream.write(forTerminal(`${target}: ${name} ${status} (${seconds.toFixed(1)} s)\n`));
     },
   };
 }

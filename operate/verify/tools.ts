@@ -18,24 +18,14 @@ const tool = (name: string, description: string, argument: string, about: string
   },
 });
 
-export const READ_FILE = tool(
-  "read_file",
-  "Read a file and return its text.",
-  "path",
-  "Absolute path of the file",
-);
+export const READ_FILE = tool("read_file", "Read a file and return its text.", "path", "Absolute path of the file");
 export const RUN_COMMAND = tool(
   "run_command",
   "Run a shell command and return what it prints.",
   "command",
   "The command line",
 );
-export const LIST_FOLDER = tool(
-  "list_folder",
-  "List the names in a folder.",
-  "path",
-  "Absolute path of the folder",
-);
+export const LIST_FOLDER = tool("list_folder", "List the names in a folder.", "path", "Absolute path of the folder");
 
 /** What an agent offers at least. */
 export const AGENT_TOOLS = [READ_FILE, RUN_COMMAND];
@@ -61,9 +51,7 @@ export function callFault(
   const value = jsonIn(call.arguments);
   if (!isRecord(value)) return `the arguments of \`${call.name}\` are not a JSON object`;
   const missing = tool.parameters.required.filter((each) => typeof value[each] !== "string");
-  return missing.length === 0
-    ? undefined
-    : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
+  return missing.length === 0 ? undefined : `the arguments of \`${call.name}\` lack \`${missing.join("`, `")}\``;
 }
 
 /** What is said of an answer that holds neither the call that was asked for nor a text. */
@@ -87,8 +75,7 @@ export function answerTokens(window: number, thinks: boolean): number {
 }
 
 /** Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near its words. */
-const FILLER =
-  "the river runs past the old stone house and the quiet garden near the long road to the green hill";
+const FILLER = "the river runs past the old stone house and the quiet garden near the long road to the green hill";
 
 /** A code that no model can guess and no earlier prompt has held. */
 export function freshCode(): string {

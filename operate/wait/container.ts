@@ -38,9 +38,7 @@ export function dockerReader(dockerHost: string): ContainerReader {
       ),
     downloadedBytes: async () => {
       if (!isHere({ dockerHost })) return 0;
-      root ??= docker(["info", "--format", "{{.DockerRootDir}}"], INSPECT_SECONDS, dockerHost).catch(
-        () => "",
-      );
+      root ??= docker(["info", "--format", "{{.DockerRootDir}}"], INSPECT_SECONDS, dockerHost).catch(() => "");
       const folder = (await root).trim();
       return folder === "" ? 0 : downloadedBytes(folder);
     },

@@ -96,9 +96,7 @@ const RULES: readonly Rule[] = [
 function atTheGate(line: string): StartProgress | undefined {
   if (GATE_OPENS.test(line)) return START;
   const note = GATE_SAYS.exec(line)?.[1];
-  return note === undefined
-    ? undefined
-    : { phase: note.startsWith("closed") ? "gate closed" : "memory gate", note };
+  return note === undefined ? undefined : { phase: note.startsWith("closed") ? "gate closed" : "memory gate", note };
 }
 
 /** The progress behind one more line of the log. Within a start late lines of an earlier phase are ignored. */
@@ -156,9 +154,7 @@ export function duration(seconds: number): string {
 export function progressLine({ phase, share, note }: StartProgress, seconds: number): string {
   const filled = Math.round((share ?? 0) * BAR_CELLS);
   const bar =
-    share === undefined
-      ? ""
-      : ` [${"#".repeat(filled)}${".".repeat(BAR_CELLS - filled)}] ${Math.round(share * 100)} %`;
+    share === undefined ? "" : ` [${"#".repeat(filled)}${".".repeat(BAR_CELLS - filled)}] ${Math.round(share * 100)} %`;
   const advice = PHASE_ADVICE[phase];
   return `${duration(seconds)}: ${phase}${bar}${note === undefined ? "" : `, ${note}`}${advice === undefined ? "" : ` (${advice})`}`;
 }

@@ -65,9 +65,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
     cause: outcome === "died" ? shortened(redact(cause)).trim() : "",
     // vLLM prints the arguments that it was started with, a key among them.
     lastLines:
-      outcome === "ready"
-        ? []
-        : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
+      outcome === "ready" ? [] : redact(lines.join("\n")).split("\n").slice(-LAST_LINES).filter(Boolean).map(shortened),
   });
   const follow = (since: string) =>
     reader.follow(container, since, (line) => {
@@ -121,9 +119,7 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
       if (seconds() >= timeoutSeconds) {
         return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);
       }
-      await sleep(
-        Math.min(intervalMilliseconds, Math.max(0, timeoutSeconds * 1000 - (performance.now() - started))),
-      );
+      await sleep(Math.min(intervalMilliseconds, Math.max(0, timeoutSeconds * 1000 - (performance.now() - started))));
     }
   } finally {
     followed?.stop();

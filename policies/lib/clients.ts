@@ -61,9 +61,7 @@ function machineClients(resource: DeclaredResource): ClientFacts[] {
 }
 
 function texts(entries: readonly (readonly [string, unknown])[]): Map<string, string> {
-  return new Map(
-    entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])),
-  );
+  return new Map(entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])));
 }
 
 /** Whether one of the names, of which some may end in `*`, answers to a model. */

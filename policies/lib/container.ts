@@ -55,9 +55,7 @@ const NO_GPUS = new Set<Word | undefined>([undefined, "", "none", "void"]);
 /** The same, and what lets a container reach GPUs without asking for one. */
 export function reachesGpus(props: DeclaredResource["props"]): boolean {
   const { privileged, devices, deviceCgroupRules: rules } = props;
-  return (
-    asksForGpus(props) || privileged === true || rules !== undefined || holdsUnknown([privileged, devices])
-  );
+  return asksForGpus(props) || privileged === true || rules !== undefined || holdsUnknown([privileged, devices]);
 }
 
 /** Launch inputs of an entry in `servers` of a machine component. */
@@ -108,11 +106,7 @@ export function displayName(resource: DeclaredResource): string {
 
 /** What a property that may be unknown is, in words for a message. */
 export function shown(value: Read<string>): string {
-  return value === UNKNOWN
-    ? "a value that is not known yet"
-    : value === undefined
-      ? "nothing"
-      : `\`${value}\``;
+  return value === UNKNOWN ? "a value that is not known yet" : value === undefined ? "nothing" : `\`${value}\``;
 }
 
 /** A published port. */

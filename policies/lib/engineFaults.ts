@@ -44,11 +44,7 @@ export function engineFaults(
   return [
     ...server.unknownFlags.map((flag) => {
       const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
-      return fault(
-        `has no flag \`${flag}\``,
-        near === undefined ? "Remove it" : `Write \`--${near}\``,
-        engine,
-      );
+      return fault(`has no flag \`${flag}\``, near === undefined ? "Remove it" : `Write \`--${near}\``, engine);
     }),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
@@ -88,14 +84,9 @@ function keyOf(json: string, key: string): unknown {
   }
 }
 
-function choiceFault(
-  { choices, flag, value }: Written,
-  server: ServerArguments,
-  engine: EngineData,
-): EngineFault[] {
+function choiceFault({ choices, flag, value }: Written, server: ServerArguments, engine: EngineData): EngineFault[] {
   const known = Object.hasOwn(engine.choices, choices) ? engine.choices[choices] : undefined;
-  const same = (one: string) =>
-    engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one;
+  const same = (one: string) => (engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one);
   if (value === "" || known === undefined || known.some((each) => same(each) === same(value))) return [];
   const near = nearestKey(value, known);
   const setting = SETTINGS[flag] ?? FLAGS_WITH_SETTING[flag];
@@ -105,9 +96,7 @@ function choiceFault(
   const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
   const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
   const found = fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded);
-  return [
-    setting === undefined || near === undefined ? found : { ...found, change: { setting, value: near } },
-  ];
+  return [setting === undefined || near === undefined ? found : { ...found, change: { setting, value: near } }];
 }
 
 function variableFault(name: string, value: Word, engine: EngineData): EngineFault[] {
@@ -136,8 +125,7 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
 /** The releases that have a variable, in words. */
 function releasesWith(name: string): string | undefined {
   const versions = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
-  if (versions.length > 0)
-    return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
+  if (versions.length > 0) return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
   const last = lastReleaseWith(name);
   return last && `releases up to ${last}`;
 }

@@ -20,8 +20,7 @@ export function imageReference(image: string): ImageReference | undefined {
   const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
   const repository = colon < 0 ? name : name.slice(0, colon);
   const tag = colon < 0 ? undefined : name.slice(colon + 1);
-  if (!/^[a-z0-9]/i.test(repository) || (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag)))
-    return undefined;
+  if (!/^[a-z0-9]/i.test(repository) || (tag !== undefined && !/^\w[\w.-]{0,127}$/.test(tag))) return undefined;
   return { repository, ...defined({ tag, digest }) };
 }
 

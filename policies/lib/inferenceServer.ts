@@ -1,7 +1,4 @@
-import {
-  readServerArguments,
-  type ServerArguments,
-} from "../../components/inference-server/argv/serverArguments";
+import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
 import { asksForGpus, containerLaunch, type LaunchInputs, reachesGpus } from "./container";
@@ -79,9 +76,7 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hin
   if (!hint()) return NOT_A_SERVER;
   const unreadable = [
     ...(imageTells ? [] : ["its image can't be told before the update; give `image` as plain text"]),
-    ...(unknownWord
-      ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"]
-      : []),
+    ...(unknownWord ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"] : []),
   ];
   return { kind: "possible", unreadable };
 }

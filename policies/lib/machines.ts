@@ -35,9 +35,7 @@ const groupings = new WeakMap<readonly DeclaredResource[], readonly MachineGroup
 
 function grouped(resources: readonly DeclaredResource[]): MachineGroup[] {
   const containers = ofType(resources, TYPE.container);
-  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) =>
-    ofType(resources, type),
-  );
+  const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) => ofType(resources, type));
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
   const places = placesOf(resources, containers, machines);
   const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
@@ -114,8 +112,7 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<string, rea
     if (typeof name !== "string" || machine === undefined) return;
     stated.set(name, [...new Set([...(stated.get(name) ?? []), machine])]);
   };
-  for (const server of ofType(resources, TYPE.inferenceServer))
-    state(server.props.container, machineOf(server));
+  for (const server of ofType(resources, TYPE.inferenceServer)) state(server.props.container, machineOf(server));
   for (const component of ofType(resources, TYPE.machine)) {
     for (const { name } of knownMaps(component.props.servers)) state(name, machineOf(component));
   }

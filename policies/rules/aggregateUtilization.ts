@@ -44,10 +44,7 @@ export const aggregateUtilization: Rule = {
   judgeStack(resources) {
     return byMachine(resources).flatMap((group) => {
       const size = sizeOf(group.component);
-      const claims = [
-        ...hostClaims(group),
-        ...group.containers.flatMap((each) => containerClaims(each, size)),
-      ];
+      const claims = [...hostClaims(group), ...group.containers.flatMap((each) => containerClaims(each, size))];
       const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
       if (subject === undefined) return [];
       // The machine component was judged before anything was touched; the same sum needs no second word.
@@ -163,8 +160,7 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   const host = `${hostGiB.toFixed(2)} GiB of offloading and swap`;
   if (kvCacheGiB === 0) return `${utilizationText(utilization)} and ${host}`;
   const rest = outsideGiB ?? utilization * totalGiB;
-  const outside =
-    outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
+  const outside = outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
@@ -185,9 +181,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
   if (host === UNKNOWN) claims.push(unknownClaim("Instance A", "`hostInstance` is not known"));
   else if (typeof host === "object" && host !== null) claims.push(hostClaim(host as Record<string, unknown>));
   else if (host !== "none") {
-    claims.push(
-      unknownClaim("Instance A", "nothing is declared of it; say its share, or `none` if there is no A"),
-    );
+    claims.push(unknownClaim("Instance A", "nothing is declared of it; say its share, or `none` if there is no A"));
   }
   const servers = list(machine.props.servers);
   if (servers === UNKNOWN) return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
@@ -222,8 +216,7 @@ function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
   const port = text(instance.port);
   const who = typeof port === "string" ? `instance A (host, port ${port})` : "instance A (host)";
   const value = instance.gpuMemoryUtilization;
-  if (value === UNKNOWN || value === undefined)
-    return unknownClaim(who, "its gpuMemoryUtilization is not known");
+  if (value === UNKNOWN || value === undefined) return unknownClaim(who, "its gpuMemoryUtilization is not known");
   return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
 }
 
@@ -268,9 +261,7 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
   const taken = takenGiB(demand, totalGiB);
   const share = { known: true, tenThousandths: tenThousandths(taken / totalGiB), byDefault } as const;
-  return taken > memory.utilization * totalGiB
-    ? { ...ours, share, beyond: { demand, totalGiB } }
-    : { ...ours, share };
+  return taken > memory.utilization * totalGiB ? { ...ours, share, beyond: { demand, totalGiB } } : { ...ours, share };
 }
 
 function readingClaims(who: string, reading: ServerReading, size: MachineSize): Claim[] {

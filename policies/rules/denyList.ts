@@ -51,9 +51,7 @@ export const denyList: Rule = {
     if (resource.type !== TYPE.container) return [];
     const image = text(resource.props.image);
     const held = typeof image === "string" ? versionInTag(image) : undefined;
-    return held === undefined
-      ? []
-      : denied(resource, `${displayName(resource)} (image \`${String(image)}\`)`, held);
+    return held === undefined ? [] : denied(resource, `${displayName(resource)} (image \`${String(image)}\`)`, held);
   },
 };
 
@@ -71,8 +69,7 @@ function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<strin
     if (version === undefined || !isVersion(version)) return [];
     // A local build of a bad release (`1.82.7+custom`) is that release.
     if (!bad.versions.includes(version.replace(/^v/, "").replace(/\+.*$/, ""))) return [];
-    if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series)
-      return [];
+    if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series) return [];
     const message = `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`;
     return violation(resource, message, { setting: "image" });
   });

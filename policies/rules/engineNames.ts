@@ -33,11 +33,7 @@ function judge(container: DeclaredResource, records: ReadonlyMap<string, readonl
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
   return reading.servers.flatMap(({ words }) =>
     engineFaults(readServerArguments(words, data), variables, data).map(({ message, harmless, change }) =>
-      (exact && !harmless ? violation : advice)(
-        container,
-        `${who}: ${message}${other}`,
-        exact ? change : undefined,
-      ),
+      (exact && !harmless ? violation : advice)(container, `${who}: ${message}${other}`, exact ? change : undefined),
     ),
   );
 }

@@ -96,8 +96,7 @@ function collide(a: PublishedPort, b: PublishedPort): boolean {
   if (typeof a.port !== "string" || a.port !== b.port || a.protocol !== b.protocol) return false;
   // An address that is not known may be the same one.
   return (
-    a.address === b.address ||
-    [a.address, b.address].some((address) => address === UNKNOWN || isEvery(String(address)))
+    a.address === b.address || [a.address, b.address].some((address) => address === UNKNOWN || isEvery(String(address)))
   );
 }
 

@@ -46,8 +46,7 @@ function gpus(props: Props) {
   const requests = Array.isArray(props.deviceRequests) ? props.deviceRequests : [];
   const all = requests.some(
     (request: { count?: unknown; deviceIds?: unknown }) =>
-      request.count === -1 ||
-      (Array.isArray(request.deviceIds) && request.deviceIds.includes("nvidia.com/gpu=all")),
+      request.count === -1 || (Array.isArray(request.deviceIds) && request.deviceIds.includes("nvidia.com/gpu=all")),
   );
   return all ? "all" : requests.length > 0 ? "some GPUs by device request" : undefined;
 }

@@ -23,14 +23,10 @@ export const lanExposure: Rule = {
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
       const shownPort = typeof port === "string" ? port : "of Docker's choice";
-      return violation(
-        resource,
-        `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`,
-        {
-          setting: "listen",
-          value: "127.0.0.1",
-        },
-      );
+      return violation(resource, `${displayName(resource)} publishes port ${shownPort} on ${address}: ${open}`, {
+        setting: "listen",
+        value: "127.0.0.1",
+      });
     });
   },
 };

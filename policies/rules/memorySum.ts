@@ -29,10 +29,7 @@ export const memorySum: Rule = {
     const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
     if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total)) {
-      return violation(
-        machine,
-        "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.",
-      );
+      return violation(machine, "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.");
     }
     const pinned = Object.keys(knownMap(memory.fixedKvCache));
     return judged(machine, lines, total, largestShares(machine), pinned);

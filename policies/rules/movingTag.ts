@@ -13,8 +13,7 @@ const RELEASE = /\d+\.\d+/;
 /** A tag that moves makes tomorrow's `up` another program than today's preview. */
 export const movingTag: Rule = {
   name: "moving-tag",
-  description:
-    "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
+  description: "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type !== TYPE.container) return [];

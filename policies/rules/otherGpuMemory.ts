@@ -16,10 +16,7 @@ export const otherGpuMemory: Rule = {
     return byMachine(resources).flatMap(({ component, containers, machine }) => {
       if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
       return containers
-        .filter(
-          ({ props }) =>
-            asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]),
-        )
+        .filter(({ props }) => asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]))
         .filter((container) => readContainer(container).kind === "no")
         .filter((container) => !holdsOllama(container, component))
         .map((container) =>

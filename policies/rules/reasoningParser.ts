@@ -34,8 +34,7 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     if (parser === undefined || parser === "") return [];
     const model = modelOf(server);
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
-    const why =
-      thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
+    const why = thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
     return violation(
       container,
       `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +

@@ -12,8 +12,7 @@ const VLLM_DEFAULT_MODEL = "Qwen/Qwen3-0.6B";
 /** The first served name is the canonical one, and a coding client can't address an id with a slash. */
 export const servedModelName: Rule = {
   name: "served-model-name",
-  description:
-    "The first name under which a model is served has no slash, since coding clients can't address one.",
+  description: "The first name under which a model is served has no slash, since coding clients can't address one.",
   level: "mandatory",
   fixed: true,
   judgeResource(resource) {

@@ -40,10 +40,7 @@ function judgeMachine({ component, containers }: MachineGroup): Finding | Findin
   }
   const [, ...further] = holding;
   return further.map((container) =>
-    violation(
-      container,
-      `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`,
-    ),
+    violation(container, `${displayName(container)} starts a second Ollama on one machine. Keep one of them.`),
   );
 }
 

@@ -75,8 +75,7 @@ describe("the bridge's configuration", () => {
   it("translates /v1/messages unless it is to be passed through", () => {
     expect(configOf().model_list.every((entry) => entry.model_info === undefined)).toBe(true);
     const passed = configOf({ bridge: { ...BRIDGE, messagesPath: "passThrough" } });
-    for (const entry of passed.model_list)
-      expect(entry.model_info?.supported_endpoints).toContain("/v1/messages");
+    for (const entry of passed.model_list) expect(entry.model_info?.supported_endpoints).toContain("/v1/messages");
   });
 
   it("gives the tiers to the first of several servers", () => {

@@ -62,13 +62,9 @@ it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
 it("ends a program that exports no function with one sentence", { timeout: LIMIT_MS }, async () => {
   const before = readFileSync(join(copy, "index.ts"), "utf8");
   edit("index.ts", () => "export const answer = 42;\n");
-  const { stdout } = await run(
-    "node",
-    ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'],
-    {
-      cwd: copy,
-    },
-  );
+  const { stdout } = await run("node", ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'], {
+    cwd: copy,
+  });
   edit("index.ts", () => before);
   expect(stdout).toBe(
     "index.ts exports no function. It must export the program as one: `export = async () => { ... };`.\n",

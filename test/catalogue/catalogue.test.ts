@@ -12,17 +12,14 @@ import { FaultyInput } from "../../faults/fault";
 
 const recipes = readCatalogue(process.cwd());
 const each = recipes.map((given) => [given.id, given] as const);
-const configOf = ({ id }: Recipe) =>
-  JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
+const configOf = ({ id }: Recipe) => JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
 
 /** Models whose KV cache has no plan yet. */
 const UNPLANNED = ["local-inference-lab/Qwen3.8-Flash-Next-NVFP4"];
 
 /** The releases that may serve a model. */
 function engines({ minimumVllm = "0.30.0" }: Recipe): EngineData[] {
-  return engineVersions().flatMap((version) =>
-    gte(version, minimumVllm) ? (engineData(version) ?? []) : [],
-  );
+  return engineVersions().flatMap((version) => (gte(version, minimumVllm) ? (engineData(version) ?? []) : []));
 }
 
 /** The choices of vLLM that a recipe makes, by the option. */

@@ -72,9 +72,7 @@ describe("the chat UI's container", () => {
 
   it("connects to instance A where it is told to", () => {
     const env = containerOf({ connections: ["b", "instance-a"] }).env;
-    expect(env.OPENAI_API_BASE_URLS).toBe(
-      "http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1",
-    );
+    expect(env.OPENAI_API_BASE_URLS).toBe("http://vllm-model-8001:8001/v1;http://host.docker.internal:8000/v1");
     expect(env.OPENAI_API_KEYS).toBe("local-serving-placeholder;local-serving-placeholder");
   });
 });
@@ -113,10 +111,7 @@ describe("an Ollama", () => {
 describe("connections", () => {
   it("have a base URL ending in /v1 and a key for each inference server", () => {
     const both = connections([upstream({}), upstream({ fromContainer: "http://other:8002" })]);
-    expect(both.OPENAI_API_BASE_URLS?.split(";")).toEqual([
-      "http://vllm-model-8001:8001/v1",
-      "http://other:8002/v1",
-    ]);
+    expect(both.OPENAI_API_BASE_URLS?.split(";")).toEqual(["http://vllm-model-8001:8001/v1", "http://other:8002/v1"]);
     expect(both.OPENAI_API_KEYS?.split(";")).toHaveLength(2);
   });
 

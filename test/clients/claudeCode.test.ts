@@ -9,9 +9,7 @@ interface Settings {
   permissions: Record<string, string>;
 }
 const settingsOf = (claudeCode: Record<string, unknown> = {}, machine: Record<string, unknown> = {}) =>
-  JSON.parse(
-    fileOf(planned({ clients: { claudeCode }, ...machine }), "claude-code-settings").text,
-  ) as Settings;
+  JSON.parse(fileOf(planned({ clients: { claudeCode }, ...machine }), "claude-code-settings").text) as Settings;
 
 describe("Claude Code's settings", () => {
   it("are this text", async () => {
@@ -52,9 +50,7 @@ describe("Claude Code's settings", () => {
   it("carry no token where the bridge's key is a secret", () => {
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
     expect(settingsOf({}, { bridge }).env).not.toHaveProperty("ANTHROPIC_AUTH_TOKEN");
-    expect(settingsOf({ via: "native" }, { bridge }).env.ANTHROPIC_AUTH_TOKEN).toBe(
-      "local-serving-placeholder",
-    );
+    expect(settingsOf({ via: "native" }, { bridge }).env.ANTHROPIC_AUTH_TOKEN).toBe("local-serving-placeholder");
   });
 
   it("switch off what asks other hosts or changes the prompt's beginning", () => {
@@ -119,15 +115,11 @@ describe("the window that is claimed", () => {
 
   it("lets the prompt and all of the output fit when it compacts", () => {
     fc.assert(
-      fc.property(
-        fc.integer({ min: 1, max: 2 ** 20 }),
-        fc.integer({ min: 1, max: 2 ** 17 }),
-        (window, output) => {
-          // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
-          const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
-          expect(compactsAt + output).toBeLessThanOrEqual(window);
-        },
-      ),
+      fc.property(fc.integer({ min: 1, max: 2 ** 20 }), fc.integer({ min: 1, max: 2 ** 17 }), (window, output) => {
+        // Measured: it compacts at the claimed window less min(output, 20000) and 3000 more.
+        const compactsAt = claudeWindow(window, output) - Math.min(output, 20_000) - 3000;
+        expect(compactsAt + output).toBeLessThanOrEqual(window);
+      }),
     );
   });
 });

@@ -52,9 +52,7 @@ describe("Codex's profile", () => {
   });
 
   it("goes through the bridge by one setting, with its key variable", () => {
-    const bridged = parseToml(
-      clientText("codex-config", { codex: { via: "bridge" } }, { bridge: KEYED_BRIDGE }),
-    );
+    const bridged = parseToml(clientText("codex-config", { codex: { via: "bridge" } }, { bridge: KEYED_BRIDGE }));
     expect(bridged.model_providers).toMatchObject({
       "local-serving": { base_url: "http://127.0.0.1:8787/v1", env_key: "BRIDGE_KEY" },
     });

@@ -34,9 +34,7 @@ describe("Crush's configuration", () => {
   });
 
   it("lies in a folder of its own and leaves the user's alone", () => {
-    expect(fileOf(planned(), "crush-config").path).toBe(
-      "/home/me/.local/share/local-serving/clients/crush/crush.json",
-    );
+    expect(fileOf(planned(), "crush-config").path).toBe("/home/me/.local/share/local-serving/clients/crush/crush.json");
   });
 
   it("says nothing of a window that nobody knows", () => {

@@ -166,18 +166,12 @@ describe("a launcher before a server that is well", () => {
     const text = launcher("claude-code", port, { claudeCode: { via: "native" } });
     const ran = await run(text, { args: ["-p", "hi"], env: { ANTHROPIC_API_KEY: "theirs" } });
     expect(ran.out).toContain("argument [--settings]\n");
-    expect(ran.out).toContain(
-      `argument [${folder}/files/claude-code.settings.json]\nargument [-p]\nargument [hi]\n`,
-    );
+    expect(ran.out).toContain(`argument [${folder}/files/claude-code.settings.json]\nargument [-p]\nargument [hi]\n`);
     expect(ran.out).not.toContain("theirs");
   });
 
   it.each([
-    [
-      "opencode",
-      { opencode: {} },
-      ["OPENCODE_CONFIG=FOLDER/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH=1"],
-    ],
+    ["opencode", { opencode: {} }, ["OPENCODE_CONFIG=FOLDER/opencode.json", "OPENCODE_DISABLE_MODELS_FETCH=1"]],
     ["pi", { pi: {} }, ["PI_CODING_AGENT_DIR=FOLDER/pi", "PI_OFFLINE=1"]],
     ["qwen-code", { qwenCode: {} }, ["QWEN_CODE_SYSTEM_SETTINGS_PATH=FOLDER/qwen-code.settings.json"]],
   ])("points %s at its own file", async (client, clients, variables) => {
@@ -210,9 +204,7 @@ describe("a launcher before a server that is not well", () => {
     const ran = await run(codex(CLOSED_PORT));
     expect(ran.code).toBe(69);
     expect(ran.out).toBe("");
-    expect(ran.err).toContain(
-      `the inference server does not answer (http://127.0.0.1:${CLOSED_PORT}/v1/models).`,
-    );
+    expect(ran.err).toContain(`the inference server does not answer (http://127.0.0.1:${CLOSED_PORT}/v1/models).`);
     expect(ran.err).toContain(`docker logs --tail 20 vllm-model-${CLOSED_PORT}`);
     expect(ran.err).toContain("A first boot compiles for 10 to 15 minutes: let it.");
     expect(ran.ms).toBeLessThan(PATIENCE_MS);
@@ -332,11 +324,7 @@ describe("a launcher through the bridge", () => {
         },
       ],
       ["is too busy to answer: starts", () => {}, starts],
-      [
-        "refuses the trial: starts",
-        (_, response) => response.writeHead(503).end(`${HEALTH} 400"}]}`),
-        starts,
-      ],
+      ["refuses the trial: starts", (_, response) => response.writeHead(503).end(`${HEALTH} 400"}]}`), starts],
       ["is unknown to another bridge: starts", (_, response) => response.writeHead(404).end(), starts],
     ])("and the server behind it %s", async (_, health, expected) => {
       const asked: (string | undefined)[] = [];
@@ -421,9 +409,7 @@ describe("a launcher without curl", () => {
       response.end("{}");
     });
     expect((await run(codex(refused.port), { path, shell: "/usr/bin/dash" })).err).toContain("status 401");
-    expect((await run(codex(CLOSED_PORT), { path, shell: "/usr/bin/dash" })).err).toContain(
-      "does not answer",
-    );
+    expect((await run(codex(CLOSED_PORT), { path, shell: "/usr/bin/dash" })).err).toContain("does not answer");
     for (const [, answer, said] of HOSTILE) {
       const { port, authorizations } = await serve(answer);
       expect((await run(codex(port), { path, shell: "/usr/bin/dash" })).err).toContain(said);

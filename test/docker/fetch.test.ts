@@ -1,13 +1,5 @@
 import { spawn } from "node:child_process";
-import {
-  chownSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chownSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join, resolve } from "node:path";
 import { beforeAll, beforeEach, describe, expect, it, type TestContext } from "vitest";
@@ -85,8 +77,7 @@ ${server}`,
         ([path, { body }]) => path.startsWith("original/") || readFileSync(snapshot(path)).equals(body),
       );
     const continued = () => hub.asked.filter((asked) => !asked.endsWith(" from 0")).length;
-    const containers = () =>
-      mustRun("docker", ["ps", "--all", "--quiet", "--filter", "name=local-serving-fetch"]);
+    const containers = () => mustRun("docker", ["ps", "--all", "--quiet", "--filter", "name=local-serving-fetch"]);
 
     it("pulls the image, fetches the model as the cache's owner, and then has nothing to do", async () => {
       mkdirSync(cache);
@@ -105,10 +96,7 @@ ${server}`,
       expect([isWhole(), hub.sent, existsSync(snapshot("original"))]).toEqual([true, WEIGHTS, false]);
       expect(statSync(snapshot("config.json")).uid).toBe(1234);
       const after = await fetch(["--check"]);
-      expect([after.code, after.stdout]).toEqual([
-        0,
-        expect.stringContaining("dgx has every image and model"),
-      ]);
+      expect([after.code, after.stdout]).toEqual([0, expect.stringContaining("dgx has every image and model")]);
     });
 
     it("goes on by range where the line is cut in the middle", async () => {
@@ -154,10 +142,7 @@ ${server}`,
       write({ server });
       hub.behaviour = { token: "hf_GoodGoodGood1" };
       const wrong = await fetch([], { MY_TOKEN: "hf_WrongWrong111" });
-      expect([wrong.code, wrong.stdout]).toEqual([
-        1,
-        expect.stringContaining("token in MY_TOKEN is not accepted"),
-      ]);
+      expect([wrong.code, wrong.stdout]).toEqual([1, expect.stringContaining("token in MY_TOKEN is not accepted")]);
       hub.behaviour = { gated: true };
       expect((await fetch([], { MY_TOKEN: "x" })).stdout).toContain("the model is gated");
       hub.behaviour = { status: 429 };
@@ -168,9 +153,7 @@ ${server}`,
       write({ reference: image.reference.replace(/[0-9a-f]{64}$/, "0".repeat(64)) });
       expect((await fetch()).stdout).toContain("the registry has no such tag or digest");
       write({ model: ", weightsGB: 0.1" });
-      expect((await fetch([], { HF_ENDPOINT: "http://127.0.0.1:9" })).stdout).toContain(
-        "the hub can't be reached",
-      );
+      expect((await fetch([], { HF_ENDPOINT: "http://127.0.0.1:9" })).stdout).toContain("the hub can't be reached");
       expect(hub.sent).toBe(0);
     });
 

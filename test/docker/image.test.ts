@@ -26,13 +26,7 @@ describeDocker("the stand-in image", () => {
 
   it("starts `vllm serve` with the container's arguments", async () => {
     const args = JSON.parse(
-      await mustRun("docker", [
-        "image",
-        "inspect",
-        "--format",
-        "{{json .Config.Entrypoint}}",
-        image.reference,
-      ]),
+      await mustRun("docker", ["image", "inspect", "--format", "{{json .Config.Entrypoint}}", image.reference]),
     );
     expect(args).toEqual(["vllm", "serve"]);
     const refused = await run("docker", ["run", "--rm", image.reference, "m", "--enable-auto-tool-choice"]);
@@ -54,8 +48,7 @@ describeDocker("the stand-in image", () => {
   });
 
   it("has the shell and the tools that a start script needs", async () => {
-    const script =
-      "awk '/^MemAvailable:/ { print ($2 > 0) }' /proc/meminfo; sleep 0; date +%s | grep -c '^[0-9]*$'";
+    const script = "awk '/^MemAvailable:/ { print ($2 > 0) }' /proc/meminfo; sleep 0; date +%s | grep -c '^[0-9]*$'";
     expect(await inside("/bin/sh", "-c", script)).toMatchObject({ code: 0, stdout: "1\n1\n" });
   });
 });

@@ -18,14 +18,7 @@ describeDocker("serving inventory and doctor on a real engine", () => {
   let image: PinnedImage;
   beforeAll(async () => {
     image = await pinnedImage({ versions: { vllm: "0.30.0", transformers: "5.12.1" } });
-    await mustRun("docker", [
-      "create",
-      "--name",
-      container,
-      "--label",
-      `${MACHINE_LABEL}=dgx`,
-      image.reference,
-    ]);
+    await mustRun("docker", ["create", "--name", container, "--label", `${MACHINE_LABEL}=dgx`, image.reference]);
     writeFileSync(
       file,
       JSON.stringify({

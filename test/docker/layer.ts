@@ -40,11 +40,7 @@ export async function startDockerLayer(): Promise<Started> {
     await makeRootfs(root);
     const archive = join(folder, "rootfs.tar");
     await mustRun("tar", ["--create", "--file", archive, "--directory", root, "--owner=0", "--group=0", "."]);
-    const changes = [
-      'ENTRYPOINT ["vllm","serve"]',
-      "ENV PATH=/usr/local/bin:/usr/bin:/bin",
-      labelOf(registry.address),
-    ];
+    const changes = ['ENTRYPOINT ["vllm","serve"]', "ENV PATH=/usr/local/bin:/usr/bin:/bin", labelOf(registry.address)];
     const baseImage = await mustRun("docker", [
       "import",
       ...changes.flatMap((change) => ["--change", change]),

@@ -151,10 +151,7 @@ describeDocker("a container behind the start gate", () => {
   it("a server that crashes in a loop: closed after its starts of the hour, unhealthy, over restarts, until its command", async () => {
     available(50);
     const health = ["--health-cmd", "false", "--health-interval", "1s", "--health-retries", "1"];
-    await start(SERVER, [
-      ...["--restart", "unless-stopped", "--name", NAME, ...health],
-      ...vllm("echo crash; exit 3"),
-    ]);
+    await start(SERVER, [...["--restart", "unless-stopped", "--name", NAME, ...health], ...vllm("echo crash; exit 3")]);
     const crashes = async () => (await said()).match(/crash/g)?.length;
     const closed = /start gate: closed: 3 starts within an hour failed.*: (docker exec .*)/;
     await says(closed);
@@ -192,8 +189,7 @@ describeDocker("a container behind the start gate", () => {
     const options = vllm('echo "vllm $*"; exec /bin/sleep 600');
     const both = await Promise.all([start(two, options), start(two, options, { name: "other" })]);
     const open = async () =>
-      (await Promise.all(both.map((each) => said(each)))).filter((text) => text.includes("vllm serve org/m"))
-        .length;
+      (await Promise.all(both.map((each) => said(each)))).filter((text) => text.includes("vllm serve org/m")).length;
     await expect.poll(open, { timeout: 15_000 }).toBe(1);
     const waiting = both[(await said(both[0])).includes("vllm serve org/m") ? 1 : 0];
     await says("which is starting and takes 45.00 GiB", waiting);

@@ -79,9 +79,9 @@ describeEngine("the harness's files", () => {
     workspace.configure(config({ maxTokens: 4096 }));
     const up = await workspace.up("--skip-preview", "--diff");
     expect(up.code, printed(up)).toBe(0);
-    expect(
-      up.steps.filter(({ type }) => type.endsWith("Command")).map(({ op, name }) => `${op} ${name}`),
-    ).toEqual(["update dgx-harness-providers"]);
+    expect(up.steps.filter(({ type }) => type.endsWith("Command")).map(({ op, name }) => `${op} ${name}`)).toEqual([
+      "update dgx-harness-providers",
+    ]);
     expect(printed(up)).toMatch(/- max_tokens = 8192/);
     expect(printed(up)).toMatch(/\+ max_tokens = 4096/);
   });

@@ -49,19 +49,11 @@ describeEngine("the policy pack under the engine", () => {
       ["served-model-name", "slash", /slash serves its model as `a\/b`, which has a slash/],
       ["inference-image", "unpinned", /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/],
       ["inference-image", "unrecorded", /no local-serving:index:ImageRecord says which versions it holds/],
-      [
-        "inference-image",
-        "old",
-        /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/,
-      ],
+      ["inference-image", "old", /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/],
       ["inference-image", "output", /its image is a value that is not known yet/],
       ["moving-tag", "unpinned", /has the tag `nightly`, which moves/],
       ["deny-list", "compromised", /holds litellm 1\.82\.7: these releases were compromised/],
-      [
-        "transformers-range",
-        "range-record",
-        /transformers 5\.18\.0, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/,
-      ],
+      ["transformers-range", "range-record", /transformers 5\.18\.0, but vLLM 0\.31\.0 asks for >=5\.10\.4,<5\.18/],
       ["inference-container", "bare", /bare lacks all GPUs/],
       ["inference-container", "bare", /bare lacks the host's IPC namespace/],
       ["inference-container", "bare", /bare lacks a restart policy/],
@@ -108,11 +100,7 @@ describeEngine("the policy pack under the engine", () => {
     it("leaves the three fixed rules as they are", () => {
       expect(run().code).toBe(1);
       expect(new Set(run().said.map((each) => `${each.policy} ${each.level}`))).toEqual(
-        new Set([
-          "aggregate-utilization mandatory",
-          "served-model-name mandatory",
-          "inference-image mandatory",
-        ]),
+        new Set(["aggregate-utilization mandatory", "served-model-name mandatory", "inference-image mandatory"]),
       );
       expect(run().output).toContain("The policy inference-image is fixed: it stays mandatory");
     });

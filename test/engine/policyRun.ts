@@ -69,11 +69,10 @@ export class PolicyProgram {
   }
 
   private async pulumi(args: readonly string[]): Promise<{ code: number; output: string }> {
-    const { code, stdout, stderr } = await run(
-      this.pulumiProgram,
-      [...args, "--non-interactive", "--color", "never"],
-      { cwd: this.folder, env: this.env },
-    );
+    const { code, stdout, stderr } = await run(this.pulumiProgram, [...args, "--non-interactive", "--color", "never"], {
+      cwd: this.folder,
+      env: this.env,
+    });
     return { code, output: stdout + stderr };
   }
 }

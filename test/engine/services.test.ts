@@ -86,18 +86,13 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     for (const file of [".local/bin/local-claude", ".local/bin/local-codex"])
       expect(statSync(atHome(file)).mode & 0o777, file).toBe(0o755);
     expect(readFileSync(profile(), "utf8")).toContain('wire_api = "responses"');
-    const settings = readFileSync(
-      atHome(".local/share/local-serving/clients/claude-code.settings.json"),
-      "utf8",
-    );
+    const settings = readFileSync(atHome(".local/share/local-serving/clients/claude-code.settings.json"), "utf8");
     expect(settings).toContain(`"ANTHROPIC_BASE_URL": "http://127.0.0.1:${ports.bridge}"`);
   });
 
   it("give the bridge its file, which it can't change", async () => {
     const seen = await mustRun("docker", ["exec", bridge(), "cat", "/etc/litellm/config.yaml"]);
-    expect(`${seen}\n`).toBe(
-      readFileSync(atHome(".local/share/local-serving/dgx/bridge/config.yaml"), "utf8"),
-    );
+    expect(`${seen}\n`).toBe(readFileSync(atHome(".local/share/local-serving/dgx/bridge/config.yaml"), "utf8"));
     expect(seen).toContain("model: hosted_vllm/old");
     const write = mustRun("docker", ["exec", bridge(), "sh", "-c", "echo x >> /etc/litellm/config.yaml"]);
     await expect(write).rejects.toThrow("Read-only");
@@ -204,12 +199,9 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     const down = await workspace.destroy();
     expect(down, down.stderr).toMatchObject({ code: 0 });
     expect([readFileSync(profile(), "utf8"), statSync(profile()).mode & 0o777]).toEqual([THEIRS, 0o640]);
-    for (const path of [".local/bin", ".local/share/local-serving"])
-      expect(existsSync(atHome(path)), path).toBe(false);
+    for (const path of [".local/bin", ".local/share/local-serving"]) expect(existsSync(atHome(path)), path).toBe(false);
     const names = await mustRun("docker", ["ps", "--all", "--format", "{{.Names}}"]);
     expect(names).not.toContain(String(ports.bridge));
-    expect(await mustRun("docker", ["volume", "ls", "--format", "{{.Name}}"])).toContain(
-      `${network}-chat-ui-data`,
-    );
+    expect(await mustRun("docker", ["volume", "ls", "--format", "{{.Name}}"])).toContain(`${network}-chat-ui-data`);
   });
 });

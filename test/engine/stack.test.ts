@@ -164,9 +164,9 @@ describeEngineWithGpus("the stack on a real machine", () => {
     );
     expect(preview.code).toBe(0);
     // The start gate reads what is declared of A from a file.
-    expect(
-      steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step)),
-    ).toEqual(["update Command dgx-start-gate"]);
+    expect(steps(preview).filter((step) => /Container dgx|RemoteImage|Command/.test(step) && !isRecord(step))).toEqual([
+      "update Command dgx-start-gate",
+    ]);
     expect(preview.stdout).toContain('"5.10.4" => "5.11.0"');
   });
 
@@ -203,9 +203,7 @@ describeEngineWithGpus("the stack on a real machine", () => {
     expect(await inspect(".Config.Image")).toBe(newer.reference);
     expect((await inspect(".Config.Cmd")) as string[]).toContain("0.03");
     expect(await kernels()).toBe(volume);
-    expect(await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"])).toBe(
-      "kept",
-    );
+    expect(await mustRun("docker", ["exec", container, "/bin/sh", "-c", "cat /jit-cache/kernel"])).toBe("kept");
     expect((await workspace.preview("--refresh", "--expect-no-changes")).code).toBe(0);
   });
 

@@ -35,8 +35,7 @@ export function readUpdate(finished: Finished, eventLog: string): Update {
       .flatMap(({ resourcePreEvent }) => resourcePreEvent?.metadata ?? [])
       .filter(({ op }) => !QUIET.includes(op))
       .map(readStep),
-    changes:
-      events.findLast((event) => event.summaryEvent !== undefined)?.summaryEvent?.resourceChanges ?? {},
+    changes: events.findLast((event) => event.summaryEvent !== undefined)?.summaryEvent?.resourceChanges ?? {},
     policies: events.flatMap(({ policyEvent }) => policyEvent ?? []),
     diagnostics: events
       .flatMap(({ diagnosticEvent }) => diagnosticEvent ?? [])

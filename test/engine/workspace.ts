@@ -85,15 +85,11 @@ export class Workspace {
   }
 
   pulumi(...args: string[]): Promise<Finished> {
-    return run(
-      this.pulumiProgram,
-      [...args, "--stack", this.stack, "--non-interactive", "--color", "never"],
-      {
-        cwd: this.project,
-        env: this.env,
-        limitSeconds: RUN_LIMIT_SECONDS,
-      },
-    );
+    return run(this.pulumiProgram, [...args, "--stack", this.stack, "--non-interactive", "--color", "never"], {
+      cwd: this.project,
+      env: this.env,
+      limitSeconds: RUN_LIMIT_SECONDS,
+    });
   }
 
   async outputs(): Promise<Record<string, unknown>> {

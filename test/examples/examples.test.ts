@@ -93,9 +93,7 @@ describe("the stack files in examples/", () => {
         { name: "open-webui-8080", url: "http://127.0.0.1:8080", network: "http://dgx.local:8080" },
       ]),
     );
-    const launchers = plan.machines
-      .flatMap(({ files }) => files)
-      .filter(({ role }) => role.startsWith("launcher-"));
+    const launchers = plan.machines.flatMap(({ files }) => files).filter(({ role }) => role.startsWith("launcher-"));
     expect(launchers.map(({ role }) => role)).toEqual([
       "launcher-claude-code",
       "launcher-codex",

@@ -15,10 +15,7 @@ const schema = z.strictObject({
   map: z.record(z.string(), z.number()).optional(),
   block: z.strictObject({}).optional(),
   budget: z.union([z.literal(""), z.number()]).optional(),
-  told: z
-    .number()
-    .optional()
-    .describe("Longest answer. A model that thinks needs room. See example.com for more."),
+  told: z.number().optional().describe("Longest answer. A model that thinks needs room. See example.com for more."),
 });
 
 function messageOf(key: string, value: unknown): string | undefined {
@@ -100,12 +97,9 @@ describe("what a schema has against a value, in words", () => {
 });
 
 describe("what may be quoted", () => {
-  it.each(["advisory", "openai", "json-summary", "http_error", "two words", "8", "404", "1.5", "Yes"])(
-    "%s",
-    (text) => {
-      expect(mayBeQuoted(text)).toBe(true);
-    },
-  );
+  it.each(["advisory", "openai", "json-summary", "http_error", "two words", "8", "404", "1.5", "Yes"])("%s", (text) => {
+    expect(mayBeQuoted(text)).toBe(true);
+  });
 });
 
 describe("what looks like a key", () => {

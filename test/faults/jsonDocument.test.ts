@@ -31,21 +31,18 @@ describe("a JSON document", () => {
 
   it("finds every value of any document", () => {
     fc.assert(
-      fc.property(
-        fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }),
-        (value) => {
-          const text = JSON.stringify(value, null, 1);
-          const lines = text.split("\n");
-          const read = parseJson("a.json", text);
-          expect(read.duplicates).toEqual([]);
-          for (const [key, inner] of Object.entries(value)) {
-            const { line, column } = read.locate([key]);
-            const written = JSON.stringify(inner, null, 1).split("\n")[0];
-            expect(lines[line - 1]?.slice(column - 1)).toMatch(/./);
-            expect(lines[line - 1]?.slice(column - 1).startsWith(written ?? "")).toBe(true);
-          }
-        },
-      ),
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 3 }), { noNullPrototype: true }), (value) => {
+        const text = JSON.stringify(value, null, 1);
+        const lines = text.split("\n");
+        const read = parseJson("a.json", text);
+        expect(read.duplicates).toEqual([]);
+        for (const [key, inner] of Object.entries(value)) {
+          const { line, column } = read.locate([key]);
+          const written = JSON.stringify(inner, null, 1).split("\n")[0];
+          expect(lines[line - 1]?.slice(column - 1)).toMatch(/./);
+          expect(lines[line - 1]?.slice(column - 1).startsWith(written ?? "")).toBe(true);
+        }
+      }),
     );
   });
 

@@ -6,9 +6,7 @@ import { parseYaml } from "../../faults/yamlDocument";
 const schema = z.strictObject({
   port: z.int().min(1).max(65535).describe("TCP port"),
   mode: z.enum(["native", "bridge"]).optional(),
-  machines: z
-    .record(z.string(), z.strictObject({ totalGiB: z.number(), listen: z.string().default("x") }))
-    .default({}),
+  machines: z.record(z.string(), z.strictObject({ totalGiB: z.number(), listen: z.string().default("x") })).default({}),
   a: z.union([z.literal("none"), z.strictObject({ port: z.number() })]).optional(),
 });
 
@@ -70,9 +68,7 @@ describe("a block of several forms", () => {
   ]);
   const faultsOf = (value: unknown, schema: z.ZodType = z.strictObject({ at: forms })) => {
     const result = schema.safeParse(value);
-    return result.success
-      ? []
-      : schemaFaults(schema, value, result.error.issues).map((fault) => fault.message);
+    return result.success ? [] : schemaFaults(schema, value, result.error.issues).map((fault) => fault.message);
   };
 
   it("names the form that a key goes with", () => {

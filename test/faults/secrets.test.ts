@@ -40,13 +40,9 @@ describe("a secret", () => {
       }),
     );
     fc.assert(
-      fc.property(
-        around,
-        fc.stringMatching(/^[A-Z]{3,8}_(?:TOKEN|API_KEY|SECRET|PASSWORD)$/),
-        (before, name) => {
-          expect(withoutSecrets(`${before}\n${name}=${BODY}`)).not.toContain(BODY);
-        },
-      ),
+      fc.property(around, fc.stringMatching(/^[A-Z]{3,8}_(?:TOKEN|API_KEY|SECRET|PASSWORD)$/), (before, name) => {
+        expect(withoutSecrets(`${before}\n${name}=${BODY}`)).not.toContain(BODY);
+      }),
     );
   });
 

@@ -89,9 +89,7 @@ describe("the providers profile", () => {
     expect(analytics().path).toBe("/home/me/.cct/session-analytics.json");
     const value = read(providers().text);
     expect(value("providers.local-b", "base_url")).toBe("http://192.168.1.9:8005/v1");
-    expect(value("providers.local-b", "healthcheck")).toBe(
-      "curl -sf --max-time 10 http://192.168.1.9:8005/v1/models",
-    );
+    expect(value("providers.local-b", "healthcheck")).toBe("curl -sf --max-time 10 http://192.168.1.9:8005/v1/models");
     expect(value("providers.local-b", "max_tokens")).toBe("2048");
     expect(value("providers.local-b", "timeout_sec")).toBe("120");
     expect(value("copyright", "company")).toBe("O'Neil & Söhne");
@@ -117,11 +115,7 @@ describe("the providers profile", () => {
     [false, {}, undefined],
     [false, { disableThinking: true }, undefined],
   ])("for a model with thinking: %s and %j has disable_thinking %s", (thinking, harness, expected) => {
-    const { text } = planned(
-      harness,
-      {},
-      { model: { id: "org/model", family: "qwen3", thinking } },
-    ).providers();
+    const { text } = planned(harness, {}, { model: { id: "org/model", family: "qwen3", thinking } }).providers();
     expect(read(text)("providers.local-b", "disable_thinking")).toBe(expected);
   });
 
@@ -192,13 +186,9 @@ describe("the providers profile", () => {
   it("is read by the harness as TOML means it, whatever the settings", () => {
     // Everything that the settings and `harnessFaults` let through.
     const noSecret = (text: string) => !holdsSecret(text);
-    const name = fc
-      .stringMatching(/^[a-z][a-z0-9-]{0,12}$/)
-      .filter((text) => noSecret(text) && !isSecretName(text));
+    const name = fc.stringMatching(/^[a-z][a-z0-9-]{0,12}$/).filter((text) => noSecret(text) && !isSecretName(text));
     const served = fc.stringMatching(/^[!#-&(-[\]-~]+$/).filter(noSecret);
-    const company = fc
-      .string({ unit: "grapheme" })
-      .filter((text) => /^[^"\\\p{Cc}]*$/u.test(text) && noSecret(text));
+    const company = fc.string({ unit: "grapheme" }).filter((text) => /^[^"\\\p{Cc}]*$/u.test(text) && noSecret(text));
     fc.assert(
       fc.property(
         fc.array(name, { maxLength: 5 }),

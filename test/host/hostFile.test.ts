@@ -71,8 +71,7 @@ describe("a file that was not there", () => {
     ["first", "second"],
     ["second", "first"],
   ])("shares a folder that we made: it goes with the last of them (%s, then %s)", (one, two) => {
-    for (const name of ["first", "second"])
-      run("write", { path: join(folder, `a/${name}/file`), content: name });
+    for (const name of ["first", "second"]) run("write", { path: join(folder, `a/${name}/file`), content: name });
     run("write", { path: join(folder, "a/file"), content: "x" });
     run("restore", { path: join(folder, "a/file") });
     run("restore", { path: join(folder, `a/${one}/file`) });
@@ -192,9 +191,7 @@ describe("a resource that was renamed", () => {
   it("keeps the file: the new one is created first, and the old one's undo leaves it", () => {
     writeFileSync(at, "theirs\n");
     run("write", { path: at, content: "ours\n" });
-    expect(run("write", { path: at, content: "ours\n", holder: RENAMED }).said).toBe(
-      `${at} is as it should be.`,
-    );
+    expect(run("write", { path: at, content: "ours\n", holder: RENAMED }).said).toBe(`${at} is as it should be.`);
     expect(run("restore", { path: at }).said).toBe(`${at} stays: it belongs to ${RENAMED} by now.`);
     expect(readFileSync(at, "utf8")).toBe("ours\n");
     run("restore", { path: at, holder: RENAMED });
@@ -316,9 +313,7 @@ describe("a file's owner", () => {
 describe("the command", () => {
   it("is one short line, and root's where it is elevated", () => {
     expect(hostFileCommand("write")).toBe('sh -c "$HOST_FILE_SCRIPT" host-file write');
-    expect(hostFileCommand("restore", ["sudo", "-n"])).toBe(
-      'sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore',
-    );
+    expect(hostFileCommand("restore", ["sudo", "-n"])).toBe('sudo -n sh -c "$HOST_FILE_SCRIPT" host-file restore');
   });
 });
 
@@ -364,9 +359,7 @@ describe("any order of what we do and what somebody else does", () => {
         }
         for (const holder of [URN, RENAMED]) run("restore", { path, holder });
         const left = Object.entries(snapshot(home));
-        expect(
-          left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours")),
-        ).toEqual([]);
+        expect(left.filter(([name, entry]) => name.includes("local-serving") || entry.includes("ours"))).toEqual([]);
       }),
       { numRuns: 25 },
     );
@@ -429,16 +422,11 @@ describe("a run that is killed before any of its steps", () => {
   const MOST_CALLS = 60;
 
   /** Tries every moment; `prepare` makes the state, `check` looks at what the kill left and at what comes after. */
-  function atEveryMoment(
-    word: "write" | "restore",
-    prepare: () => void,
-    check: (call: number) => void,
-  ): number {
+  function atEveryMoment(word: "write" | "restore", prepare: () => void, check: (call: number) => void): number {
     const scratch = freshFolder();
     let kills = 0;
     for (let call = 1; call <= MOST_CALLS; call++) {
-      for (const name of Object.keys(snapshot(folder)))
-        rmSync(join(folder, name), { recursive: true, force: true });
+      for (const name of Object.keys(snapshot(folder))) rmSync(join(folder, name), { recursive: true, force: true });
       prepare();
       const ran = run(word, { path: at, mode: "0600", content: "ours 2\n" }, killedBefore(call, scratch));
       if (ran.status === 0) break;
@@ -462,21 +450,18 @@ describe("a run that is killed before any of its steps", () => {
   it.each([
     ["the first write", theirs, ["theirs\n", "ours 2\n"]],
     ["an update", theirsThenOurs, ["ours 1\n", "ours 2\n"]],
-  ])(
-    "%s: the file is the old or the new one, and both a second write and the undo work",
-    (_, prepare, either) => {
-      const afterwards = (call: number) => {
-        expect(either, `killed before call ${call}`).toContain(content());
-        if (call % 2 === 0) {
-          expect(run("write", { path: at, mode: "0600", content: "ours 2\n" }).status).toBe(0);
-          expect(content()).toBe("ours 2\n");
-        }
-        expect(run("restore", { path: at }).status).toBe(0);
-        expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
-      };
-      expect(atEveryMoment("write", prepare, afterwards)).toBeGreaterThan(8);
-    },
-  );
+  ])("%s: the file is the old or the new one, and both a second write and the undo work", (_, prepare, either) => {
+    const afterwards = (call: number) => {
+      expect(either, `killed before call ${call}`).toContain(content());
+      if (call % 2 === 0) {
+        expect(run("write", { path: at, mode: "0600", content: "ours 2\n" }).status).toBe(0);
+        expect(content()).toBe("ours 2\n");
+      }
+      expect(run("restore", { path: at }).status).toBe(0);
+      expect(snapshot(folder), `killed before call ${call}`).toEqual(undone);
+    };
+    expect(atEveryMoment("write", prepare, afterwards)).toBeGreaterThan(8);
+  });
 
   it("the first write into folders of its own: the undo leaves nothing", () => {
     const path = join(folder, "a/b/settings.json");

@@ -1,19 +1,7 @@
 import { spawnSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import {
-  HOST_FILE_SCRIPT,
-  type HostFileRequest,
-  hostFileRequest,
-} from "../../components/host/hostFileRequest";
+import { HOST_FILE_SCRIPT, type HostFileRequest, hostFileRequest } from "../../components/host/hostFileRequest";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";
@@ -38,16 +26,12 @@ export function run(
   how: { env?: NodeJS.ProcessEnv; asNobody?: boolean; shell?: string[] } = {},
 ): Ran {
   const [program = "sh", ...before] = how.shell ?? ["sh"];
-  const { status, stdout, stderr } = spawnSync(
-    program,
-    [...before, "-c", HOST_FILE_SCRIPT, "host-file", word],
-    {
-      input: hostFileRequest({ mode: "0644", holder: URN, content: "", ...request }),
-      encoding: "utf8",
-      env: { ...process.env, ...how.env },
-      ...(how.asNobody ? { uid: NOBODY, gid: NOBODY } : {}),
-    },
-  );
+  const { status, stdout, stderr } = spawnSync(program, [...before, "-c", HOST_FILE_SCRIPT, "host-file", word], {
+    input: hostFileRequest({ mode: "0644", holder: URN, content: "", ...request }),
+    encoding: "utf8",
+    env: { ...process.env, ...how.env },
+    ...(how.asNobody ? { uid: NOBODY, gid: NOBODY } : {}),
+  });
   return { status, said: stdout.trim(), refused: stderr.trim() };
 }
 

@@ -44,12 +44,12 @@ describe("arguments of vllm serve", () => {
 
   it("leave the reasoning parser out for a model without a thinking mode", () => {
     expect(argv({ model: { id: "org/m", family: "qwen3" } })).not.toContain("--reasoning-parser");
-    expect(
-      valuesOf(argv({ model: { id: "org/m", family: "qwen3", thinking: true } }), "--reasoning-parser"),
-    ).toEqual(["qwen3"]);
-    expect(
-      valuesOf(argv({ model: { id: "org/m" }, reasoningParser: "glm45" }), "--reasoning-parser"),
-    ).toEqual(["glm45"]);
+    expect(valuesOf(argv({ model: { id: "org/m", family: "qwen3", thinking: true } }), "--reasoning-parser")).toEqual([
+      "qwen3",
+    ]);
+    expect(valuesOf(argv({ model: { id: "org/m" }, reasoningParser: "glm45" }), "--reasoning-parser")).toEqual([
+      "glm45",
+    ]);
   });
 
   it.each([

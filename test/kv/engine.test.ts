@@ -74,20 +74,16 @@ describe("bytes of a token by KV cache format", () => {
     ]);
   });
 
-  it.each([
-    "nvfp4",
-    "nvfp4_4over6",
-    "fp8_e5m2",
-    "fp8_inc",
-    "int8_per_token_head",
-    "int4_per_token_head",
-  ] as const)("%s is refused for MLA, as vLLM does", (kvCacheDtype) => {
-    const run = () => kvPlan(mla, { kvCacheDtype, maxModelLen: 4096 }, GIB);
-    expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
-    expect(run).toThrow(
-      `vLLM has no ${kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`,
-    );
-  });
+  it.each(["nvfp4", "nvfp4_4over6", "fp8_e5m2", "fp8_inc", "int8_per_token_head", "int4_per_token_head"] as const)(
+    "%s is refused for MLA, as vLLM does",
+    (kvCacheDtype) => {
+      const run = () => kvPlan(mla, { kvCacheDtype, maxModelLen: 4096 }, GIB);
+      expect(faultOf(run)).toEqual([["kvCacheDtype", "impossible_value"]]);
+      expect(run).toThrow(
+        `vLLM has no ${kvCacheDtype} KV cache for compressed key/value vectors (MLA); use fp8 or auto.`,
+      );
+    },
+  );
 
   it.each([
     ["nvfp4", ["kv_cache_dtype_not_served"]],
@@ -139,8 +135,7 @@ describe("a hybrid's block", () => {
     ...{ linear_value_head_dim: 128, linear_conv_kernel_dim: 4, mamba_ssm_dtype: "float32" },
   });
 
-  const planned = (config: object) =>
-    kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096 }, GIB);
+  const planned = (config: object) => kvPlan(modelShape(config), { kvCacheDtype: "fp8", maxModelLen: 4096 }, GIB);
 
   it("follows the state also where a nested config lists no linear layer", () => {
     const mixed = planned(hybridConfig("linear_attention", "full_attention"));
@@ -232,12 +227,7 @@ describe("settings of the engine", () => {
   it("the fit check keeps one block free from 0.29 on", () => {
     const exact = 8192 * 16 * 4096 * 32; // 131,072 tokens of 4,096 bytes in each of 32 layers
     const fits = (vllmVersion: string, more = 0) => kvPlan(dense, { vllmVersion }, exact + more).fits;
-    expect([fits("0.26.0"), fits("0.28.9"), fits("0.29.0"), fits("0.33.0")]).toEqual([
-      true,
-      true,
-      false,
-      false,
-    ]);
+    expect([fits("0.26.0"), fits("0.28.9"), fits("0.29.0"), fits("0.33.0")]).toEqual([true, true, false, false]);
     expect(fits("0.29.0", 16 * 4096 * 32)).toBe(true);
   });
 
@@ -256,18 +246,8 @@ describe("settings of the engine", () => {
     ["more sequences than blocks, for a hybrid", hybrid, { maxNumSeqs: 256 }, ["too_many_sequences"]],
     ["as many sequences as blocks", hybrid, { maxNumSeqs: 49 }, []],
     ["more sequences than blocks, for a dense model", dense, { maxNumSeqs: 1000 }, []],
-    [
-      "a window above the model's",
-      dense,
-      { maxModelLen: 262_144 },
-      ["request_does_not_fit", "window_above_model"],
-    ],
-    [
-      "drafts of a module that the config doesn't describe",
-      dense,
-      { draftTokens: 2 },
-      ["draft_layer_assumed"],
-    ],
+    ["a window above the model's", dense, { maxModelLen: 262_144 }, ["request_does_not_fit", "window_above_model"]],
+    ["drafts of a module that the config doesn't describe", dense, { draftTokens: 2 }, ["draft_layer_assumed"]],
     ["a version that is older than the rules", dense, { vllmVersion: "0.25.1" }, ["unchecked_version"]],
     ["a version that is newer than the rules", dense, { vllmVersion: "0.34.0" }, ["unchecked_version"]],
   ] as const)("%s", (_, model, settings, codes) => {
@@ -307,12 +287,7 @@ describe("agents that work at once", () => {
   const plan = kvPlan(dense, { kvCacheDtype: "fp8", maxModelLen: 131_072, maxNumSeqs: 4 }, 20 * GIB);
 
   it.each([
-    [
-      "30,000 tokens of envelope and 32,000 of answer",
-      30_000,
-      32_000,
-      { atOnce: 4, limitedBy: "max-num-seqs" },
-    ],
+    ["30,000 tokens of envelope and 32,000 of answer", 30_000, 32_000, { atOnce: 4, limitedBy: "max-num-seqs" }],
     ["40,000 and 32,000: the cache and the sequences both end at 4", 40_000, 32_000, { atOnce: 4 }],
     ["50,000 and 32,000", 50_000, 32_000, { atOnce: 3, limitedBy: "kv-cache" }],
     ["100,000 and 31,072: the whole window", 100_000, 31_072, { atOnce: 2, limitedBy: "kv-cache" }],

@@ -17,9 +17,7 @@ describe("the engine's log", () => {
     ],
     [
       "with host memory, 0.33",
-      [
-        "GPU + host KV cache size: 1,960,381 tokens, Maximum concurrency for 262,144 tokens per request: 7.48x",
-      ],
+      ["GPU + host KV cache size: 1,960,381 tokens, Maximum concurrency for 262,144 tokens per request: 7.48x"],
     ],
   ])("%s", (_, lines) => {
     expect(readEngineLog(prefixed("Available KV cache memory: 23.22 GiB", ...lines))).toEqual({
@@ -72,10 +70,7 @@ describe("the engine's log", () => {
 
   it("lets the last start count: a refusal before it is over, one after it is not", () => {
     const failed = ["Available KV cache memory: -1.75 GiB", "No available memory for the cache blocks"];
-    const ran = [
-      "Available KV cache memory: 4.61 GiB",
-      "Maximum concurrency for 4,096 tokens per request: 9.00x",
-    ];
+    const ran = ["Available KV cache memory: 4.61 GiB", "Maximum concurrency for 4,096 tokens per request: 9.00x"];
     expect(readEngineLog(prefixed(...failed, ...failed, ...ran))).toEqual({
       availableKvGiB: 4.61,
       // The line with the tokens is gone.

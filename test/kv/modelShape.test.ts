@@ -23,18 +23,14 @@ function faultsOf(config: unknown) {
 }
 
 describe("key/value heads and their width", () => {
-  const heads = (config: object) =>
-    modelShape({ ...dense, num_key_value_heads: undefined, ...config }).attention;
+  const heads = (config: object) => modelShape({ ...dense, num_key_value_heads: undefined, ...config }).attention;
 
-  it.each([
-    "num_key_value_heads",
-    "num_kv_heads",
-    "n_head_kv",
-    "multi_query_group_num",
-    "num_attention_groups",
-  ])("%s", (name) => {
-    expect(heads({ [name]: 4 })).toEqual({ kind: "heads", kvHeads: 4, headDim: 128 });
-  });
+  it.each(["num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num", "num_attention_groups"])(
+    "%s",
+    (name) => {
+      expect(heads({ [name]: 4 })).toEqual({ kind: "heads", kvHeads: 4, headDim: 128 });
+    },
+  );
 
   it("without any, every query head has its own", () => {
     expect(heads({})).toEqual({ kind: "heads", kvHeads: 32, headDim: 128 });
@@ -66,8 +62,7 @@ describe("key/value heads and their width", () => {
 
 describe("kinds of layers", () => {
   const layers = (config: object) => modelShape({ ...dense, ...config }).layers;
-  const types = (...list: string[]) =>
-    Array.from({ length: 32 }, (_, i) => `${list[i % list.length]}_attention`);
+  const types = (...list: string[]) => Array.from({ length: 32 }, (_, i) => `${list[i % list.length]}_attention`);
 
   it("all full where nothing says otherwise", () => {
     expect(layers({})).toEqual({ full: 32, sliding: 0, linear: 0 });
@@ -153,21 +148,13 @@ describe("the KV cache format that a checkpoint asks for", () => {
       { quant_method: "modelopt_fp4", kv_cache_scheme: { ...fp8, num_bits: 4 } },
       "nvfp4",
     ],
-    [
-      "modelopt's algorithm",
-      { quant_method: "modelopt", quantization: { kv_cache_quant_algo: "FP8" } },
-      "fp8_e4m3",
-    ],
+    ["modelopt's algorithm", { quant_method: "modelopt", quantization: { kv_cache_quant_algo: "FP8" } }, "fp8_e4m3"],
     [
       "modelopt as the producer",
       { producer: { name: "modelopt" }, quantization: { kv_cache_quant_algo: "NVFP4" } },
       "nvfp4",
     ],
-    [
-      "an algorithm that vLLM does not follow",
-      { quant_method: "modelopt", kv_cache_quant_algo: "INT8" },
-      null,
-    ],
+    ["an algorithm that vLLM does not follow", { quant_method: "modelopt", kv_cache_quant_algo: "INT8" }, null],
     ["compressed-tensors' scheme", { quant_method: "compressed-tensors", kv_cache_scheme: fp8 }, "fp8"],
     ["compressed-tensors without one", { quant_method: "compressed-tensors", kv_cache_scheme: null }, null],
   ] as const)("%s", (_, config, dtype) => {
@@ -187,11 +174,7 @@ describe("an unknown architecture is reported as unknown", () => {
     ["heads that differ", { ...dense, swa_num_attention_heads: 8 }, "swa_num_attention_heads"],
     ["layers that differ", { ...dense, block_configs: [{}] }, "block_configs"],
     ["an encoder", { ...dense, is_encoder_decoder: true }, "is_encoder_decoder"],
-    [
-      "a new layer type",
-      { ...dense, num_hidden_layers: 2, layer_types: ["full_attention", "conv"] },
-      "layer_types.1",
-    ],
+    ["a new layer type", { ...dense, num_hidden_layers: 2, layer_types: ["full_attention", "conv"] }, "layer_types.1"],
     ["linear layers of no known kind", { ...dense, full_attention_interval: 4 }, "layer_types"],
     ["linear layers alone", { ...dense, ...linear, full_attention_interval: 64 }, "layer_types"],
     ["a window that no field assigns", { ...dense, sliding_window: 4096 }, "sliding_window"],
@@ -205,11 +188,7 @@ describe("an unknown architecture is reported as unknown", () => {
       { ...dense, sliding_window: 4096, use_sliding_window: true, max_window_layers: 28 },
       "max_window_layers",
     ],
-    [
-      "a window of another name",
-      { ...dense, interleaved_sliding_window: [4096, null] },
-      "interleaved_sliding_window",
-    ],
+    ["a window of another name", { ...dense, interleaved_sliding_window: [4096, null] }, "interleaved_sliding_window"],
     ["linear layers by group size", { ...dense, layer_group_size: 5 }, "layer_group_size"],
     ["sink tokens", { ...dense, param_sink_number: 128 }, "param_sink_number"],
     ["layers that run more than once", { ...dense, loop_num: 2 }, "loop_num"],
@@ -280,17 +259,9 @@ describe("a broken config", () => {
     ["half a head", { ...dense, num_key_value_heads: 1.5 }, [["num_key_value_heads", "wrong_type"]]],
     ["a missing width", { ...dense, hidden_size: undefined }, [["head_dim", "missing_key"]]],
     ["a width that doesn't divide", { ...dense, hidden_size: 4095 }, [["head_dim", "missing_key"]]],
-    [
-      "heads that don't divide",
-      { ...dense, num_key_value_heads: 5 },
-      [["num_attention_heads", "impossible_value"]],
-    ],
+    ["heads that don't divide", { ...dense, num_key_value_heads: 5 }, [["num_attention_heads", "impossible_value"]]],
     ["half of MLA", { ...dense, kv_lora_rank: 512 }, [["qk_rope_head_dim", "missing_key"]]],
-    [
-      "too few layer types",
-      { ...dense, layer_types: ["full_attention"] },
-      [["layer_types", "impossible_value"]],
-    ],
+    ["too few layer types", { ...dense, layer_types: ["full_attention"] }, [["layer_types", "impossible_value"]]],
     [
       "sliding layers without a window",
       { ...dense, layer_types: Array(32).fill("sliding_attention") },

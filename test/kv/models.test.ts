@@ -40,9 +40,7 @@ describe("the model configs of the repository", () => {
   it.each(folders.map((folder) => [folder.name]))("%s says where it is from", (name) => {
     const pages = ["recipe.yaml", "README.md"].map((page) => join(MODELS, name, page));
     const text = [...pages, join(MODELS, "README.md")].find(existsSync) ?? "";
-    expect(readFileSync(text, "utf8")).toMatch(
-      /ai-dynamo\/aiconfigurator|from: (class-defaults|other-model),/,
-    );
+    expect(readFileSync(text, "utf8")).toMatch(/ai-dynamo\/aiconfigurator|from: (class-defaults|other-model),/);
   });
 
   it.each(folders.map((folder) => [folder.name]))("%s has only fields that are read", (name) => {

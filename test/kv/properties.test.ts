@@ -1,13 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  admission,
-  type KvEngineSettings,
-  type KvPlan,
-  kvPlan,
-  modelShape,
-  requestBlocks,
-} from "../../components/kv";
+import { admission, type KvEngineSettings, type KvPlan, kvPlan, modelShape, requestBlocks } from "../../components/kv";
 
 const GIB = 2 ** 30;
 
@@ -100,9 +93,7 @@ describe("every KV plan", () => {
         expect(more.maxConcurrency).toBeGreaterThanOrEqual(less.maxConcurrency);
         expect(more.tokens).toBeGreaterThanOrEqual(less.tokens);
         expect(more.fullWindowsAtOnce).toBeGreaterThanOrEqual(less.fullWindowsAtOnce);
-        expect(more.largestMaxModelLen ?? Infinity).toBeGreaterThanOrEqual(
-          less.largestMaxModelLen ?? Infinity,
-        );
+        expect(more.largestMaxModelLen ?? Infinity).toBeGreaterThanOrEqual(less.largestMaxModelLen ?? Infinity);
         expect(Number(more.fits)).toBeGreaterThanOrEqual(Number(less.fits));
       }),
     );
@@ -134,9 +125,7 @@ describe("every KV plan", () => {
     fc.assert(
       fc.property(model, engine, bytes, (shape, settings, available) => {
         const plan = kvPlan(shape, settings, available);
-        const refusals = plan.problems.filter((each) =>
-          ["no_room", "request_does_not_fit"].includes(each.code),
-        );
+        const refusals = plan.problems.filter((each) => ["no_room", "request_does_not_fit"].includes(each.code));
         expect(refusals).toHaveLength(plan.fits ? 0 : 1);
       }),
     );
@@ -178,19 +167,12 @@ describe("every KV plan", () => {
 
   it("admits only as many agents as its blocks and sequences hold", () => {
     fc.assert(
-      fc.property(
-        model,
-        engine,
-        bytes,
-        fc.nat(60_000),
-        fc.nat(40_000),
-        (shape, settings, available, prompt, max) => {
-          const plan = kvPlan(shape, settings, available);
-          const { atOnce, blocksPerAgent } = admission(plan, { promptTokens: prompt + 1, maxTokens: max });
-          expect(atOnce * blocksPerAgent).toBeLessThanOrEqual(plan.usableBlocks);
-          expect(atOnce).toBeLessThanOrEqual(settings.maxNumSeqs ?? 0);
-        },
-      ),
+      fc.property(model, engine, bytes, fc.nat(60_000), fc.nat(40_000), (shape, settings, available, prompt, max) => {
+        const plan = kvPlan(shape, settings, available);
+        const { atOnce, blocksPerAgent } = admission(plan, { promptTokens: prompt + 1, maxTokens: max });
+        expect(atOnce * blocksPerAgent).toBeLessThanOrEqual(plan.usableBlocks);
+        expect(atOnce).toBeLessThanOrEqual(settings.maxNumSeqs ?? 0);
+      }),
     );
   });
 });

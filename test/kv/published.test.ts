@@ -81,17 +81,10 @@ describe("published blocks and paddings of hybrid models", () => {
     ["27B fp8, 0.32 as 0.26", HYBRID_27B, "0.32.4", "fp8", 1568, "0.13%", 294],
     ["27B fp8, a release candidate of 0.33", HYBRID_27B, "0.33.0rc1", "fp8", 1600, "2.17%", 450],
     ["35B bf16, 0.26", HYBRID_35B, "0.26.0", "bfloat16", 1056, "0.76%", 123.75],
-  ] as const)(
-    "%s: block, padding, constant of a request",
-    (_, model, version, dtype, block, padding, mib) => {
-      const { plan } = seen(model, { vllmVersion: version, kvCacheDtype: dtype });
-      expect([plan.blockSize, percent(plan.padding), plan.constantBytesPerRequest / MIB]).toEqual([
-        block,
-        padding,
-        mib,
-      ]);
-    },
-  );
+  ] as const)("%s: block, padding, constant of a request", (_, model, version, dtype, block, padding, mib) => {
+    const { plan } = seen(model, { vllmVersion: version, kvCacheDtype: dtype });
+    expect([plan.blockSize, percent(plan.padding), plan.constantBytesPerRequest / MIB]).toEqual([block, padding, mib]);
+  });
 
   it("the 0.33 rule needs prefix caching, the FlashInfer kernel and key heads of 128", () => {
     const block = (engine: KvEngineSettings, model = HYBRID_27B) =>
@@ -235,11 +228,8 @@ describe("another model on such a machine: state-space layers", () => {
 
   it("the state is float32 unless config or setting say otherwise", () => {
     const block = (change: object, mambaSsmCacheDtype?: "bfloat16") =>
-      kvPlan(
-        modelShape({ ...config, ...change }),
-        { kvCacheDtype: "fp8", maxModelLen: 4096, mambaSsmCacheDtype },
-        GIB,
-      ).blockSize;
+      kvPlan(modelShape({ ...config, ...change }), { kvCacheDtype: "fp8", maxModelLen: 4096, mambaSsmCacheDtype }, GIB)
+        .blockSize;
     expect(block({ mamba_ssm_cache_dtype: undefined })).toBe(8320);
     // 61,440 bytes of convolution and 2,097,152 of state: 16 x ceil(263.5).
     expect([block({ mamba_ssm_cache_dtype: "bfloat16" }), block({}, "bfloat16")]).toEqual([4224, 4224]);

@@ -5,13 +5,7 @@ import { kvPlan, modelShape } from "../../components/kv";
 
 const MODELS = join(__dirname, "../../models");
 
-type Figures = readonly [
-  blockSize: number,
-  bytesPerBlock: number,
-  ofARequest: number,
-  blocks: number,
-  tokens: number,
-];
+type Figures = readonly [blockSize: number, bytesPerBlock: number, ofARequest: number, blocks: number, tokens: number];
 /** The plan of vLLM 0.30.0 and 0.33.0, or of each where they differ. */
 type Row = readonly [model: string, both: Figures, newer?: Figures];
 
@@ -32,11 +26,7 @@ const ROWS: readonly Row[] = [
   ["Qwen--Qwen3-VL-8B-Instruct", [16, 1_179_648, 2048, 18_204, 291_264]],
   ["Qwen--Qwen3.5-122B-A10B", [4176, 51_314_688, 14, 418, 978_358], [4224, 51_904_512, 17, 413, 796_069]],
   ["Qwen--Qwen3.5-397B-A17B", [4176, 64_143_360, 14, 334, 781_750], [4224, 64_880_640, 17, 330, 636_084]],
-  [
-    "Qwen--Qwen3.6-35B-A3B-FP8",
-    [2096, 21_463_040, 22, 1000, 1_489_454],
-    [2112, 21_626_880, 25, 992, 1_300_234],
-  ],
+  ["Qwen--Qwen3.6-35B-A3B-FP8", [2096, 21_463_040, 22, 1000, 1_489_454], [2112, 21_626_880, 25, 992, 1_300_234]],
   ["cyankiwi--GLM-4.7-Flash-AWQ-4bit", [16, 433_152, 2048, 49_578, 793_248]],
   ["mistralai--Mistral-Small-4-119B-2603-NVFP4", [16, 184_320, 2048, 116_508, 1_864_128]],
   ["nvidia--DeepSeek-V4-Flash-NVFP4", [256, 1_002_240, 6810, 21_426, 103_096]],
@@ -60,17 +50,9 @@ const ROWS: readonly Row[] = [
     [4176, 12_828_672, 20, 1673, 2_741_043],
   ],
   ["nvidia--Qwen3-235B-A22B-NVFP4", [16, 1_540_096, 2048, 13_943, 223_088]],
-  [
-    "nvidia--Qwen3.5-122B-A10B-NVFP4",
-    [4176, 51_314_688, 14, 418, 978_358],
-    [4224, 51_904_512, 17, 413, 796_069],
-  ],
+  ["nvidia--Qwen3.5-122B-A10B-NVFP4", [4176, 51_314_688, 14, 418, 978_358], [4224, 51_904_512, 17, 413, 796_069]],
   ["nvidia--Qwen3.6-27B-NVFP4", [1568, 51_380_224, 27, 417, 506_083], [1600, 52_428_800, 30, 409, 446_737]],
-  [
-    "nvidia--Qwen3.6-35B-A3B-NVFP4",
-    [2096, 21_463_040, 22, 1000, 1_489_454],
-    [2112, 21_626_880, 25, 992, 1_300_234],
-  ],
+  ["nvidia--Qwen3.6-35B-A3B-NVFP4", [2096, 21_463_040, 22, 1000, 1_489_454], [2112, 21_626_880, 25, 992, 1_300_234]],
   ["nvidia--Qwen3.8-27B-NVFP4", [1568, 51_380_224, 27, 417, 506_083], [1600, 52_428_800, 30, 409, 446_737]],
   ["openai--gpt-oss-120b", [16, 294_912, 3081, 72_817, 774_445]],
   ["openai--gpt-oss-20b", [16, 196_608, 3081, 109_226, 1_161_673]],
@@ -84,11 +66,7 @@ const ROWS: readonly Row[] = [
 ];
 
 function planOf(model: string, engine: Parameters<typeof kvPlan>[1], bytes: number) {
-  return kvPlan(
-    modelShape(JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"))),
-    engine,
-    bytes,
-  );
+  return kvPlan(modelShape(JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"))), engine, bytes);
 }
 
 const ENGINE = {
@@ -158,9 +136,7 @@ describe("plans for the models of the repository", () => {
     ["heads of another width", { head_dim: 256 }, "head_dim"],
     ["no window", { sliding_window: null }, "sliding_window"],
   ])("are refused for %s", (_, change, path) => {
-    const config = JSON.parse(
-      readFileSync(join(MODELS, "nvidia--DeepSeek-V4-Flash-NVFP4/config.json"), "utf8"),
-    );
+    const config = JSON.parse(readFileSync(join(MODELS, "nvidia--DeepSeek-V4-Flash-NVFP4/config.json"), "utf8"));
     expect(() => modelShape({ ...config, ...change })).toThrow(
       expect.objectContaining({ faults: expect.arrayContaining([expect.objectContaining({ path })]) }),
     );
@@ -169,9 +145,7 @@ describe("plans for the models of the repository", () => {
   it("are refused where a layer in numbers is another kind, and where an index has no width", () => {
     const config = (model: string) => JSON.parse(readFileSync(join(MODELS, model, "config.json"), "utf8"));
     const other = { ...config("nvidia--MiniMax-M2.7-NVFP4"), attn_type_list: [0, ...Array(61).fill(1)] };
-    expect(() => modelShape(other)).toThrow(
-      "attn_type_list: Unknown architecture: This field means another way",
-    );
+    expect(() => modelShape(other)).toThrow("attn_type_list: Unknown architecture: This field means another way");
     const { index_head_dim: _, ...bare } = config("zai-org--GLM-5.2-FP8");
     expect(() => modelShape(bare)).toThrow("index_head_dim: This field is required.");
   });

@@ -17,7 +17,5 @@ export default function setup(): void {
   const directory = mkdtempSync(join(tmpdir(), PREFIX));
   chmodSync(directory, AS_THE_SYSTEMS);
   process.env.TMPDIR = directory;
-  process.once("exit", () =>
-    rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }),
-  );
+  process.once("exit", () => rmSync(directory, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }));
 }

@@ -137,9 +137,7 @@ describe("a stack file with kvCacheMemoryBytes", () => {
     };
     const machine = { instanceA: "none", inferenceServers };
     expect(refusals(machine, {})).toEqual([]);
-    const starts = [
-      { vllm: "0.28.0", utilization: 0.6, totalGiB: 121.69, availableKvGiB: 23.22, source: "a record" },
-    ];
+    const starts = [{ vllm: "0.28.0", utilization: 0.6, totalGiB: 121.69, availableKvGiB: 23.22, source: "a record" }];
     const models = { "org/model": { source: "x", starts } };
     const [dgx] = plan(stack(machine), { home: "/home/me", models }).machines;
     expect(dgx?.ledger.lines).toContainEqual({
@@ -170,10 +168,7 @@ describe("a container of one's own with --kv-cache-memory-bytes", () => {
     ["the size can't be read", [machine], "1.5G", "`--kv-cache-memory-bytes` is `1.5G`, which is not a size"],
   ])("is refused where %s", (_, machines, size, words) => {
     const command = ["m", "--gpu-memory-utilization", "0.1", "--kv-cache-memory-bytes", size];
-    const [found, ...more] = said("aggregate-utilization", [
-      ...machines,
-      container("own", { image: IMAGE, command }),
-    ]);
+    const [found, ...more] = said("aggregate-utilization", [...machines, container("own", { image: IMAGE, command })]);
     expect(found).toMatch(/^refused: /);
     expect(found).toContain(words);
     expect(more).toEqual([]);

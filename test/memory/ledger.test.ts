@@ -6,8 +6,7 @@ import { downToHundredth, sumOfUtilizations } from "../../components/planned/uti
 const TOTAL = 121.63;
 const share = (name: string, utilization: number, ours = true): MemoryShare => ({ name, utilization, ours });
 const pair = (a: number, b: number) => ledger(TOTAL, [share("A", a, false), share("B", b)], []);
-const gibOf = (book: ReturnType<typeof ledger>, name: string) =>
-  book.lines.find((line) => line.name === name)?.gib;
+const gibOf = (book: ReturnType<typeof ledger>, name: string) => book.lines.find((line) => line.name === name)?.gib;
 
 describe("the specification's figures", () => {
   it("0.45 takes 54.73 GiB and 0.72 takes 87.57 of 121.63", () => {
@@ -92,9 +91,7 @@ describe("the largest utilization that fits", () => {
       fc.property(fc.integer({ min: 1, max: 98 }), (percent) => {
         const [less, more] = [pair(percent / 100, 0.2), pair((percent + 1) / 100, 0.2)];
         expect(more.sumGiB).toBeGreaterThan(less.sumGiB);
-        expect(more.largestUtilizationThatFits.B).toBeLessThanOrEqual(
-          less.largestUtilizationThatFits.B ?? Number.NaN,
-        );
+        expect(more.largestUtilizationThatFits.B).toBeLessThanOrEqual(less.largestUtilizationThatFits.B ?? Number.NaN);
       }),
     );
   });

@@ -146,9 +146,7 @@ describe("what to try next", () => {
   });
 
   it("nothing but the fixed size where every sequence has its window", () => {
-    expect(tried(kvOf(0.6), room("23.22"), started(0.6)).map(([setting]) => setting)).toEqual([
-      "kvCacheMemoryBytes",
-    ]);
+    expect(tried(kvOf(0.6), room("23.22"), started(0.6)).map(([setting]) => setting)).toEqual(["kvCacheMemoryBytes"]);
   });
 
   it("no fixed size that would not hold one window", () => {
@@ -202,13 +200,7 @@ describe("a start, judged", () => {
       status: "pass",
       detail:
         "measured 23.22 GiB of KV cache, 7.48 whole windows at once; planned 22.55 to 23.19 GiB (published), 7.26 to 7.47, 0.1 % off",
-      record: [
-        "measured:",
-        "  nonKvGiB: 49.76",
-        "  kvTokens: 1960381",
-        "  maxConcurrency: 7.48",
-        ...RECORD_END,
-      ],
+      record: ["measured:", "  nonKvGiB: 49.76", "  kvTokens: 1960381", "  maxConcurrency: 7.48", ...RECORD_END],
     });
   });
 
@@ -239,9 +231,7 @@ describe("a start, judged", () => {
   it("fails blocks that are not as planned, and proposes nothing that rests on them", () => {
     const verdict = memoryVerdict(kvOf(0.6, { speculative: undefined }), RAN, started(0.6), "2026-08-27");
     expect([verdict.status, verdict.next]).toEqual(["fail", []]);
-    expect(verdict.detail).toContain(
-      "blocks and requests are not as planned: is vLLM's version recorded right?",
-    );
+    expect(verdict.detail).toContain("blocks and requests are not as planned: is vLLM's version recorded right?");
   });
 
   it("skips a log that says nothing, and records nothing of one that was started with a fixed size", () => {
@@ -256,9 +246,7 @@ describe("a start, judged", () => {
 
   it("says what was measured where there is no plan", () => {
     const verdict = memoryVerdict({ none: "the plan has no figure" }, RAN, started(0.6), "2026-08-27");
-    expect(verdict.detail).toBe(
-      "measured 23.22 GiB of KV cache, 7.48 whole windows at once; the plan has no figure",
-    );
+    expect(verdict.detail).toBe("measured 23.22 GiB of KV cache, 7.48 whole windows at once; the plan has no figure");
     expect(verdict.record[0]).toBe("measured:");
   });
 });

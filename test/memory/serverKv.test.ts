@@ -25,8 +25,7 @@ function planned(
   machine: Record<string, unknown> = {},
   evidence: Partial<Evidence> = {},
 ) {
-  const models =
-    model === "unknown" ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
+  const models = model === "unknown" ? {} : { "org/model": { source: "models/org--model/config.json", ...model } };
   const { machines, warnings } = plan(stack(machine, { ...DEFAULTS, ...server }), {
     home: "/home/me",
     models,
@@ -66,11 +65,9 @@ describe("room for the KV cache", () => {
     const byIndex = planned({}, { config, weightsGB: 22 }).kv?.room;
     expect(byIndex).toMatchObject({ basis: "estimated", outsideGiB: { low: 23.39, high: 50.39 } });
     expect(byIndex).toMatchObject({ lowGiB: 4.34, highGiB: 31.34 });
-    const bySetting = planned({ model: { id: "org/model", weightsGB: 22.5 } }, { config, weightsGB: 22 }).kv
-      ?.room;
+    const bySetting = planned({ model: { id: "org/model", weightsGB: 22.5 } }, { config, weightsGB: 22 }).kv?.room;
     expect(bySetting?.outsideGiB.low).toBe(23.85);
-    const loaded = planned({ model: { id: "org/model", residentGiB: 11 } }, { config, weightsGB: 22 }).kv
-      ?.room;
+    const loaded = planned({ model: { id: "org/model", residentGiB: 11 } }, { config, weightsGB: 22 }).kv?.room;
     expect(loaded?.outsideGiB.low).toBe(13.9);
   });
 
@@ -166,9 +163,7 @@ describe("what a plan says of the KV cache", () => {
   });
 
   it("offers the longest window that fits", () => {
-    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) =>
-      each.startsWith("kv-no-room"),
-    );
+    const [warning = ""] = planned({ gpuMemoryUtilization: 0.43 }).said.filter((each) => each.startsWith("kv-no-room"));
     const longest = Number(/`maxModelLen` of at most (\d+) fits/.exec(warning)?.[1]);
     const fits = (maxModelLen: number) => planned({ gpuMemoryUtilization: 0.43, maxModelLen }).kv?.fits;
     expect([fits(longest), fits(longest + 1)]).toEqual([true, false]);
@@ -232,12 +227,7 @@ describe("a model of which too little is known", () => {
       },
       "hybrid_override_pattern",
     ],
-    [
-      "a format that is not planned",
-      { kvCacheDtype: "turboquant_3bit" },
-      { config, weightsGB: 22 },
-      "turboquant_3bit",
-    ],
+    ["a format that is not planned", { kvCacheDtype: "turboquant_3bit" }, { config, weightsGB: 22 }, "turboquant_3bit"],
   ])("%s: no plan, and why", (_, server, model, words) => {
     const { kv, said } = planned(server, model);
     expect(kv).toBeNull();

@@ -72,12 +72,7 @@ describe("serving plan", () => {
       "0.95",
     ],
     [SERVED, "servedModelName: qwen/qwen3.6", "served-model-name", "qwen/qwen3.6"],
-    [
-      "@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
-      "",
-      "inference-image",
-      "not pinned",
-    ],
+    ["@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90", "", "inference-image", "not pinned"],
     ["vllm: 0.30.0", "vllm: 0.25.1", "inference-image", "below 0.26.0"],
     ["transformers: 5.10.4", "transformers: 5.7.0", "inference-image, transformers-range", "below 5.8.0"],
   ])("refuses %s -> %s with exit code 1 and prints the whole plan", async (from, to, rule, words) => {
@@ -97,9 +92,7 @@ describe("serving plan", () => {
     const { code, out, err } = await runServing(["plan", "--file", edited(SERVED, "servedModelNam: x")]);
     expect({ code, out }).toEqual({ code: 1, out: "" });
     expect(err).toMatch(/edited\.yaml: 2 faults/);
-    expect(err).toMatch(
-      /edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/,
-    );
+    expect(err).toMatch(/edited\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.servedModelNam: Unknown key/);
     expect(err).not.toContain("    at ");
   });
 
@@ -125,18 +118,15 @@ describe("serving plan", () => {
       return file;
     };
     const operatingSystems = (out: string) =>
-      (
-        JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }
-      ).machines.map(({ ledger }) => ledger.lines.find(({ name }) => name === "operating system")?.basis);
+      (JSON.parse(out) as { machines: { ledger: { lines: { name: string; basis: string }[] } }[] }).machines.map(
+        ({ ledger }) => ledger.lines.find(({ name }) => name === "operating system")?.basis,
+      );
     /** The default stack file with its machine twice, the second time as another computer. */
     const twice = () => {
       const text = readFileSync("Pulumi.dgx.yaml", "utf8");
       const machine = text.slice(text.indexOf("    dgx:\n"));
       const file = join(folder, "twice.yaml");
-      writeFileSync(
-        file,
-        text + machine.replace("    dgx:\n", "    dgx2:\n      dockerHost: ssh://me@dgx2\n"),
-      );
+      writeFileSync(file, text + machine.replace("    dgx:\n", "    dgx2:\n      dockerHost: ssh://me@dgx2\n"));
       return file;
     };
 
@@ -151,35 +141,30 @@ describe("serving plan", () => {
     it.each([
       ["less", 24_683_151],
       ["more", 200_000_000],
-    ])(
-      "is of a machine with %s memory than declared: refused in the words of the preflight",
-      async (_, kib) => {
-        const file = meminfo("other", kib, 20 * 1024 ** 2);
-        const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
-        const { policies } = JSON.parse(out) as { policies: { name: string }[] };
-        const { message = "", value } = totalFinding(121.63, kib / 1024 ** 2) ?? {};
-        const path = "machines.dgx.totalGiB";
-        expect(code).toBe(1);
-        expect(policies.filter(({ name }) => name === "preflight")).toMatchObject([
-          {
-            level: "mandatory",
-            verdict: "refused",
-            resource: "dgx",
-            message: `${message} In the stack file, line 9: \`${path}: ${value}\`.`,
-            path,
-            value,
-          },
-        ]);
-      },
-    );
+    ])("is of a machine with %s memory than declared: refused in the words of the preflight", async (_, kib) => {
+      const file = meminfo("other", kib, 20 * 1024 ** 2);
+      const { code, out } = await runServing(["plan", "--meminfo", file, "--format", "json"]);
+      const { policies } = JSON.parse(out) as { policies: { name: string }[] };
+      const { message = "", value } = totalFinding(121.63, kib / 1024 ** 2) ?? {};
+      const path = "machines.dgx.totalGiB";
+      expect(code).toBe(1);
+      expect(policies.filter(({ name }) => name === "preflight")).toMatchObject([
+        {
+          level: "mandatory",
+          verdict: "refused",
+          resource: "dgx",
+          message: `${message} In the stack file, line 9: \`${path}: ${value}\`.`,
+          path,
+          value,
+        },
+      ]);
+    });
 
     it("is asked for by machine where there are several", async () => {
       const one = meminfo("one", 127_600_592, 60 * 1024 ** 2);
       const { code, out, err } = await runServing(["plan", "--file", twice(), "--meminfo", one]);
       expect({ code, out }).toEqual({ code: 2, out: "" });
-      expect(err).toContain(
-        `--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`,
-      );
+      expect(err).toContain(`--meminfo ${one}: whose? The stack file has dgx, dgx2; write --meminfo dgx=${one}`);
       const named = ["--meminfo", `dgx2=${one}`, "--format", "json"];
       const second = await runServing(["plan", "--file", twice(), ...named]);
       expect(operatingSystems(second.out)).toEqual(["default", "measured"]);
@@ -238,13 +223,9 @@ describe("a file that is a pipe", () => {
     "config check analytics PIPE",
     "config check analytics EMPTY --dotenv PIPE",
   ])("is refused where nobody may ever write into it: %s", async (line) => {
-    const { code, out, err } = await runServing(
-      line.replace("PIPE", pipe).replace("EMPTY", empty).split(" "),
-    );
+    const { code, out, err } = await runServing(line.replace("PIPE", pipe).replace("EMPTY", empty).split(" "));
     expect(code).toBe(2);
-    expect(out + err).toBe(
-      `${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`,
-    );
+    expect(out + err).toBe(`${pipe}: is a named pipe, which may wait for ever: give a file, or \`<(COMMAND)\`\n`);
   });
 
   it.each(["plan --file <(cat Pulumi.dgx.yaml)", "plan --file /dev/stdin <Pulumi.dgx.yaml", "plan"])(

@@ -88,9 +88,7 @@ describe("what a plan's text leaves to --out", () => {
     const launcher = planned.machines[0]?.files.find((file) => file.role === "launcher-codex");
     const lines = launcher?.text.trimEnd().split("\n") ?? [];
     expect(text()).toContain('    wire_api = "responses"\n');
-    expect(text()).toContain(
-      `    ${lines[1]}\n    # ${lines.length} lines of sh: \`--out DIR\` writes them.\n`,
-    );
+    expect(text()).toContain(`    ${lines[1]}\n    # ${lines.length} lines of sh: \`--out DIR\` writes them.\n`);
     expect(text()).not.toContain("set -u");
   });
 });
@@ -142,9 +140,7 @@ describe("the last line of a plan that is only warned of", () => {
     expect(last({}, { model: heavy })).toContain(
       "Nothing is refused, BUT the memory of dgx is 51.78 GiB short, defaults included.",
     );
-    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(
-      `Nothing is refused, BUT ${CONTAINER} would not start.`,
-    );
+    expect(last({}, { gpuMemoryUtilization: 0.4 })).toContain(`Nothing is refused, BUT ${CONTAINER} would not start.`);
   });
 });
 
@@ -243,8 +239,7 @@ describe("the memory in a preview's outputs", () => {
     expect(kvCache.dgx?.[CONTAINER]).toEqual({
       weights: "22 GB, comfortable (up to 45 GB)",
       room: "4.30 to 4.94 GiB (published)",
-      "outside it":
-        "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
+      "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
       "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
       "longest window": "435,968 tokens",
       "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",

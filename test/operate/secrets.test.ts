@@ -44,8 +44,9 @@ function places(value: unknown, at = ""): { at: string; with: (text: string) => 
   );
 }
 
-const EVERY_KEY = parseYaml("x", readFileSync("test/harness/reference/fixtures/every-block.yaml", "utf8"))
-  .value as { config: Record<string, unknown> };
+const EVERY_KEY = parseYaml("x", readFileSync("test/harness/reference/fixtures/every-block.yaml", "utf8")).value as {
+  config: Record<string, unknown>;
+};
 
 /** The faults with which a stack is refused: what a plan and a preview say. */
 function refusal(machines: unknown): { readonly message: string; readonly paths: readonly string[] } {

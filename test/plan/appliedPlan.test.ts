@@ -8,17 +8,14 @@ const machineOf = (...args: Parameters<typeof stack>) => {
   if (machine === undefined) throw new Error("no machine planned");
   return machine;
 };
-const applied = (machine: ReturnType<typeof machineOf>) =>
-  machine.files.filter((file) => file.role === "applied-plan");
+const applied = (machine: ReturnType<typeof machineOf>) => machine.files.filter((file) => file.role === "applied-plan");
 
 describe("the applied plan", () => {
   it("is one file of the machine's state directory", () => {
     expect(applied(machineOf()).map(({ path, mode }) => [path, mode])).toEqual([
       ["/home/me/.local/share/local-serving/dgx/applied-plan.json", "0600"],
     ]);
-    expect(applied(machineOf({ stateDirectory: "/srv/state" }))[0]?.path).toBe(
-      "/srv/state/dgx/applied-plan.json",
-    );
+    expect(applied(machineOf({ stateDirectory: "/srv/state" }))[0]?.path).toBe("/srv/state/dgx/applied-plan.json");
   });
 
   it("holds the whole plan of the machine but itself, keys in order", () => {
@@ -36,9 +33,7 @@ describe("the applied plan", () => {
 
   it("is the same text for the same settings, and another for others", () => {
     expect(applied(machineOf())).toEqual(applied(machineOf()));
-    expect(applied(machineOf({}, { gpuMemoryUtilization: 0.44 }))[0]?.text).not.toBe(
-      applied(machineOf())[0]?.text,
-    );
+    expect(applied(machineOf({}, { gpuMemoryUtilization: 0.44 }))[0]?.text).not.toBe(applied(machineOf())[0]?.text);
   });
 });
 

@@ -62,8 +62,7 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
     expect(bridge?.models[0]).toMatchObject({ name, model: `hosted_vllm/${name}` });
     const own = clients.filter(({ client }) => client !== "claude-code");
     expect(own.map(({ tiers }) => tiers)).toEqual(own.map(() => ({ model: name })));
-    for (const { client, files } of clients)
-      expect(files.map((file) => file.text).join(), client).toContain(name);
+    for (const { client, files } of clients) expect(files.map((file) => file.text).join(), client).toContain(name);
   });
 
   it("is a client's model that must be served", () => {
@@ -112,12 +111,7 @@ describe("__proto__", () => {
   it.each<[string, Block, Block, string]>([
     ["a served name", {}, { servedModelName: "__proto__" }, `${b}.servedModelName`],
     ["an alias", {}, { aliases: ["__proto__"] }, `${b}.aliases.0`],
-    [
-      "a client's model",
-      { clients: { codex: { model: "__proto__" } } },
-      {},
-      "machines.dgx.clients.codex.model",
-    ],
+    ["a client's model", { clients: { codex: { model: "__proto__" } } }, {}, "machines.dgx.clients.codex.model"],
     [
       "a model of Ollama",
       { simpleServer: { mode: "host", models: ["__proto__"] } },

@@ -7,8 +7,7 @@ import { parseStackFile } from "../../components/settings/load";
 import { FaultyInput, faultLine } from "../../faults/fault";
 import { serverInput, stack } from "../fixtures/machine";
 
-const configOf = (folder: string): unknown =>
-  JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
+const configOf = (folder: string): unknown => JSON.parse(readFileSync(`models/${folder}/config.json`, "utf8"));
 const known = (config: unknown, more: object = {}) => ({
   home: "/home/me",
   models: { "org/model": { source: "models/org--model/config.json", config, ...more } },
@@ -31,10 +30,7 @@ describe("a model's family", () => {
     const folders = readdirSync("models").filter((each) => each.includes("--"));
     const told = folders.map((folder) => [folder, familyOf(configOf(folder)) ?? "none"] as const);
     const families = Object.fromEntries(
-      told.map(([, family]) => [
-        family,
-        told.flatMap(([folder, of]) => (of === family ? [folder] : [])).sort(),
-      ]),
+      told.map(([, family]) => [family, told.flatMap(([folder, of]) => (of === family ? [folder] : [])).sort()]),
     );
     expect(families).toEqual({
       qwen3: expect.arrayContaining(["nvidia--Qwen3.6-35B-A3B-NVFP4", "Qwen--Qwen3.5-397B-A17B"]),
@@ -74,19 +70,9 @@ describe("a model's family", () => {
     ["one of several, declared", { family: "qwen3-next-instruct" }, of("qwen3_next"), ["hermes", null]],
     ["the other of several", { family: "qwen3-coder" }, of("qwen3_next"), ["qwen3_coder", null]],
     ["none for a type that nothing is known of", {}, of("llama"), [null, null]],
-    [
-      "none for the hybrids before it",
-      {},
-      of("nemotron_h", { hybrid_override_pattern: "M-M*" }),
-      [null, null],
-    ],
+    ["none for the hybrids before it", {}, of("nemotron_h", { hybrid_override_pattern: "M-M*" }), [null, null]],
     ["declared as other: no parsers", { family: "other" }, of("gpt_oss"), [null, null]],
-    [
-      "declared, and no config known",
-      { family: "gpt-oss" },
-      { home: "/", models: {} },
-      ["openai", "openai_gptoss"],
-    ],
+    ["declared, and no config known", { family: "gpt-oss" }, { home: "/", models: {} }, ["openai", "openai_gptoss"]],
   ])("chooses its parsers: %s", (_, model, evidence, parsers) => {
     expect(outcome(model, evidence as ReturnType<typeof known>)).toEqual(parsers);
   });

@@ -73,9 +73,7 @@ describe("the plan of the default stack", () => {
 
   it("only declares instance A: no container, no file and no command of it", () => {
     expect(only?.hostInstance).toMatchObject({ port: 8000, gpuMemoryUtilization: 0.45 });
-    expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(
-      8000,
-    );
+    expect(only?.containers.flatMap((container) => container.ports.map((port) => port.host))).not.toContain(8000);
     // Only what the start gate asks and the applied plan, a copy of all data, say anything about it.
     const about = only?.files.filter((file) => /\b8000\b/.test(file.text)).map((file) => file.role);
     expect(about).toEqual(["start-gate", "applied-plan"]);
@@ -92,9 +90,7 @@ describe("the plan of the default stack", () => {
       "kv-room",
     ]);
     // The sixth is a policy's: versions that were published and not read in the image.
-    const warned = judge(declaredResources(plan(settings, evidence))).filter(
-      (each) => each.verdict !== "pass",
-    );
+    const warned = judge(declaredResources(plan(settings, evidence))).filter((each) => each.verdict !== "pass");
     expect(warned.map((each) => [each.name, each.verdict])).toEqual([["inference-image", "warned"]]);
   });
 
@@ -107,9 +103,7 @@ describe("the plan of the default stack", () => {
       const of = (code: string) => warnings.find((each) => each.code === code)?.message;
       return { unproven: of("unproven"), high: of("aggregate-high") };
     };
-    expect(said(0.45).unproven).toMatch(
-      /^These servers together are 109\.5 of 121\.6 GiB: viable .* unproven until/,
-    );
+    expect(said(0.45).unproven).toMatch(/^These servers together are 109\.5 of 121\.6 GiB: viable .* unproven until/);
     // What is refused is not viable.
     expect(said(0.72).unproven).toBeUndefined();
     // Up to 0.80 nothing was seen to hang.
@@ -127,9 +121,7 @@ describe("a plan", () => {
   it("publishes a port on the server's own address, on loopback where it names none", () => {
     const ports = (server: Record<string, unknown>) =>
       plan(stack({}, server), evidence).machines[0]?.containers[0]?.ports;
-    expect(ports({ listen: "0.0.0.0", port: 8055 })).toEqual([
-      { ip: "0.0.0.0", host: 8055, container: 8055 },
-    ]);
+    expect(ports({ listen: "0.0.0.0", port: 8055 })).toEqual([{ ip: "0.0.0.0", host: 8055, container: 8055 }]);
     expect(ports({})).toEqual([{ ip: "127.0.0.1", host: 8001, container: 8001 }]);
   });
 
@@ -172,8 +164,7 @@ describe("a plan", () => {
     ]);
     const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
     expect(
-      plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(({ code }) => code === "weights")
-        ?.message,
+      plan(stack(), { home: "/home/me", models: byIndex }).warnings.find(({ code }) => code === "weights")?.message,
     ).toContain("60 GB of weights are possible");
     expect(
       plan(stack({}, { tools: { parser: "qwen3_xml" } }), evidence).warnings.map((warning) => warning.code),
@@ -212,9 +203,7 @@ describe("a plan", () => {
     };
     const few = Math.min(...[1, 2, 3].map(() => machines(100).microseconds));
     const [first, second] = [machines(1000), machines(1000)];
-    expect(first.planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(
-      1000,
-    );
+    expect(first.planned.machines.filter((machine) => Object.values(machine.kv)[0] !== null)).toHaveLength(1000);
     // Ten times as many take ten times as long; a square would take a hundred times.
     expect(Math.min(first.microseconds, second.microseconds) / few).toBeLessThan(40);
   });
@@ -233,9 +222,7 @@ describe("a plan", () => {
 
 describe("/proc/meminfo", () => {
   it("is read in GiB", () => {
-    expect(
-      parseMeminfo("MemTotal:       127600592 kB\nMemFree: 1 kB\nMemAvailable:   62914560 kB\n"),
-    ).toEqual({
+    expect(parseMeminfo("MemTotal:       127600592 kB\nMemFree: 1 kB\nMemAvailable:   62914560 kB\n")).toEqual({
       totalGiB: 127600592 / 1048576,
       availableGiB: 60,
     });

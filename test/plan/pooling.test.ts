@@ -34,17 +34,14 @@ const faultsOf = (machine: Record<string, unknown>) =>
   crossFaults(settingsOf(machine)).map(({ path, message }) => `${path}: ${message}`);
 
 describe("a server of a model that writes no text", () => {
-  it.each(["search", "sort"])(
-    "`%s` is started with the pooling runner and nothing of a chat server",
-    (key) => {
-      const { container, serve } = server(key);
-      const command = container.command.join(" ");
-      expect(command).toContain("--runner pooling");
-      for (const flag of ["parser", "tool-choice", "prefix-caching", "chunked-prefill", "speculative"])
-        expect(command).not.toContain(flag);
-      expect(serve).toMatchObject({ toolParser: null, reasoningParser: null, prefixCaching: false });
-    },
-  );
+  it.each(["search", "sort"])("`%s` is started with the pooling runner and nothing of a chat server", (key) => {
+    const { container, serve } = server(key);
+    const command = container.command.join(" ");
+    expect(command).toContain("--runner pooling");
+    for (const flag of ["parser", "tool-choice", "prefix-caching", "chunked-prefill", "speculative"])
+      expect(command).not.toContain(flag);
+    expect(serve).toMatchObject({ toolParser: null, reasoningParser: null, prefixCaching: false });
+  });
 
   it("leaves a chat server's command as it was", () => {
     expect(server("b").container.command.join(" ")).not.toContain("--runner");
@@ -66,13 +63,10 @@ describe("a server of a model that writes no text", () => {
       bridge: BRIDGE,
     });
     const config: unknown = parse(fileOf(machine, "bridge-config").text);
-    const names = (config as { model_list: { model_name: string; litellm_params: { model: string } }[] })
-      .model_list;
+    const names = (config as { model_list: { model_name: string; litellm_params: { model: string } }[] }).model_list;
     expect(machine.bridge?.servers).toEqual(["zb", "search"]);
     expect(names.filter((each) => each.litellm_params.model === "hosted_vllm/embedding")).toHaveLength(2);
-    expect(names.find((each) => each.model_name === "claude-*")?.litellm_params.model).toBe(
-      "hosted_vllm/model",
-    );
+    expect(names.find((each) => each.model_name === "claude-*")?.litellm_params.model).toBe("hosted_vllm/model");
   });
 
   it("is no connection of the chat UI: it searches its documents", () => {
@@ -93,8 +87,7 @@ describe("a server of a model that writes no text", () => {
   it("is used by the chat UI where two could be only if it is named", () => {
     const two = { ...THREE, other: pooling("embedding", 8004, { servedModelName: "other" }) };
     const model = (chatUi: Record<string, unknown>) =>
-      planned({ inferenceServers: two, chatUi: { ...CHAT_UI, ...chatUi } }).chatUi?.container.env
-        .RAG_EMBEDDING_MODEL;
+      planned({ inferenceServers: two, chatUi: { ...CHAT_UI, ...chatUi } }).chatUi?.container.env.RAG_EMBEDDING_MODEL;
     expect(model({})).toBeUndefined();
     expect(model({ embeddingServer: "other" })).toBe("other");
   });
@@ -122,8 +115,7 @@ describe("settings of such a server", () => {
   const search = (overlay: Record<string, unknown>) => ({
     inferenceServers: { b: THREE.b, search: pooling("embedding", 8002, overlay) },
   });
-  const DELETE =
-    "A model of `kind: embedding` writes no text: delete this line, or say another `model.kind`.";
+  const DELETE = "A model of `kind: embedding` writes no text: delete this line, or say another `model.kind`.";
 
   it.each([
     ["model.thinking", { model: { id: "org/e", kind: "embedding", thinking: true } }],

@@ -80,8 +80,7 @@ describe("a single switch", () => {
     const after = planned(machine, server);
     const differing = <T>(name: (each: T) => string, a: readonly T[], b: readonly T[]) => {
       const names = new Set([...a, ...b].map(name));
-      const textOf = (list: readonly T[], wanted: string) =>
-        JSON.stringify(list.find((each) => name(each) === wanted));
+      const textOf = (list: readonly T[], wanted: string) => JSON.stringify(list.find((each) => name(each) === wanted));
       return [...names].filter((each) => textOf(a, each) !== textOf(b, each));
     };
     // The applied plan is a copy of all of it.
@@ -127,9 +126,7 @@ describe("warnings of services", () => {
     const instanceA = { gpuMemoryUtilization: 0.4, listen: "127.0.0.1" };
     const [warning, ...more] = warningsOf({ instanceA, chatUi: { ...CHAT_UI, connections: ["instance-a"] } });
     expect(warning?.code).toBe("loopback-only");
-    expect(warning?.message).toContain(
-      "open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.",
-    );
+    expect(warning?.message).toContain("open-webui-8080 can't reach instance-a: it listens on 127.0.0.1 only.");
     expect(more).toEqual([]);
     expect(warningsOf({ instanceA })).toEqual([]);
   });
@@ -147,10 +144,7 @@ describe("warnings of services", () => {
       "claude-code: of 65536 tokens, 32000 of output leave 33536 for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
     );
     expect(
-      warningsOf(
-        { clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } },
-        { maxModelLen: 65536 },
-      ),
+      warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, { maxModelLen: 65536 }),
     ).toEqual([]);
   });
 
@@ -176,9 +170,7 @@ describe("warnings of services", () => {
 describe("secrets", () => {
   it("are in a plan by name only", () => {
     process.env.BRIDGE_KEY = "s3cret-value";
-    const text = JSON.stringify(
-      planned({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" } }),
-    );
+    const text = JSON.stringify(planned({ bridge: { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" } }));
     delete process.env.BRIDGE_KEY;
     expect(text).not.toContain("s3cret-value");
     expect(text).toContain("BRIDGE_KEY");

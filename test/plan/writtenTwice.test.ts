@@ -45,10 +45,7 @@ describe("two machines", () => {
 
   const pair = (dockerHost: string, more: Record<string, unknown> = {}) =>
     messages(() =>
-      plan(
-        stackSettings.parse({ machines: { a: machine(), b: machine({ dockerHost, ...more }) } }),
-        evidence,
-      ),
+      plan(stackSettings.parse({ machines: { a: machine(), b: machine({ dockerHost, ...more }) } }), evidence),
     );
 
   it("of one computer that write one path are refused, by that path", () => {

@@ -44,10 +44,7 @@ describe("what listens on", () => {
 
   it("has one entry in `reach` and one in `endpoints`", () => {
     const listen = "0.0.0.0";
-    const settings = stack(
-      { chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } },
-      { listen },
-    );
+    const settings = stack({ chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } }, { listen });
     const [machine] = plan(settings, { home: "/home/me" }).machines;
     expect(machine?.reach).toEqual([
       { name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
@@ -109,9 +106,7 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
 
   it("doctor says so, and asks the machine's own Docker", async () => {
     const { facts, notes } = await fromMachine(machine, join(home, "Pulumi.dgx.yaml"));
-    expect(notes).toEqual([
-      "dgx is another computer: its memory, kernel log, sockets and files were not read.",
-    ]);
+    expect(notes).toEqual(["dgx is another computer: its memory, kernel log, sockets and files were not read."]);
     expect(Object.keys(facts).sort()).toEqual(["allContainers", "containers", "logs"]);
     expect(readFileSync(docker.asked, "utf8")).toContain(`${dockerHost} ps`);
   });
@@ -130,9 +125,7 @@ describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost
 
   it("verify asks nothing on loopback and reads nothing", async () => {
     const targets = await targetsOf(machine, thisHost(dockerHost), { timeoutSeconds: 1 });
-    expect(targets.map(({ unreachable }) => unreachable).filter((reason) => reason === undefined)).toEqual(
-      [],
-    );
+    expect(targets.map(({ unreachable }) => unreachable).filter((reason) => reason === undefined)).toEqual([]);
   });
 });
 

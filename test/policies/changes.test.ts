@@ -112,13 +112,7 @@ const UI = { chatUi: { ...CHAT_UI, port: 8001 } };
 
 const WITH_VALUE: readonly Row[] = [
   ["aggregate-utilization", { gpuMemoryUtilization: 0.5 }, {}, "b.gpuMemoryUtilization", 0.45],
-  [
-    "aggregate-utilization",
-    { ...weighs(40), kvCacheMemoryBytes: 40 * GIB },
-    {},
-    "b.kvCacheMemoryBytes",
-    18758269665,
-  ],
+  ["aggregate-utilization", { ...weighs(40), kvCacheMemoryBytes: 40 * GIB }, {}, "b.kvCacheMemoryBytes", 18758269665],
   ["memory-sum", {}, { operatingSystemGiB: 20 }, "b.gpuMemoryUtilization", 0.37],
   ["memory-sum", { extraArgs: ["--cpu-offload-gb", "30"] }, {}, "b.gpuMemoryUtilization", 0.2],
   ["server-starts", { ...weighs(50), gpuMemoryUtilization: 0.3 }, {}, "b.gpuMemoryUtilization", 0.39],
@@ -127,13 +121,7 @@ const WITH_VALUE: readonly Row[] = [
   ["host-ports", {}, UI, "chatUi.port", 8002],
   ["reasoning-parser", { ...weighs(20), reasoningParser: "qwen3" }, {}, "b.reasoningParser", "auto"],
   ["engine-names", { tools: { parser: "qwen3_codr" } }, {}, "b.tools.parser", "qwen3_coder"],
-  [
-    "engine-names",
-    { ...weighs(20, { thinking: true }), reasoningParser: "qwen33" },
-    {},
-    "b.reasoningParser",
-    "qwen3",
-  ],
+  ["engine-names", { ...weighs(20, { thinking: true }), reasoningParser: "qwen33" }, {}, "b.reasoningParser", "qwen3"],
   ["engine-names", { kvCacheDtype: "fp88" }, {}, "b.kvCacheDtype", "fp8"],
   ["engine-names", { attentionBackend: "FLASHINFR" }, {}, "b.attentionBackend", "FLASHINFER"],
   ["engine-names", { moeBackend: "marln" }, {}, "b.moeBackend", "marlin"],
@@ -147,13 +135,7 @@ const WITH_VALUE: readonly Row[] = [
     true,
   ],
   ["lan-exposure", { listen: "0.0.0.0" }, {}, "b.listen", "127.0.0.1"],
-  [
-    "simple-server-place",
-    {},
-    { simpleServer: { mode: "integrated" }, chatUi: CHAT_UI },
-    "simpleServer.mode",
-    "host",
-  ],
+  ["simple-server-place", {}, { simpleServer: { mode: "integrated" }, chatUi: CHAT_UI }, "simpleServer.mode", "host"],
 ];
 
 const WITHOUT_VALUE: readonly Row[] = [
@@ -168,17 +150,14 @@ describe("the setting that a finding names", () => {
   const named = (rule: string, findings: ReturnType<typeof judgedText>) =>
     findings.filter(({ name, verdict }) => name === rule && verdict !== "pass");
 
-  it.each(WITH_VALUE)(
-    "by %s for %j on %j, written as it says, passes",
-    (rule, server, machine, path, value) => {
-      const { text, findings } = judged(server, machine);
-      const [found] = named(rule, findings);
-      expect([found?.path, found?.value]).toEqual([pathOf(path), value]);
-      const document = parseDocument(text);
-      document.setIn(["config", "local-serving:machines", ...pathOf(path).split(".").slice(1)], value);
-      expect(named(rule, judgedText(document.toString())).map(({ message }) => message)).toEqual([]);
-    },
-  );
+  it.each(WITH_VALUE)("by %s for %j on %j, written as it says, passes", (rule, server, machine, path, value) => {
+    const { text, findings } = judged(server, machine);
+    const [found] = named(rule, findings);
+    expect([found?.path, found?.value]).toEqual([pathOf(path), value]);
+    const document = parseDocument(text);
+    document.setIn(["config", "local-serving:machines", ...pathOf(path).split(".").slice(1)], value);
+    expect(named(rule, judgedText(document.toString())).map(({ message }) => message)).toEqual([]);
+  });
 
   it.each(WITHOUT_VALUE)(
     "by %s for %j on %j has its line, and no value where none is known",

@@ -64,10 +64,7 @@ export function serving(...command: unknown[]) {
   return server({ command });
 }
 
-export function record(
-  versions: Props = { vllm: "0.30.0", transformers: "5.10.4" },
-  evidence: unknown = "read",
-) {
+export function record(versions: Props = { vllm: "0.30.0", transformers: "5.10.4" }, evidence: unknown = "read") {
   return declared(TYPE.imageRecord, "v030", { digest: DIGEST, versions, evidence, source: "test" });
 }
 

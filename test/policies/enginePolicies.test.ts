@@ -5,16 +5,7 @@ import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
 import type { DeclaredResource } from "../../policies/lib/declaredResource";
 import { rules } from "../../policies/rules";
-import {
-  CLEAN_COMMAND,
-  DIGEST,
-  declared,
-  hostInstance,
-  IMAGE,
-  record,
-  server,
-  UNKNOWN_LIST,
-} from "./declared";
+import { CLEAN_COMMAND, DIGEST, declared, hostInstance, IMAGE, record, server, UNKNOWN_LIST } from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
@@ -57,11 +48,7 @@ describe("the policies of the pack", () => {
 
   it("have exactly three that are fixed, all mandatory", () => {
     const fixed = rules.filter((rule) => rule.fixed);
-    expect(fixed.map((rule) => rule.name)).toEqual([
-      "aggregate-utilization",
-      "served-model-name",
-      "inference-image",
-    ]);
+    expect(fixed.map((rule) => rule.name)).toEqual(["aggregate-utilization", "served-model-name", "inference-image"]);
     expect(fixed.every((rule) => rule.level === "mandatory")).toBe(true);
   });
 
@@ -86,13 +73,9 @@ describe("the policies of the pack", () => {
     const servers = [{ name: "b", image: IMAGE, entrypoints: [], command: CLEAN_COMMAND }];
     const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
     findings.push(
-      ...judge([
-        declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded, servers }),
-      ]),
+      ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded, servers })]),
     );
-    findings.push(
-      ...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]),
-    );
+    findings.push(...judge([server({ envs: ["VLLM_USE_FLASHINFER_MOE_FP4=1"], image: `fork/vllm@${DIGEST}` })]));
     const warning = findings.filter((each) => each.verdict === "warned" && each.level === "mandatory");
     expect(new Set(warning.map((each) => each.name))).toEqual(
       new Set(rules.filter((rule) => rule.advises).map((rule) => rule.name)),

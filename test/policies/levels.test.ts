@@ -31,9 +31,7 @@ it("every rule is mandatory but one, three are fixed, and some also advise", () 
 describe("a policy configuration", () => {
   it("is read in both of the engine's forms", () => {
     expect(
-      levels(
-        '{"all": "advisory", "moving-tag": {"enforcementLevel": "mandatory"}, "host-ports": "disabled"}',
-      ),
+      levels('{"all": "advisory", "moving-tag": {"enforcementLevel": "mandatory"}, "host-ports": "disabled"}'),
     ).toEqual({
       all: "advisory",
       "moving-tag": "mandatory",

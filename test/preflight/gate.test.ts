@@ -27,17 +27,12 @@ describe("the gate before the first resource", () => {
     expect(said).toEqual(["port: why."]);
   });
 
-  it.each([true, false])(
-    "stops an update with every refusal, whether the pack speaks or not (%s)",
-    (pack) => {
-      run(false);
-      const machine = [...MACHINE, finding("memory", "refused")];
-      expect(() => gate(POLICIES, machine, pack)).toThrow(
-        "Refused, and nothing was changed:\n- c: why.\n- memory: why.",
-      );
-      expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
-    },
-  );
+  it.each([true, false])("stops an update with every refusal, whether the pack speaks or not (%s)", (pack) => {
+    run(false);
+    const machine = [...MACHINE, finding("memory", "refused")];
+    expect(() => gate(POLICIES, machine, pack)).toThrow("Refused, and nothing was changed:\n- c: why.\n- memory: why.");
+    expect(said).toEqual(pack ? ["port: why."] : ["b: why.", "port: why."]);
+  });
 
   it("says nothing of what passes", () => {
     run(false);

@@ -8,13 +8,7 @@ import { BRIDGE, CHAT_UI } from "../fixtures/services";
 import { inspected } from "../operate/fakeDocker";
 
 const CONTAINER = "vllm-model-8001";
-const argvOf = (utilization: number) => [
-  "vllm",
-  "serve",
-  "x",
-  "--gpu-memory-utilization",
-  String(utilization),
-];
+const argvOf = (utilization: number) => ["vllm", "serve", "x", "--gpu-memory-utilization", String(utilization)];
 
 const healthy: MachineFacts = {
   docker: { reachable: true, gpuRuntime: true, containers: [] },
@@ -151,8 +145,7 @@ describe("preflight", () => {
   });
 
   it("refuses two machines whose Docker engine is one by its own ID, whatever its addresses", () => {
-    const docker = (id?: string) =>
-      ({ reachable: true, gpuRuntime: true, containers: [], ...(id && { id }) }) as const;
+    const docker = (id?: string) => ({ reachable: true, gpuRuntime: true, containers: [], ...(id && { id }) }) as const;
     const on = (...ids: (string | undefined)[]) =>
       judgeEngines(ids.map((id, index) => ({ name: `m${index}`, docker: docker(id) })));
     expect(on("a", "b", undefined, undefined)).toEqual([]);
@@ -201,15 +194,10 @@ describe("preflight", () => {
       }).map((finding) => [finding.verdict, finding.message.split(" (")[0]]),
     ).toEqual([
       ["refused", "No Docker engine answers at unix:///var/run/docker.sock"],
-      [
-        "refused",
-        "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`.",
-      ],
+      ["refused", "The model cache /models can't be used: no right to write in /. Make it, or set `modelCache`."],
     ]);
     expect(
-      judged({ docker: { reachable: true, gpuRuntime: false, containers: [] } }).map(
-        (finding) => finding.message,
-      ),
+      judged({ docker: { reachable: true, gpuRuntime: false, containers: [] } }).map((finding) => finding.message),
     ).toEqual([expect.stringContaining("Docker has no GPU runtime. Install the NVIDIA Container Toolkit")]);
   });
 

@@ -18,10 +18,7 @@ import { temporaryFolder } from "../layers/temporaryFolder";
 const scratch = temporaryFolder("preflight-");
 const IS_ROOT = process.getuid?.() === 0;
 
-function machineOf(
-  simpleServer: Record<string, unknown>,
-  machine: Record<string, unknown> = {},
-): MachinePlan {
+function machineOf(simpleServer: Record<string, unknown>, machine: Record<string, unknown> = {}): MachinePlan {
   const [only] = plan(stack({ simpleServer, ...machine }), { home: scratch }).machines;
   if (only === undefined) throw new Error("no machine planned");
   return only;
@@ -58,10 +55,7 @@ describe("the preflight of an Ollama on the host", () => {
     [
       "a directory of somebody else",
       {
-        directory: [
-          ...(ready.directory?.slice(0, 2) ?? []),
-          { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 },
-        ],
+        directory: [...(ready.directory?.slice(0, 2) ?? []), { path: "/srv/models", uid: 1000, gid: 984, mode: 0o755 }],
       },
       "The model directory /srv/models does not belong to ollama (but to user 1000): Ollama could not write there. Fix it with `sudo chown -R ollama:ollama /srv/models`.",
     ],
@@ -257,9 +251,7 @@ describe("what is read of an Ollama on the host", () => {
     [
       "a redirect, which is not followed,",
       ({ url }, response) =>
-        url === "/there"
-          ? response.end('{"version":"0.34.4"}')
-          : response.writeHead(302, { location: "/there" }).end(),
+        url === "/there" ? response.end('{"version":"0.34.4"}') : response.writeHead(302, { location: "/there" }).end(),
     ],
     ["an endless answer", (_, response) => response.end("x".repeat(9 * 1024 ** 2))],
   ])("is something else where %s answers", async (_, answer) => {
@@ -294,8 +286,7 @@ describe("what is read of an Ollama on the host", () => {
 
 describe("what is read of the files that will be written", () => {
   const foldersOf = async (stateDirectory: string) =>
-    (await readMachine(machineOf({ mode: "none" }, { stateDirectory, dockerHost: "unix:///nonexistent" })))
-      .fileFolders;
+    (await readMachine(machineOf({ mode: "none" }, { stateDirectory, dockerHost: "unix:///nonexistent" }))).fileFolders;
 
   it("is that they can be, also where folders are still to be made", async () => {
     expect(await foldersOf(join(scratch, "new/state"))).toEqual([
@@ -316,9 +307,7 @@ describe("what is read of the files that will be written", () => {
 
   it("is a file in the way", async () => {
     writeFileSync(join(scratch, "file"), "");
-    expect((await foldersOf(join(scratch, "file")))[0]?.problem).toBe(
-      `${join(scratch, "file")} is not a directory`,
-    );
+    expect((await foldersOf(join(scratch, "file")))[0]?.problem).toBe(`${join(scratch, "file")} is not a directory`);
   });
 
   it("names the variables of secrets that hold none, and only those", async () => {

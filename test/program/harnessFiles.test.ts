@@ -25,9 +25,7 @@ describe("the program for a machine with a harness", () => {
       "HostFile dgx-harness-analytics",
       "HostFile dgx-harness-providers",
     ]);
-    expect(names.indexOf("Command dgx-applied-plan")).toBeGreaterThan(
-      names.indexOf("Command dgx-harness-analytics"),
-    );
+    expect(names.indexOf("Command dgx-applied-plan")).toBeGreaterThan(names.indexOf("Command dgx-harness-analytics"));
     expect(inputsOf("local-serving:index:HarnessFiles", "dgx-harness-files")).toEqual({
       machine: "dgx",
       files: ["/home/me/.hx/providers.toml", "/home/me/.hx/session-analytics.json"],

@@ -93,8 +93,7 @@ describe("the program for the default stack", () => {
     expect(inputsOf("docker:index/container:Container", "dgx-b")).toEqual([
       expect.objectContaining({
         name: "vllm-qwen3.6-35b-a3b-8001",
-        image:
-          "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+        image: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
         entrypoints: ["/bin/sh", "-c", START_GATE, "vllm-qwen3.6-35b-a3b-8001"],
         gpus: "all",
         ipcMode: "host",
@@ -155,9 +154,7 @@ describe("the program for the default stack", () => {
     const registered = await record(program);
     delete process.env[KEY];
     expect(registered.map((each) => each.name)).toContain("dgx-bridge-key");
-    const [container] = registered.filter(
-      (each) => each.type.endsWith(":Container") && each.name === "dgx-bridge",
-    );
+    const [container] = registered.filter((each) => each.type.endsWith(":Container") && each.name === "dgx-bridge");
     expect(JSON.stringify(container?.inputs)).not.toContain("s3cret-value");
   });
 

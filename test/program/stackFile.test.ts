@@ -92,9 +92,7 @@ describe("the stack file beside the program", () => {
     ["is not YAML", "config: {"],
     ["has no configuration", "encryptionsalt: v1\n"],
   ])("gives no line where it %s", async (_, file) => {
-    expect((await refusal(tooMuch, file)).split("\n")[1]).toBe(
-      `- ${AGGREGATE} In the stack file: ${NEW_SHARE}`,
-    );
+    expect((await refusal(tooMuch, file)).split("\n")[1]).toBe(`- ${AGGREGATE} In the stack file: ${NEW_SHARE}`);
   });
 
   it("gives the findings of the policy pack their lines", () => {

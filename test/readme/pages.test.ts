@@ -57,11 +57,8 @@ async function unknownIn(line: string): Promise<string[]> {
 /** The command lines of `serving` in a piece of code: without what is piped into it, behind it or remarked. */
 function servingLines(code: string): string[] {
   return code.split("\n").flatMap((line) => {
-    const [, rest] =
-      /(?:^|\| |&& )(?:npm run -s serving --|serving|npm run (?=plan)) ?(\S.*)$/.exec(line) ?? [];
-    return rest === undefined
-      ? []
-      : [rest.replace(/^plan -- /, "plan ").split(/ (?:#|\||&&|--)(?: |$)/)[0] ?? ""];
+    const [, rest] = /(?:^|\| |&& )(?:npm run -s serving --|serving|npm run (?=plan)) ?(\S.*)$/.exec(line) ?? [];
+    return rest === undefined ? [] : [rest.replace(/^plan -- /, "plan ").split(/ (?:#|\||&&|--)(?: |$)/)[0] ?? ""];
   });
 }
 
@@ -109,11 +106,9 @@ describe("the pages that people read first", () => {
 });
 
 describe("docs/architecture.md", () => {
-  const [, mayUse = ""] =
-    /MAY_USE = (\{[\s\S]*?\n\});/.exec(readFileSync(".dependency-cruiser.cjs", "utf8")) ?? [];
+  const [, mayUse = ""] = /MAY_USE = (\{[\s\S]*?\n\});/.exec(readFileSync(".dependency-cruiser.cjs", "utf8")) ?? [];
   const walls = [...mayUse.matchAll(/"?([\w/-]+)"?: \[([^\]]*)\]/g)].map(
-    ([, room = "", list = ""]) =>
-      [room, [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)] as const,
+    ([, room = "", list = ""]) => [room, [...list.matchAll(/"([^"]+)"/g)].map(([, name = ""]) => name)] as const,
   );
   const rows = readFileSync("docs/architecture.md", "utf8").matchAll(/^\| `(\S+)\/` .*\| (.*?) *\|$/gm);
   const shown = new Map([...rows].map(([, room = "", cell = ""]) => [room, cell]));

@@ -37,8 +37,7 @@ export const CLIENTS = [
     call: (cmd: string) => ({ tool: "exec_command", arguments: { cmd } }),
     paths: { native: "/v1/responses", bridge: "/v1/responses" },
     role: "codex-config",
-    talkative: (text: string) =>
-      text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
+    talkative: (text: string) => text.replace("enabled = false", "enabled = true").replace("plugins = false", ""),
   },
   {
     name: "opencode 1.18.33",
@@ -75,8 +74,7 @@ export const CLIENTS = [
     }),
     paths: { native: "/v1/chat/completions", bridge: "/v1/chat/completions" },
     role: "qwen-code-settings",
-    talkative: (text: string) =>
-      text.replace('"usageStatisticsEnabled": false', '"usageStatisticsEnabled": true'),
+    talkative: (text: string) => text.replace('"usageStatisticsEnabled": false', '"usageStatisticsEnabled": true'),
   },
 ] as const;
 
@@ -86,9 +84,7 @@ export type Via = "native" | "bridge";
 /** Why a client can't be run here; `undefined` where it can. */
 export function clientMissing({ program }: RealClient, via: Via): string | undefined {
   const needed = via === "native" ? [program] : [program, programs.litellm];
-  return needed
-    .map((each) => ("missing" in each ? each.missing : undefined))
-    .find((each) => each !== undefined);
+  return needed.map((each) => ("missing" in each ? each.missing : undefined)).find((each) => each !== undefined);
 }
 
 /** A home with our files for one client, and what they lead to. */

@@ -45,18 +45,15 @@ describe.each(CLIENTS)("$name", (real) => {
         expect(ran.out).toContain("Hello from model");
       });
 
-      it.skipIf(client === "opencode")(
-        "asks no other host, which it would without our switches",
-        async () => {
-          expect(home.egress.hosts).toEqual([]);
-          if (via === "bridge" || talkative === undefined) return;
-          const file = fileOf(home.machine, role);
-          expect(talkative(file.text)).not.toBe(file.text);
-          writeFileSync(file.path, talkative(file.text));
-          await start("say hi");
-          expect(home.egress.hosts).not.toEqual([]);
-        },
-      );
+      it.skipIf(client === "opencode")("asks no other host, which it would without our switches", async () => {
+        expect(home.egress.hosts).toEqual([]);
+        if (via === "bridge" || talkative === undefined) return;
+        const file = fileOf(home.machine, role);
+        expect(talkative(file.text)).not.toBe(file.text);
+        writeFileSync(file.path, talkative(file.text));
+        await start("say hi");
+        expect(home.egress.hosts).not.toEqual([]);
+      });
     });
   });
 });

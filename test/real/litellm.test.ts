@@ -33,10 +33,7 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
       [server, egress] = [await startScriptedServer(), await watchEgress()];
       const port = await freePort();
       url = `http://127.0.0.1:${port}`;
-      const machine = planned(
-        { bridge: { ...BRIDGE, port, messagesPath }, clients: {} },
-        { port: server.port },
-      );
+      const machine = planned({ bridge: { ...BRIDGE, port, messagesPath }, clients: {} }, { port: server.port });
       proxy = await startLitellm(program.path, machine, folder, egress, { change: withServerThatIsDown });
     });
     afterAll(async () => {
@@ -71,9 +68,7 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
         type: "message",
         role: "assistant",
         stop_reason: "end_turn",
-        content: expect.arrayContaining([
-          expect.objectContaining({ type: "text", text: "Hello from model" }),
-        ]),
+        content: expect.arrayContaining([expect.objectContaining({ type: "text", text: "Hello from model" })]),
       });
       expect(paths()).toEqual([upstream]);
     });
@@ -125,9 +120,7 @@ describe.each(["translate", "passThrough"] as const)("messagesPath: %s", (messag
     });
 
     it("lists the served name, which launchers look for", async () => {
-      const list = await (
-        await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } })
-      ).text();
+      const list = await (await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${KEY}` } })).text();
       expect(list.replaceAll(" ", "")).toContain('"id":"model"');
     });
 

@@ -64,9 +64,7 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
   const models = async (token: string) => {
     const answer = await fetch(`${url}/api/models`, { headers: { authorization: `Bearer ${token}` } });
     const { data: listed } = (await answer.json()) as { data?: { id: string; owned_by: string }[] };
-    return (listed ?? [])
-      .map((model) => `${model.owned_by} ${model.id}`)
-      .filter((each) => !each.includes("arena"));
+    return (listed ?? []).map((model) => `${model.owned_by} ${model.id}`).filter((each) => !each.includes("arena"));
   };
 
   it("starts without a network, takes its administrator, closes sign-up, and follows the stack file at the second start", {
@@ -80,11 +78,7 @@ describe.skipIf("missing" in program)(title("Open WebUI 0.11.3 with our variable
 
     await boot({ inference: true, ollama: true });
     // The key is stable: the token of the first start is still good.
-    expect((await models(admin.token)).sort()).toEqual([
-      "ollama tiny:1b",
-      "openai model",
-      "openai org/model",
-    ]);
+    expect((await models(admin.token)).sort()).toEqual(["ollama tiny:1b", "openai model", "openai org/model"]);
     expect((await signUp(url, "third@example.org")).status).toBe(403);
 
     await boot({ inference: false, ollama: true });

@@ -64,9 +64,7 @@ function scripted(body: JsonObject, script: ScriptedCall | undefined): JsonObjec
   if (script === undefined || answersTool(body)) return [];
   const parameters = {
     type: "object",
-    properties: Object.fromEntries(
-      Object.entries(script.arguments).map(([name, value]) => [name, { enum: [value] }]),
-    ),
+    properties: Object.fromEntries(Object.entries(script.arguments).map(([name, value]) => [name, { enum: [value] }])),
   };
   return objects(body.tools)
     .filter((tool) => nameOf(tool) === script.tool)

@@ -20,8 +20,7 @@ const LEFT_OUT: Readonly<Record<string, string>> = {
   // The smallest model has no tensor, so it can be neither loaded nor asked.
   "ollama-memory": "no model is loaded: ask one something, then look again",
   "harness-chat": "harness-model looks for its model instead: no model of Ollama is loaded for this",
-  "harness-embedding":
-    "no model is named (`machines.dgx.harness.embeddingModel`), so the harness embeds nothing",
+  "harness-embedding": "no model is named (`machines.dgx.harness.embeddingModel`), so the harness embeds nothing",
   ...(OTHER_ADDRESS === undefined ? { "ollama-listen": "this machine has no network address" } : {}),
 };
 
@@ -70,9 +69,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
 
   const isWell = ({ probes }: Verified) =>
     expect(
-      Object.fromEntries(
-        probes.map(({ name, status, detail }) => [name, status === "pass" ? status : detail]),
-      ),
+      Object.fromEntries(probes.map(({ name, status, detail }) => [name, status === "pass" ? status : detail])),
     ).toEqual(Object.fromEntries(probeNames().map((name) => [name, LEFT_OUT[name] ?? "pass"])));
 
   describe("a machine without a fault", () => {
@@ -109,9 +106,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
     it("needs no token of the chat UI", async () => {
       const verified = await machine.verify({ LOCAL_SERVING_CHAT_UI_KEY: "" });
       isWell(verified);
-      expect(resultOf(verified.probes, "chat-ui-models").detail).toContain(
-        "(asked from inside its container;",
-      );
+      expect(resultOf(verified.probes, "chat-ui-models").detail).toContain("(asked from inside its container;");
     });
   });
 
@@ -133,8 +128,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
         {
           make: () =>
             machine.startBridge({
-              change: (config) =>
-                edited(config, (entries) => entries.filter((each) => each.model_name !== HUB_ID)),
+              change: (config) => edited(config, (entries) => entries.filter((each) => each.model_name !== HUB_ID)),
             }),
           fails: ["bridge-models", "bridge-tiers"],
           detail: `not there: ${HUB_ID}`,
@@ -178,9 +172,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
       const supported_endpoints = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
       await machine.startBridge({
         change: (config) =>
-          edited(config, (entries) =>
-            entries.map((each) => ({ ...each, model_info: { supported_endpoints } })),
-          ),
+          edited(config, (entries) => entries.map((each) => ({ ...each, model_info: { supported_endpoints } }))),
       });
       isWell(await machine.verify());
     });
@@ -206,8 +198,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
       [
         "with its models elsewhere: what was pulled has vanished",
         {
-          make: () =>
-            machine.startOllama({ OLLAMA_MODELS: `${machine.simpleServer.modelsDirectory}-of-a-container` }),
+          make: () => machine.startOllama({ OLLAMA_MODELS: `${machine.simpleServer.modelsDirectory}-of-a-container` }),
           fails: ["ollama-models", "harness-model"],
           detail: `not there: ${TINY}`,
           fix: `ollama pull ${TINY}`,
@@ -270,8 +261,7 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
             expect(await modelsInChatUi()).toEqual(["a-model", `${TINY}:latest`]);
           },
           fails: ["chat-ui-models"],
-          detail:
-            /^its container runs without the planned connection http:\/\/vllm-qwen3\.6-35b-a3b-\d+:\d+\/v1$/,
+          detail: /^its container runs without the planned connection http:\/\/vllm-qwen3\.6-35b-a3b-\d+:\d+\/v1$/,
           fix: "npm run up",
         },
       ],
@@ -342,10 +332,7 @@ function edited(config: string, change: (entries: readonly Entry[]) => readonly 
 async function olderOllama(version: string): Promise<void> {
   const behind = await freePort();
   const { port, baseUrl } = machine.simpleServer;
-  await machine.startOllama(
-    { OLLAMA_HOST: `127.0.0.1:${behind}` },
-    baseUrl.replace(String(port), String(behind)),
-  );
+  await machine.startOllama({ OLLAMA_HOST: `127.0.0.1:${behind}` }, baseUrl.replace(String(port), String(behind)));
   const door = createServer((request, response) => {
     if (request.url === "/api/version") return void response.end(JSON.stringify({ version }));
     const { url: path, method, headers } = request;

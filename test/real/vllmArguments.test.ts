@@ -40,26 +40,26 @@ async function parsed(argv: readonly string[]): Promise<Record<string, unknown>>
 describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () => {
   it("takes the default instance B as it is meant", async () => {
     const server = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    expect(
-      await parsed(server === undefined ? [] : launchArguments(server, served("b", "container", server))),
-    ).toEqual({
-      model_tag: "nvidia/Qwen3.6-35B-A3B-NVFP4",
-      served_model_name: ["qwen3.6-35b-a3b", "nvidia/Qwen3.6-35B-A3B-NVFP4"],
-      port: 8001,
-      max_model_len: 262144,
-      max_num_seqs: 4,
-      max_num_batched_tokens: 8192,
-      gpu_memory_utilization: 0.45,
-      kv_cache_dtype: "fp8",
-      tool_call_parser: "qwen3_coder",
-      reasoning_parser: "qwen3",
-      moe_backend: "marlin",
-      trust_remote_code: true,
-      enable_prefix_caching: true,
-      enable_chunked_prefill: true,
-      enable_auto_tool_choice: true,
-      allowed_origins: expect.anything(),
-    });
+    expect(await parsed(server === undefined ? [] : launchArguments(server, served("b", "container", server)))).toEqual(
+      {
+        model_tag: "nvidia/Qwen3.6-35B-A3B-NVFP4",
+        served_model_name: ["qwen3.6-35b-a3b", "nvidia/Qwen3.6-35B-A3B-NVFP4"],
+        port: 8001,
+        max_model_len: 262144,
+        max_num_seqs: 4,
+        max_num_batched_tokens: 8192,
+        gpu_memory_utilization: 0.45,
+        kv_cache_dtype: "fp8",
+        tool_call_parser: "qwen3_coder",
+        reasoning_parser: "qwen3",
+        moe_backend: "marlin",
+        trust_remote_code: true,
+        enable_prefix_caching: true,
+        enable_chunked_prefill: true,
+        enable_auto_tool_choice: true,
+        allowed_origins: expect.anything(),
+      },
+    );
   });
 
   it("takes every other flag that a setting can pass", async () => {

@@ -81,10 +81,7 @@ describe("the harness's settings", () => {
       }),
     ).toEqual([
       [`${AT}.peerFor.codex`, "There is no provider `olama` on this machine. Did you mean `ollama`?"],
-      [
-        `${AT}.fallbackChain.codex.1`,
-        "There is no provider `gpt` on this machine. Providers are local-b, ollama.",
-      ],
+      [`${AT}.fallbackChain.codex.1`, "There is no provider `gpt` on this machine. Providers are local-b, ollama."],
       [`${AT}.judge`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
   });
@@ -101,9 +98,7 @@ describe("the harness's settings", () => {
       [`${at}.local-c`, "There is no provider `local-c` on this machine. Did you mean `local-b`?"],
     ]);
     const faults = of({ ollama: "curl -H 'Authorization: Bearer abc123' -d @{review_request} http://h" });
-    expect(faults).toEqual([
-      [`${at}.ollama`, expect.stringContaining("This looks like a secret (not shown)")],
-    ]);
+    expect(faults).toEqual([[`${at}.ollama`, expect.stringContaining("This looks like a secret (not shown)")]]);
     expect(JSON.stringify(faults)).not.toContain("abc123");
   });
 

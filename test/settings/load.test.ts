@@ -66,8 +66,7 @@ describe("the default stack file", () => {
       flashinferMoeFp4: false,
       moeBackend: "marlin",
       compileJobs: 2,
-      image:
-        "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
+      image: "vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
       versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "published" },
     });
   });
@@ -84,9 +83,7 @@ describe("the default stack file", () => {
 
 describe("faults of a stack file", () => {
   it("are all reported at once, each with path, place and what would be right", () => {
-    const faults = faultsOf(
-      machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`),
-    );
+    const faults = faultsOf(machine(`totalGib: 100\ninstanceA: {gpuMemoryUtilization: 1.5, listen: everywhere}`));
     expect(faults.map((fault) => [fault.path, fault.code, fault.line])).toEqual([
       ["machines.dgx.totalGiB", "missing_key", 3],
       ["machines.dgx.instanceA.listen", "wrong_form", 5],
@@ -114,9 +111,7 @@ describe("faults of a stack file", () => {
   });
 
   it("refuse a stack without a machine, a text without `config` and a file that is not YAML", () => {
-    expect(faultsOf("config:\n  local-serving:machines: {}\n")[0]?.message).toContain(
-      "At least one machine is needed",
-    );
+    expect(faultsOf("config:\n  local-serving:machines: {}\n")[0]?.message).toContain("At least one machine is needed");
     expect(faultsOf("a: 1\n")[0]?.path).toBe("config");
     expect(() => load("a: [1")).toThrow(UnreadableInput);
     expect(() => load("a: 1\na: 2\n")).toThrow(
@@ -129,10 +124,7 @@ describe("faults of a stack file", () => {
     ["--max-model-len=5", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
     ["--max_model_len", "`--max-model-len` has a setting of its own: use `maxModelLen`."],
     ["--gpu-mem", "`--gpu-memory-utilization` has a setting of its own: use `gpuMemoryUtilization`."],
-    [
-      "--no-enable-prefix-caching",
-      "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`.",
-    ],
+    ["--no-enable-prefix-caching", "`--enable-prefix-caching` has a setting of its own: use `prefixCaching`."],
     ["-tp", "`-tp` has a setting of its own: use `tensorParallelSize`."],
     ["--config", "`--config` can't be passed: the plan and the policies can't read a file of further flags."],
     [
@@ -140,9 +132,7 @@ describe("faults of a stack file", () => {
       "`--api-key` can't be passed: it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1.",
     ],
   ])("refuse the extra argument %s", (argument, message) => {
-    const [fault] = faultsOf(
-      machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: ["${argument}"]`),
-    );
+    const [fault] = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: ["${argument}"]`));
     expect(fault).toMatchObject({
       path: "machines.dgx.inferenceServers.b.extraArgs.0",
       code: "repeated_flag",
@@ -155,20 +145,17 @@ describe("faults of a stack file", () => {
   const ENGINE = "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535.";
   const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
   it.each([
-    ...["/a/../b", "~/../root", "/a/./b", "/a//b", "/a,b", "/a\\nb", "/a\\0b", "/a\\eb", "/dev/full"].map(
-      (path) => [`modelCache: "${path}"`, "modelCache", PLAIN_PATH],
-    ),
+    ...["/a/../b", "~/../root", "/a/./b", "/a//b", "/a,b", "/a\\nb", "/a\\0b", "/a\\eb", "/dev/full"].map((path) => [
+      `modelCache: "${path}"`,
+      "modelCache",
+      PLAIN_PATH,
+    ]),
     ['venvs: ["/a,b"]', "venvs.0", PLAIN_PATH],
     ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
     ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],
-    ...[
-      "tcp://host:99999",
-      "tcp://host:0",
-      "tcp://:2375",
-      "ssh://me@d\u00fcx",
-      "unix://run/x",
-      "tcp://a\\nb",
-    ].map((address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE]),
+    ...["tcp://host:99999", "tcp://host:0", "tcp://:2375", "ssh://me@d\u00fcx", "unix://run/x", "tcp://a\\nb"].map(
+      (address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE],
+    ),
     ['instanceA: {gpuMemoryUtilization: 0.1, servedModelName: "modèle"}', "instanceA.servedModelName", ASCII],
     ['clients: {codex: {model: "a\\eb"}}', "clients.codex.model", ASCII],
   ])("refuse %s", (line = "", path = "", message = "") => {
@@ -194,9 +181,7 @@ describe("faults of a stack file", () => {
     const one = faultsOf(machine("totalGiB: 8\ninstanceA: none").replace("dgx", `"${name}"`));
     expect(one).toContainEqual(expect.objectContaining({ path: `machines.${name}`, line: 3 }));
     expect(one.map((fault) => fault.message).join()).toContain(message);
-    const server = faultsOf(
-      machine(`totalGiB: 8\ninstanceA: none\n${SERVER.replace("  b:", `  "${name}":`)}`),
-    );
+    const server = faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER.replace("  b:", `  "${name}":`)}`));
     expect(server).toMatchObject([{ path: `machines.dgx.inferenceServers.${name}`, line: 7 }]);
     expect(server[0]?.message).toContain(message);
     const engine = {
@@ -208,9 +193,7 @@ describe("faults of a stack file", () => {
 
   it("leave other extra arguments alone", () => {
     expect(
-      faultsOf(
-        machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: [--seed, "7", --async-scheduling]`),
-      ),
+      faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}    extraArgs: [--seed, "7", --async-scheduling]`)),
     ).toEqual([]);
   });
 

@@ -127,8 +127,6 @@ describe("what a service or a client says of its server", () => {
   });
 
   it("names every fault at once", () => {
-    expect(
-      faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } }),
-    ).toHaveLength(3);
+    expect(faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } })).toHaveLength(3);
   });
 });

@@ -59,9 +59,7 @@ describe("the simple server's settings", () => {
     expect(faultsOf({ mode: "host", models: ["a"], loadedGiB: { a: 9.6e9 } })).toEqual([
       [`${AT}.loadedGiB.a`, expect.stringContaining("Expected GiB")],
     ]);
-    expect(faultsOf({ mode: "host", residentModelsGiB: 1e308 })[0]?.[1]).toContain(
-      "no machine of this kind has more",
-    );
+    expect(faultsOf({ mode: "host", residentModelsGiB: 1e308 })[0]?.[1]).toContain("no machine of this kind has more");
   });
 
   it("have one mode: keys of another are refused by name", () => {

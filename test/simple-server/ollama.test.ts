@@ -107,10 +107,7 @@ describe.skipIf(missing)(`a real Ollama with our drop-in${missing ? ` (skipped: 
     await new Promise((resolve) => proxy.once("listening", resolve));
     const address = proxy.address();
     const url = `http://127.0.0.1:${typeof address === "object" && address !== null ? address.port : 0}`;
-    await serve(
-      { cloud, modelsDirectory: join(scratch, `cloud-${cloud}`) },
-      { HTTPS_PROXY: url, HTTP_PROXY: url },
-    );
+    await serve({ cloud, modelsDirectory: join(scratch, `cloud-${cloud}`) }, { HTTPS_PROXY: url, HTTP_PROXY: url });
     // It asks at its start or not at all.
     await new Promise((resolve) => setTimeout(resolve, 500));
     proxy.close();

@@ -17,9 +17,7 @@ function planned(simpleServer: Record<string, unknown>, machine: Record<string, 
   return { machine: only, warnings: warnings.filter((warning) => warning.code.startsWith("simple-server")) };
 }
 const dropIn = (simpleServer: Record<string, unknown>) =>
-  planned({ mode: "host", ...simpleServer }).machine.files.find(
-    (file) => file.role === "simple-server-dropin",
-  );
+  planned({ mode: "host", ...simpleServer }).machine.files.find((file) => file.role === "simple-server-dropin");
 const environment = (simpleServer: Record<string, unknown>) =>
   [...(dropIn(simpleServer)?.text ?? "").matchAll(/^Environment="(.*)"$/gm)].map((match) => match[1]);
 
@@ -103,15 +101,11 @@ describe("without the right to be root", () => {
     const file = machine.files.find((each) => each.role === "simple-server-dropin");
     expect(readFileSync(file?.path ?? "", "utf8")).toBe(file?.text);
     expect(statSync(file?.path ?? "").mode & 0o777).toBe(0o644);
-    expect(readFileSync(join(scratch, "systemctl.log"), "utf8")).toBe(
-      "daemon-reload\nrestart ollama.service\n",
-    );
+    expect(readFileSync(join(scratch, "systemctl.log"), "utf8")).toBe("daemon-reload\nrestart ollama.service\n");
   });
 
   it("the plan says that the drop-in is left to the operator", () => {
-    expect(planned({ mode: "host" }).warnings.map((warning) => warning.code)).toEqual([
-      "simple-server-by-hand",
-    ]);
+    expect(planned({ mode: "host" }).warnings.map((warning) => warning.code)).toEqual(["simple-server-by-hand"]);
   });
 });
 
@@ -173,11 +167,8 @@ describe("the plan of a simple server", () => {
 
   it("warns of the local network and of models that stay uncounted", () => {
     const said = (simpleServer: Record<string, unknown>) =>
-      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map(
-        ({ code, message }) => `${code}: ${message}`,
-      );
-    const codes = (simpleServer: Record<string, unknown>) =>
-      said(simpleServer).map((each) => each.split(":")[0]);
+      planned(simpleServer, { elevate: ["sudo", "-n"] }).warnings.map(({ code, message }) => `${code}: ${message}`);
+    const codes = (simpleServer: Record<string, unknown>) => said(simpleServer).map((each) => each.split(":")[0]);
     expect(codes({ mode: "host", listen: "0.0.0.0" })).toEqual(["simple-server-on-lan"]);
     expect(said({ mode: "host", models: ["a", "b", "c"], loadedGiB: { b: 4 } })).toEqual([
       "simple-server-uncounted: The memory ledger does not count a, c of Ollama: say in `loadedGiB` what each takes once it is loaded (`ollama ps`).",

@@ -25,8 +25,7 @@ export async function answerForm(url: string, { route, body }: RecordedRequest):
   });
   const text = await answer.text();
   const { status } = answer;
-  if (answer.headers.get("content-type")?.startsWith("text/event-stream"))
-    return { status, body: eventForms(text) };
+  if (answer.headers.get("content-type")?.startsWith("text/event-stream")) return { status, body: eventForms(text) };
   if (text === "") return { status, body: "nothing" };
   const json = JSON.parse(text) as { readonly error?: { readonly message?: string } };
   const message = json.error?.message;
@@ -53,9 +52,7 @@ function both(one: Form | undefined, other: Form): Form {
   }
   if (typeof one === "object" && typeof other === "object" && !isArray(one) && !isArray(other)) {
     const fields = [...new Set([...Object.keys(one), ...Object.keys(other)])].sort();
-    return Object.fromEntries(
-      fields.map((field) => [field, both(one[field], other[field] ?? one[field] ?? "")]),
-    );
+    return Object.fromEntries(fields.map((field) => [field, both(one[field], other[field] ?? one[field] ?? "")]));
   }
   const kinds = [one, other].flatMap((form) => (typeof form === "string" ? form.split(" | ") : ["object"]));
   return [...new Set(kinds)].sort().join(" | ");

@@ -37,17 +37,12 @@ export async function startBridge(options: BridgeOptions): Promise<StandIn> {
   return listening(createServer((request, response) => void serve(request, response, options)));
 }
 
-async function serve(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: BridgeOptions,
-): Promise<void> {
+async function serve(request: IncomingMessage, response: ServerResponse, options: BridgeOptions): Promise<void> {
   const { fault, names } = options;
   const send = (status: number, body: unknown) =>
     void response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   if (request.url === "/health/liveliness") {
-    if (fault === "no-liveliness")
-      response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
+    if (fault === "no-liveliness") response.writeHead(200, { "content-type": "text/html" }).end("<html></html>");
     else send(200, "I'm alive!");
     return;
   }
@@ -93,9 +88,7 @@ async function answer(
     const message = (await reply.json()) as JsonObject;
     return send(200, { ...message, id: fault === "responses-detour" ? IDS.responses : IDS.chat });
   }
-  response
-    .writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "" })
-    .end(await reply.text());
+  response.writeHead(reply.status, { "content-type": reply.headers.get("content-type") ?? "" }).end(await reply.text());
 }
 
 /** How it refuses a request for its key. Without a database it knows one key alone, and says no more than this. */

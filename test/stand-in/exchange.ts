@@ -46,8 +46,7 @@ export type Route = (exchange: Exchange) => Reply;
 export type RouteTable = Readonly<Record<string, Route>>;
 
 /** Fields that vLLM writes and that say nothing here. */
-export const nulls = (...names: string[]): JsonObject =>
-  Object.fromEntries(names.map((name) => [name, null]));
+export const nulls = (...names: string[]): JsonObject => Object.fromEntries(names.map((name) => [name, null]));
 
 export const ok = (json: JsonObject): Reply => ({ status: 200, json });
 

@@ -63,12 +63,9 @@ export function generate(exchange: Exchange, prompt: Prompt): Generation {
   }
   const said = ["Hello", "from", args.servedNames[0], ...new Set(words.join(" ").match(CODE) ?? [])];
   const text = tool === undefined ? said.slice(0, prompt.maxTokens ?? said.length).join(" ") : "";
-  const reasoning =
-    args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
+  const reasoning = args.reasoningParser !== undefined && prompt.thinking ? "A greeting is enough." : undefined;
   const toolCall =
-    tool === undefined
-      ? undefined
-      : { name: tool.name, arguments: JSON.stringify(exampleOf(tool.parameters)) };
+    tool === undefined ? undefined : { name: tool.name, arguments: JSON.stringify(exampleOf(tool.parameters)) };
   const completionTokens = countTokens([text, reasoning ?? "", toolCall?.arguments ?? ""].join(" "));
   counts.requests += 1;
   counts.promptTokens += promptTokens;

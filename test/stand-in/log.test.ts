@@ -8,10 +8,9 @@ import { READY, STARTED_WITH_PORT, STOPPED } from "../../operate/doctor/sign";
 import { LOG } from "./log";
 
 /** A start, requests and an end of the real vLLM. */
-const RECORDED = readFileSync(
-  join(__dirname, "../operate/doctor/fixtures/vllm-0.30.0/stopped.log"),
-  "utf8",
-).split("\n");
+const RECORDED = readFileSync(join(__dirname, "../operate/doctor/fixtures/vllm-0.30.0/stopped.log"), "utf8").split(
+  "\n",
+);
 
 const WINDOW = 32_768;
 const PATH = "/v1/chat/completions";

@@ -14,16 +14,7 @@ describe("the stand-in answers as vLLM 0.30.0 did", () => {
   let standIn: StandIn;
   beforeAll(async () => {
     standIn = await startStandIn([
-      ...[
-        "serve",
-        "rig/dense",
-        "--served-model-name",
-        SERVED,
-        "--port",
-        "0",
-        "--max-model-len",
-        String(WINDOW),
-      ],
+      ...["serve", "rig/dense", "--served-model-name", SERVED, "--port", "0", "--max-model-len", String(WINDOW)],
       ...["--enable-auto-tool-choice", "--tool-call-parser", "qwen3_coder", "--reasoning-parser", "qwen3"],
     ]);
   });

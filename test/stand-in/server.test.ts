@@ -158,9 +158,7 @@ describe("a healthy stand-in", () => {
 
   it("shows its counters and its memory share by vLLM's names", async () => {
     const text = await (await get("/metrics")).text();
-    expect(text).toMatch(
-      /^vllm:request_success_total\{engine="0",model_name="qwen",finished_reason="stop"\} [1-9]/m,
-    );
+    expect(text).toMatch(/^vllm:request_success_total\{engine="0",model_name="qwen",finished_reason="stop"\} [1-9]/m);
     expect(text).toMatch(/^vllm:cache_config_info\{.*gpu_memory_utilization="0.45"\} 1.0$/m);
   });
 

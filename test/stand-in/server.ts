@@ -1,14 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal, unreadBody } from "./errors";
-import {
-  isObject,
-  type JsonObject,
-  type Reply,
-  type RouteTable,
-  type ServerState,
-  type StreamEvent,
-} from "./exchange";
+import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState, type StreamEvent } from "./exchange";
 import { answersBadly, type FaultName, faultyArguments, faultyRoutes } from "./faults";
 import { listening } from "./listening";
 import { LOG } from "./log";
@@ -140,9 +133,7 @@ function send(response: ServerResponse, reply: Reply, framing?: Framing): void {
     else for (const event of events) response.write(event);
     response.end();
   } else if ("json" in reply) {
-    response
-      .writeHead(reply.status, { "content-type": "application/json" })
-      .end(`${JSON.stringify(reply.json)}`);
+    response.writeHead(reply.status, { "content-type": "application/json" }).end(`${JSON.stringify(reply.json)}`);
   } else {
     response.writeHead(reply.status, { "content-type": "text/plain; charset=utf-8" }).end(reply.text);
   }

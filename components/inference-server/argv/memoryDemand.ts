@@ -46,8 +46,7 @@ function hostGiB({ options }: ServerArguments): number | string {
   for (const [name, [value]] of options) {
     const option = HOST_OPTIONS.find((each) => each === name || (name.length > 2 && each.startsWith(name)));
     if (option === undefined) continue;
-    const gib =
-      isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
+    const gib = isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
     if (gib === undefined) return `the value of \`--${option}\` is not an amount of GiB that can be read`;
     sum += gib;
   }
@@ -87,8 +86,7 @@ function connectorsIn(option: string, value: string): string[] | undefined {
     JSON.parse(value, (key, inner: unknown) => {
       if (key === "kv_connector") found.push(String(inner));
       // A connector of one's own, and a buffer of the CPU's, may hold anything.
-      if (key === "kv_connector_module_path" || (key === "kv_buffer_device" && inner === "cpu"))
-        found.push(key);
+      if (key === "kv_connector_module_path" || (key === "kv_buffer_device" && inner === "cpu")) found.push(key);
       return inner;
     });
     return found;
@@ -114,8 +112,7 @@ function fixedCacheGiB({ options }: ServerArguments): number | string {
 /** vLLM's own rule for a size: `8G` is 8 GiB, `8g` is 8 GB, `8.5g` is a size and `8.5G` is none. */
 export function humanReadableInteger(written: string): number | undefined {
   const [, number = "", suffix = ""] = /^(\d+(?:\.\d+)?)([kmgt])$/i.exec(written.trim()) ?? [];
-  if (suffix === "")
-    return /^\+?\d+(_\d+)*$/.test(written.trim()) ? Number(written.replaceAll("_", "")) : undefined;
+  if (suffix === "") return /^\+?\d+(_\d+)*$/.test(written.trim()) ? Number(written.replaceAll("_", "")) : undefined;
   const power = "kmgt".indexOf(suffix.toLowerCase()) + 1;
   if (suffix !== suffix.toUpperCase()) return Math.trunc(Number(number) * 1000 ** power);
   return number.includes(".") ? undefined : Number(number) * 1024 ** power;

@@ -27,10 +27,7 @@ export function isOn(args: ServerArguments, name: string): boolean {
  *
  * @param engine what its version takes; the newest that is known where nothing tells the version
  */
-export function readServerArguments(
-  words: readonly Word[],
-  engine: EngineData = newestEngineData(),
-): ServerArguments {
+export function readServerArguments(words: readonly Word[], engine: EngineData = newestEngineData()): ServerArguments {
   const table = optionTable(engine);
   const unknownFlags: string[] = [];
   const options = new Map<string, readonly Word[]>();
@@ -109,8 +106,7 @@ function resolve(word: string, { long, short }: OptionTable): Resolved {
   const explicit = equals < 0 ? {} : { explicit: word.slice(equals + 1) };
   if (!flag.startsWith("--")) {
     const level = /^-O=?(.+)/.exec(word)?.[1];
-    if (level !== undefined)
-      return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
+    if (level !== undefined) return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
     return { ...(short.get(flag) ?? { name: flag, takes: "one" }), candidates: [flag], ...explicit };
   }
   // `--compilation-config.level 3` sets one key of an option that takes JSON; underscores behind the dot stay.

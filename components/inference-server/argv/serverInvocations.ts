@@ -20,8 +20,7 @@ const SCRIPT_OPTION = /^-[a-z]*c$/;
 const SERVER =
   /^(?:-[A-Za-z]*m)?vllm\.entrypoints\.(?!cli\.)[\w.]+(?::\w+)?$|(?:^|\/)vllm\/entrypoints\/(?!cli\/)[\w/]+\.py$/;
 /** The command of vLLM. But for `serve` and `run-batch` its commands are clients, or end by themselves. */
-const COMMAND =
-  /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
+const COMMAND = /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?$|\/vllm\/entrypoints\/cli\/\w+\.py$/;
 /** vLLM in a shell's script or in Python. */
 const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
@@ -34,11 +33,7 @@ const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/
 const DEEPEST_SHELL = 4;
 
 /** Finds `vllm serve`, modules such as `python -m vllm.entrypoints.openai.api_server`, and shells that run them. */
-export function serverInvocations(
-  words: readonly Word[],
-  variables: ShellScope["variables"],
-  depth = 0,
-): Invocations {
+export function serverInvocations(words: readonly Word[], variables: ShellScope["variables"], depth = 0): Invocations {
   const none = { servers: [], unreadable: [], commands: [], scripts: [] };
   const script = shellScript(words);
   if (script !== undefined) {
@@ -52,8 +47,7 @@ export function serverInvocations(
     const unreadable = inner.flatMap((each) => each.unreadable);
     const commands = inner.flatMap((each) => each.commands);
     const said = RUNS_TEXT.test(text) ? text : text.replace(ONLY_SAID, "");
-    if (servers.length > 0 && commands.some(isPiped))
-      unreadable.push("a shell there reads its script from a pipe");
+    if (servers.length > 0 && commands.some(isPiped)) unreadable.push("a shell there reads its script from a pipe");
     if (servers.length === 0 && unreadable.length === 0 && mentionsServer(said))
       unreadable.push("its script mentions vLLM in a form that can't be read");
     return { servers, unreadable, commands, scripts: [said, ...inner.flatMap((each) => each.scripts)] };
@@ -107,11 +101,7 @@ function serverStart(words: readonly Word[]): number | undefined {
     // What is not known yet may be `serve`, and the arguments behind it.
     if (COMMAND.test(word) && (next === "serve" || next === "run-batch")) return index + 2;
     // Elsewhere than in front the word may be a host's name.
-    if (
-      COMMAND.test(word) &&
-      typeof next === "symbol" &&
-      words.slice(0, index).every((each) => each === "exec")
-    )
+    if (COMMAND.test(word) && typeof next === "symbol" && words.slice(0, index).every((each) => each === "exec"))
       return index + 1;
   }
   return undefined;

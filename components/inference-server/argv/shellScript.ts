@@ -19,8 +19,7 @@ export function simpleCommands(script: string, scope: ShellScope): Word[][] {
 /** A variable that the script sets, or parameters that it replaces, can't be followed by reading. */
 function withoutAssigned(script: string, scope: ShellScope): ShellScope {
   const variables = new Map(scope.variables);
-  for (const match of script.matchAll(/(?:^|[\s;&|({"'])([A-Za-z_]\w*)\+?=/g))
-    variables.delete(match[1] ?? "");
+  for (const match of script.matchAll(/(?:^|[\s;&|({"'])([A-Za-z_]\w*)\+?=/g)) variables.delete(match[1] ?? "");
   for (const match of script.matchAll(/\b(?:read|for|unset|getopts)\b([^;\n&|]*)/g)) {
     for (const name of (match[1] ?? "").split(/\s+/)) variables.delete(name);
   }

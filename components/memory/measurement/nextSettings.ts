@@ -40,8 +40,7 @@ function roomFor(
   if (share <= now) return [];
   if (share <= largest) return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
   const best = Math.max(now, largest);
-  const blocks =
-    Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved(kv);
+  const blocks = Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved(kv);
   const window = longestRequest(kv.layout, Math.floor(blocks / windows)) ?? 0;
   const shorter: NextSetting[] =
     window > 0 && window < kv.maxModelLen
@@ -71,12 +70,7 @@ function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outside
   ];
 }
 
-function afterRefusal(
-  refusal: EngineRefusal,
-  kv: ServerKv,
-  log: EngineLog,
-  server: StartedServer,
-): NextSetting[] {
+function afterRefusal(refusal: EngineRefusal, kv: ServerKv, log: EngineLog, server: StartedServer): NextSetting[] {
   switch (refusal.kind) {
     case "admission": {
       const { freeGiB, totalGiB } = refusal;
@@ -85,9 +79,7 @@ function afterRefusal(
       return value > 0 ? [{ setting: "gpuMemoryUtilization", value, why }] : [];
     }
     case "too-many-sequences":
-      return [
-        { setting: "maxNumSeqs", value: refusal.blocks, why: "blocks of the pool, one for each sequence" },
-      ];
+      return [{ setting: "maxNumSeqs", value: refusal.blocks, why: "blocks of the pool, one for each sequence" }];
     case "profiling-disturbed":
       return [];
     case "no-kv-room":

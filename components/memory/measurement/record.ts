@@ -15,14 +15,9 @@ export interface StartedServer {
 }
 
 /** What to record of a start; `undefined` where its log lacks one of the figures. */
-export function measurementOf(
-  log: EngineLog,
-  server: StartedServer,
-  at: string,
-): MeasuredSettings | undefined {
+export function measurementOf(log: EngineLog, server: StartedServer, at: string): MeasuredSettings | undefined {
   const { availableKvGiB, kvTokens, maxConcurrency } = log;
-  if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined)
-    return undefined;
+  if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined) return undefined;
   const nonKvGiB = outsideKvGiB(server, availableKvGiB);
   return { nonKvGiB, kvTokens, maxConcurrency, at, image: server.image.split("@").at(-1) ?? server.image };
 }

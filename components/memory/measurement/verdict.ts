@@ -23,12 +23,7 @@ export interface MemoryVerdict {
 export type Planned = ServerKv | { readonly none: string };
 
 /** Judges a start by its log: predicted against measured, and what to record or to try. */
-export function memoryVerdict(
-  planned: Planned,
-  log: EngineLog,
-  server: StartedServer,
-  at: string,
-): MemoryVerdict {
+export function memoryVerdict(planned: Planned, log: EngineLog, server: StartedServer, at: string): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
   if (log.refusal !== undefined) {

@@ -18,10 +18,7 @@ export const calibrationSchema = variableBlock(
       0.05,
       "Largest share of tasks that may be moved to a model which then fails them, from 0 to 1.",
     ),
-    min_coverage: share(
-      0.8,
-      "Smallest share of tasks for which the calibration must reach a decision, from 0 to 1.",
-    ),
+    min_coverage: share(0.8, "Smallest share of tasks for which the calibration must reach a decision, from 0 to 1."),
     min_sets: count(1, 3, "Fewest separate sets of tasks that the evidence must come from."),
     min_sufficiency: share(
       0.95,

@@ -44,9 +44,7 @@ export const judgeSchema = block("Which model judges sessions, and where it runs
   by_copilot: z
     .record(
       z.string(),
-      strictObject({ backend: backend(), model: model() }).describe(
-        "The judge for sessions of this coding tool.",
-      ),
+      strictObject({ backend: backend(), model: model() }).describe("The judge for sessions of this coding tool."),
     )
     .default({
       aider: { backend: "ollama", model: "" },

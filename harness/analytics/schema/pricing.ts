@@ -38,10 +38,7 @@ export const pricingSchema = block("What tokens cost, for the cost of sessions."
     .record(z.string(), modelPrice)
     .default(
       Object.fromEntries(
-        Object.entries(TIERS).map(([id, rates]) => [
-          id,
-          { currency: "USD", effective_date: PRICES_FROM, ...rates },
-        ]),
+        Object.entries(TIERS).map(([id, rates]) => [id, { currency: "USD", effective_date: PRICES_FROM, ...rates }]),
       ),
     )
     .describe("Prices by model id. By default there are three: a small, a medium and a large tier.")

@@ -18,18 +18,12 @@ export const sessionsSchema = block("Which sessions count.", {
   }),
 });
 
-export const autoBuildSchema = block(
-  "Where the ledgers of automatic builds are, and when a build counts as active.",
-  {
-    ledger_root: word(
-      ".cct",
-      "Folder, within a project, in which the harness keeps the ledgers of its runs.",
-    ),
-    active_window_seconds: count(0, 900, "A run whose ledger changed within this time is shown as active.", {
-      unit: "seconds",
-    }),
-  },
-);
+export const autoBuildSchema = block("Where the ledgers of automatic builds are, and when a build counts as active.", {
+  ledger_root: word(".cct", "Folder, within a project, in which the harness keeps the ledgers of its runs."),
+  active_window_seconds: count(0, 900, "A run whose ledger changed within this time is shown as active.", {
+    unit: "seconds",
+  }),
+});
 
 export const similaritySchema = variableBlock("SA_SIMILARITY_", "When sessions count as similar.", {
   threshold: share(0.55, "Sessions less alike than this, from 0 to 1, are not shown as similar."),

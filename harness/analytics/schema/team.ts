@@ -10,12 +10,10 @@ const budget = (whose: string, variable: string) =>
   });
 
 export const teamSchema = block("The team's page: who is active, what was spent, what has run away.", {
-  active_window_seconds: count(
-    0,
-    300,
-    "A developer whose session changed within this time is shown as active.",
-    { variable: "SA_TEAM_ACTIVE_WINDOW", unit: "seconds" },
-  ),
+  active_window_seconds: count(0, 300, "A developer whose session changed within this time is shown as active.", {
+    variable: "SA_TEAM_ACTIVE_WINDOW",
+    unit: "seconds",
+  }),
   budgets: block("What may be spent before the team's page warns.", {
     team_daily_usd: budget("the whole team for a day", "TEAM_DAILY_USD"),
     team_monthly_usd: budget("the whole team for a month", "TEAM_MONTHLY_USD"),
@@ -32,10 +30,7 @@ export const teamSchema = block("The team's page: who is active, what was spent,
     recent_turns: count(1, 50, "Last turns over which the share of errors is taken.", {
       unit: "turns",
     }),
-    max_error_share: share(
-      0.5,
-      "With a larger share of errors than this, from 0 to 1, a session has run away.",
-    ),
+    max_error_share: share(0.5, "With a larger share of errors than this, from 0 to 1, a session has run away."),
     min_turns_for_error_share: count(0, 20, "Fewest turns before the share of errors is judged at all.", {
       unit: "turns",
     }),

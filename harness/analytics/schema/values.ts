@@ -26,12 +26,10 @@ export const count = (least: number, fallback: number, ...words: Words) =>
   key(z.int().min(least).default(fallback), ...words);
 
 /** A part of a whole, from 0 to 1. */
-export const share = (fallback: number, ...words: Words) =>
-  key(z.number().min(0).max(1).default(fallback), ...words);
+export const share = (fallback: number, ...words: Words) => key(z.number().min(0).max(1).default(fallback), ...words);
 
 /** A list of texts. */
-export const list = (fallback: string[], ...words: Words) =>
-  key(z.array(z.string()).default(fallback), ...words);
+export const list = (fallback: string[], ...words: Words) => key(z.array(z.string()).default(fallback), ...words);
 
 /** A block whose keys have environment variables: a prefix and the key's name in capitals. */
 export function variableBlock<Shape extends Record<string, z.ZodType>>(

@@ -36,9 +36,7 @@ const ENOUGH_CALLS = 5;
 const NEAR_ZERO_PERCENT = 1;
 
 function toolsFail({ probes = [] }: Facts): boolean {
-  return probes.some(
-    ({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail",
-  );
+  return probes.some(({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail");
 }
 
 /** Where the messages-style client goes through the bridge, and the bridge translates. */
@@ -102,19 +100,14 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     caughtBy: "`serving verify`, whose probe sends that element",
     // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe.
     when: sign(
-      [
-        "System message must be at the beginning",
-        "system message must be at the beginning",
-        "'user' or 'assistant'",
-      ],
+      ["System message must be at the beginning", "system message must be at the beginning", "'user' or 'assistant'"],
       /[Ss]ystem message must be at the beginning|role.{0,160}Input should be 'user' or 'assistant'|Input should be 'user' or 'assistant'.{0,160}system/,
     ),
     say({ facts, server }) {
       const { edits, advice } = throughTheBridge(facts);
       const template = server.settings?.chatTemplate;
       return {
-        cause:
-          "The server or the model's chat template refuses a system element in the middle of messages[].",
+        cause: "The server or the model's chat template refuses a system element in the middle of messages[].",
         edits: template === undefined ? edits : [server.set(["chatTemplate"], undefined), ...edits],
         advice,
         command: `${APPLY} && serving verify --only messages-tools,native-messages-path`,
@@ -158,8 +151,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
       // The probe's own prompts hold no hash.
       if (hit === probed) return undefined;
       return {
-        cause:
-          "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
+        cause: "No prompt begins like an earlier one: a client puts a hash of its own into each system prompt.",
         evidence: hit.line,
         edits: [withoutHeader(facts)],
         advice:
@@ -249,8 +241,7 @@ export const bridge: readonly (Diagnosis | Row)[] = [
           }
         : {
             cause: `Nothing answers the bridge at ${host}:${port}: the server is down or still starting.`,
-            advice:
-              "No setting to change, unless the server itself has a diagnosis: look at its container first.",
+            advice: "No setting to change, unless the server itself has a diagnosis: look at its container first.",
             command: `docker ps --all --filter publish=${port}; serving wait`,
           };
     },

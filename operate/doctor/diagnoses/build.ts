@@ -8,10 +8,7 @@ export const build: readonly Row[] = [
   {
     id: "externally-managed-environment",
     source: 'specification, Errors: "Build error: externally-managed environment"',
-    when: sign(
-      ["externally-managed-environment", "externally managed"],
-      /externally[- ]managed(?:-environment)?/,
-    ),
+    when: sign(["externally-managed-environment", "externally managed"], /externally[- ]managed(?:-environment)?/),
     cause: "The package manager owns the system's Python, which therefore refuses pip.",
     advice: "No setting to change: use a virtual environment, or the container.",
     command: "python3 -m venv ~/vllm-venv && ~/vllm-venv/bin/pip install --upgrade pip",
@@ -41,15 +38,13 @@ export const build: readonly Row[] = [
     id: "no-kernel-image",
     source: "vLLM .buildkite/release-pipeline.yaml: the cu129 images omit 12.1 on purpose",
     when: sign("no kernel image is available for execution on the device"),
-    cause:
-      "The image has no kernels for this GPU (12.1): it is a cu129 variant, or built for other machines.",
+    cause: "The image has no kernels for this GPU (12.1): it is a cu129 variant, or built for other machines.",
     advice: "Take an unsuffixed release (CUDA 13), pin it and put the printed lines into the stack file.",
     command: "serving pin vllm/vllm-openai:v0.30.0",
   },
   {
     id: "cuda-illegal-access",
-    source:
-      "vllm-project/vllm #49926 and #35566, eugr/spark-vllm-docker #186 and #390: seen on this kind of GPU",
+    source: "vllm-project/vllm #49926 and #35566, eugr/spark-vllm-docker #186 and #390: seen on this kind of GPU",
     when: sign(
       ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
       /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
@@ -84,10 +79,7 @@ export const build: readonly Row[] = [
     id: "source-build-unpinned",
     source: "specification, Versioning 6: a source build must pin a release tag and record the version",
     caughtBy: "the policies `inference-image` and `moving-tag`, for images",
-    when: sign(
-      "version ",
-      /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/,
-    ),
+    when: sign("version ", /vLLM(?: API server)? version v?(\d+\.\d+(?:\.\d+)?\S*?(?:\.dev\d+|\+g[0-9a-f]{6,})\S*)/),
     say: ({ hit }) => ({
       cause: `This vLLM (${hit.groups[0]}) is not a release: nobody else runs it, and nobody can build it again.`,
       advice:
@@ -97,8 +89,7 @@ export const build: readonly Row[] = [
   },
   {
     id: "torch-mismatch",
-    source:
-      "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
+    source: "specification, Versioning 6: the torch pins shown are unverified; check the tag's own requirements",
     // pip's resolver, its check, and the loader of a module that was compiled against another torch.
     when: sign(
       ["torch", "undefined symbol"],

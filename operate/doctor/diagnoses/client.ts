@@ -3,16 +3,7 @@ import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../componen
 import { codex } from "../../../components/clients/codex";
 import { CLIENTS } from "../../../components/clients/registry";
 import type { Diagnosis, Row } from "../diagnosis";
-import {
-  type Facts,
-  firstGroup,
-  machineEdit,
-  numberOf,
-  seen,
-  serverOf,
-  setting,
-  textSetting,
-} from "../facts";
+import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
 import { sign } from "../sign";
 
 const DOUBLED_V1 = sign("/v1/v1/", /(?:GET|POST|HEAD) \/v1\/(v1\/\S*)/);
@@ -62,9 +53,7 @@ export const client: readonly (Diagnosis | Row)[] = [
         const via = setting(facts, "bridge") === undefined ? "native" : "bridge";
         return { cause, edits: [machineEdit(facts, path, { via })] };
       }
-      const edits = ownTiers(facts).map((name) =>
-        machineEdit(facts, [...path, "environment", name], undefined),
-      );
+      const edits = ownTiers(facts).map((name) => machineEdit(facts, [...path, "environment", name], undefined));
       if (edits.length > 0) return { cause, edits };
       return {
         cause,

@@ -95,8 +95,7 @@ export const containers: readonly (Diagnosis | Row)[] = [
       const missing = planned.find((name) => !running.some((each) => each.name === name));
       const stopped = running.find(
         ({ name, status, exitCode }) =>
-          planned.includes(name) &&
-          (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
+          planned.includes(name) && (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
       );
       if (stopped !== undefined)
         return {

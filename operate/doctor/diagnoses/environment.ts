@@ -63,9 +63,7 @@ export const environment: readonly Row[] = [
       const known = server.settings !== undefined;
       return {
         cause: `VLLM_USE_FLASHINFER_MOE_FP4 is set as specified, but this version of vLLM ignores it: ${known ? "`moeBackend`" : "the MoE backend"} replaces it.`,
-        advice: known
-          ? "No setting to change."
-          : "With `moeBackend: marlin` in the stack file there is nothing to do.",
+        advice: known ? "No setting to change." : "With `moeBackend: marlin` in the stack file there is nothing to do.",
         command: "serving plan",
       };
     },
@@ -98,8 +96,7 @@ export const environment: readonly Row[] = [
   },
   {
     id: "thinking-parameter-refused",
-    source:
-      'specification, Errors: "Provider server answers 400 to one of the two thinking-disable parameters"',
+    source: 'specification, Errors: "Provider server answers 400 to one of the two thinking-disable parameters"',
     when: sign(
       ["chat_template_kwargs", "enable_thinking", "thinking"],
       /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,

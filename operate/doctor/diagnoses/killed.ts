@@ -30,13 +30,7 @@ const COMPILER_VICTIMS = /^(?:cicc|nvcc|ptxas|cc1plus|cudafe\+\+|c\+\+|g\+\+|gcc
 
 /** A compiler that was killed, in its own words or in ninja's. */
 const COMPILER_KILLED = startSign(
-  [
-    "code=137",
-    "died due to signal 9",
-    "Killed signal terminated program",
-    "ninja: build stopped",
-    "exit code 137",
-  ],
+  ["code=137", "died due to signal 9", "Killed signal terminated program", "ninja: build stopped", "exit code 137"],
   /FAILED: \[code=137\]|died due to signal 9|Killed signal terminated program (?:cc1plus|cicc|ptxas)|ninja: build stopped: subcommand failed\b.*(?:137|SIGKILL)|(?:ninja|nvcc|cicc|ptxas).{0,200}exit (?:code|status) 137/,
 );
 const KERNEL_KILLED_COMPILER = sign(
@@ -89,9 +83,7 @@ function compiling(facts: Facts): Sighting | undefined {
   if (killed !== undefined) return killed;
   const hit = seen(facts, COMPILING);
   if (hit === undefined || cameUpAfter(hit)) return undefined;
-  return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined
-    ? hit
-    : undefined;
+  return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined ? hit : undefined;
 }
 
 function killedContainer(facts: Facts): ContainerState | undefined {
@@ -105,22 +97,18 @@ export function stateLine(state: ContainerState): string {
 
 /** A log that ends in a failure is not a start that takes long. */
 function failedAfter({ log, lineNumber }: Sighting): boolean {
-  return [...log.hits].some(
-    ([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"),
-  );
+  return [...log.hits].some(([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"));
 }
 
 export const killings: readonly (Diagnosis | Row)[] = [
   {
     id: "killed-for-memory",
-    source:
-      "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
+    source: "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
     caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
     explain(facts) {
       const hit = killBy(facts, KERNEL_KILL, EARLYOOM);
       const victim = hit?.groups[1] || "a process";
-      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined)
-        return undefined;
+      if (hit === undefined || COMPILER_VICTIMS.test(victim) || compiling(facts) !== undefined) return undefined;
       return {
         cause: `The machine ran out of memory, and ${victim} was killed for it.`,
         evidence: hit.line,
@@ -132,14 +120,12 @@ export const killings: readonly (Diagnosis | Row)[] = [
     id: "killed",
     source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
     explain(facts) {
-      if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined)
-        return undefined;
+      if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined) return undefined;
       const state = killedContainer(facts);
       const cut = seen(facts, BROKE_OFF);
       const gone = seen(facts, ENGINE_GONE);
       const hit = seen(facts, EXITED_137) ?? (gone?.log.hits.has(RAISED) ? undefined : gone) ?? cut;
-      const line =
-        hit && (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
+      const line = hit && (hit === cut ? `${hit.line}: the start before it broke off without a word` : hit.line);
       const evidence = state === undefined ? line : stateLine(state);
       if (evidence === undefined || (state === undefined && hit?.log.kind === "probes")) return undefined;
       const container = state?.name ?? serverOf(facts, hit?.log).container;
@@ -155,26 +141,20 @@ export const killings: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "jit-killed",
-    source:
-      'specification, Errors: "Process exit 137 during kernel JIT compile"; flashinfer-ai/flashinfer #3634',
+    source: 'specification, Errors: "Process exit 137 during kernel JIT compile"; flashinfer-ai/flashinfer #3634',
     caughtBy: "the ledger's line `compiling`, where `model.weightsGB` is declared",
     explain(facts) {
       const hit = compiling(facts);
       if (hit === undefined) return undefined;
       const { container, set, settings } = serverOf(facts, hit.log);
-      const overridden = ["MAX_JOBS", "NINJA_JOBS"].filter(
-        (name) => settings?.environment[name] !== undefined,
-      );
+      const overridden = ["MAX_JOBS", "NINJA_JOBS"].filter((name) => settings?.environment[name] !== undefined);
       const jobs = settings?.compileJobs ?? SAFE_JOBS + 1;
       const fewer = overridden.length > 0 ? jobs : jobs > SAFE_JOBS ? SAFE_JOBS : 1;
       const running = stateOf(facts, container)?.compileJobs.MAX_JOBS;
       return {
         cause: `Compilers of kernels were killed for lack of memory: several ran at once, each with 3 to 8 GiB, beside the resident weights${running === undefined ? "" : ` (MAX_JOBS is ${running})`}.`,
         evidence: hit.line,
-        edits: [
-          set(["compileJobs"], fewer),
-          ...overridden.map((name) => set(["environment", name], undefined)),
-        ],
+        edits: [set(["compileJobs"], fewer), ...overridden.map((name) => set(["environment", name], undefined))],
         advice: "The volume of kernels keeps what was compiled: resume, don't wipe it.",
       };
     },

@@ -19,10 +19,7 @@ const CUDA_OOM = sign(
   /CUDA out of memory|torch\.(?:cuda\.)?OutOfMemoryError/,
 );
 const WEIGHTS_LOADED = sign("Model loading took", /Model loading took ([\d.]+) Gi?B/);
-const PINNED_KV = sign(
-  "skipped memory profiling",
-  /kv_cache_memory_bytes config and skipped memory profiling/,
-);
+const PINNED_KV = sign("skipped memory profiling", /kv_cache_memory_bytes config and skipped memory profiling/);
 
 /** The gate's own word; it is forgotten once the server was started again. */
 const AT_THE_FLOOR = sign(
@@ -73,8 +70,7 @@ function isPinned(hit: Sighting, { settings }: Server): boolean {
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(facts: Facts): boolean {
   const states = plannedStates(facts);
-  if (states.length > 0)
-    return states.every((each) => each.status === "running" && each.health !== "unhealthy");
+  if (states.length > 0) return states.every((each) => each.status === "running" && each.health !== "unhealthy");
   return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;
 }
 
@@ -100,8 +96,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const weights = server.settings?.model.weightsGB;
-      const shareGiB =
-        (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
+      const shareGiB = (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
       return {
         cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights, shareGiB)}`}.`,
         advice:
@@ -114,16 +109,14 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "out-of-memory-serving",
-    source:
-      "NVIDIA/dgx-spark-playbooks #97, vllm-project/vllm #46307: peaks of a long prompt beyond what was profiled",
+    source: "NVIDIA/dgx-spark-playbooks #97, vllm-project/vllm #46307: peaks of a long prompt beyond what was profiled",
     caughtBy: "`serving verify`, whose long prompt measures the peak",
     when: CUDA_OOM,
     say({ hit, server }) {
       if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server)) return undefined;
       const batch = ranWith(hit.log, STARTED_WITH_BATCH, server.settings?.maxNumBatchedTokens);
       return {
-        cause:
-          "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
+        cause: "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
         ...(batch === undefined
           ? {
               advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.",
@@ -135,8 +128,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "pinned-kv-cache",
-    source:
-      "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
+    source: "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
     caughtBy: "`serving verify`, whose long prompt measures the peak",
     when: CUDA_OOM,
     unless: ({ hit, server }) => !isPinned(hit, server),
@@ -211,8 +203,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     caughtBy: "the plan's ledger",
     explain(facts) {
       const { meminfo } = facts;
-      if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB)
-        return undefined;
+      if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB) return undefined;
       return {
         cause: `Only ${meminfo.availableGiB.toFixed(2)} of ${meminfo.totalGiB.toFixed(2)} GiB are available: the machine is about to swap and hang.`,
         evidence: `MemAvailable: ${Math.round(meminfo.availableGiB * 1024 ** 2)} kB`,

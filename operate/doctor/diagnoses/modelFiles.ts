@@ -15,8 +15,7 @@ export const modelFiles: readonly Row[] = [
     say: ({ server }) => ({
       cause: "The model is gated and the server has no token that may read it.",
       edits: [server.set(["huggingFaceTokenVariable"], "HF_TOKEN")],
-      advice:
-        "Accept the model's terms on its page first. The stack file holds the variable's name, never the token.",
+      advice: "Accept the model's terms on its page first. The stack file holds the variable's name, never the token.",
       command: `test -n "$HF_TOKEN" && ${APPLY}`,
     }),
   },
@@ -49,10 +48,7 @@ export const modelFiles: readonly Row[] = [
     id: "architecture-unsupported",
     source: "vLLM model_executor/models/registry.py",
     caughtBy: "the policy `inference-image`, where the versions are recorded",
-    when: startSign(
-      "are not supported for now",
-      /Model architectures (\[[^\]]*\]) are not supported for now/,
-    ),
+    when: startSign("are not supported for now", /Model architectures (\[[^\]]*\]) are not supported for now/),
     say: ({ hit, server }) => ({
       cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
       advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"} (\`serving models\` lists those of this image).`,
@@ -61,8 +57,7 @@ export const modelFiles: readonly Row[] = [
   },
   {
     id: "model-files-damaged",
-    source:
-      "safetensors and vLLM model_executor/model_loader: a download that broke off leaves cut or missing files",
+    source: "safetensors and vLLM model_executor/model_loader: a download that broke off leaves cut or missing files",
     when: startSign(
       [
         "Error while deserializing header",

@@ -27,8 +27,7 @@ const IN_A_VOLUME = sign(
 function wantedFromAfar(facts: Facts): boolean {
   const host = textSetting(facts, "clients", "host");
   const asked = setting(facts, "chatUi", "connections");
-  const byChatUi =
-    setting(facts, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
+  const byChatUi = setting(facts, "chatUi") !== undefined && (!Array.isArray(asked) || asked.includes("simple-server"));
   return byChatUi || (host !== undefined && !isLoopback(host));
 }
 
@@ -141,8 +140,7 @@ export const network: readonly (Diagnosis | Row)[] = [
             ? `Port ${port} is taken: by an earlier container, by the chat UI's integrated image or by a second Ollama.`
             : `Port ${port} is taken by another program.`,
         evidence,
-        advice:
-          "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
+        advice: "No setting to change: see who listens and stop it, by container name or by port. Instance A stays.",
         command: `ss -lntp 'sport = :${port}'; ps -ef | grep -i [o]llama; docker ps --filter publish=${port}`,
       };
     },
@@ -215,8 +213,7 @@ export const network: readonly (Diagnosis | Row)[] = [
       const { addresses } = facts;
       const declared = declaredAddresses(facts);
       const gone = declared.filter(
-        ({ address }) =>
-          addresses !== undefined && !addresses.includes(address) && !DOCKER_BRIDGE.test(address),
+        ({ address }) => addresses !== undefined && !addresses.includes(address) && !DOCKER_BRIDGE.test(address),
       );
       const hit = seen(facts, NOT_OUR_ADDRESS, UNREACHABLE);
       const said = hit && firstGroup(hit);

@@ -93,8 +93,7 @@ export const parsers: readonly Row[] = [
       return {
         cause: `vLLM has no ${kind || "reasoning"} parser called ${name || reasoning}.`,
         edits: [server.set(kind === "tool call" ? ["tools", "parser"] : ["reasoningParser"], "auto")],
-        advice:
-          "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
+        advice: "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
       };
     },
   },

@@ -19,8 +19,7 @@ const WHO_HOLDS_IT =
 
 const wanted = (hit: Hit) => numberOf(hit, 3);
 
-const isFreeNow = ({ facts: { meminfo }, hit }: Told) =>
-  meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
+const isFreeNow = ({ facts: { meminfo }, hit }: Told) => meminfo !== undefined && meminfo.availableGiB >= wanted(hit);
 
 /** vLLM v1/core/kv_cache_utils.py. */
 const NO_ROOM = startSign(["No available memory for the cache blocks", "Cannot auto-fit max_model_len"]);
@@ -55,8 +54,7 @@ function utilizationOf({ log }: Sighting, { settings }: Server): number | undefi
 export const room: readonly Row[] = [
   {
     id: "admission-refused",
-    source:
-      'specification, Errors: "Startup reservation check fails"; vLLM v1/worker/utils.py, request_memory',
+    source: 'specification, Errors: "Startup reservation check fails"; vLLM v1/worker/utils.py, request_memory',
     caughtBy: "the preflight of `up`, which compares utilization x total with MemAvailable",
     when: REFUSED,
     unless: isFreeNow,
@@ -84,8 +82,7 @@ export const room: readonly Row[] = [
   },
   {
     id: "memory-released-late",
-    source:
-      'vLLM v1/worker/utils.py, request_memory; memory was seen to come free 60 s and more after a "kill"',
+    source: 'vLLM v1/worker/utils.py, request_memory; memory was seen to come free 60 s and more after a "kill"',
     caughtBy: "the gate before the server's start, which waits for MemAvailable",
     when: REFUSED,
     unless: (told) => !isFreeNow(told),
@@ -110,8 +107,7 @@ export const room: readonly Row[] = [
       const missing = Math.max(0, -left) + roomForOne(facts, server);
       const now = utilizationOf(hit, server);
       const utilization = raised(facts, server, now, missing);
-      if (utilization !== undefined)
-        return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
+      if (utilization !== undefined) return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
       const { ledger } = facts.stack?.plan ?? {};
       const largest = ledger?.largestUtilizationThatFits[server.container];
       if (largest !== undefined && now !== undefined && (largest - now) * (ledger?.totalGiB ?? 0) > -left) {

@@ -61,8 +61,7 @@ async function scanFile(file: string, kind: LogReading["kind"]): Promise<LogRead
     }
     const { size } = found;
     const start = size <= READ_WHOLE_BYTES ? 0 : await lastStart(file);
-    if (size - start <= READ_WHOLE_BYTES)
-      return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
+    if (size - start <= READ_WHOLE_BYTES) return await scanLog({ name: file, kind }, bytesOf(file, [{ start }]), SIGNS);
     const spans = [{ start, end: start + HEAD_BYTES - 1 }, { start: size - (READ_WHOLE_BYTES - HEAD_BYTES) }];
     const log = await scanLog({ name: file, kind }, bytesOf(file, spans), SIGNS);
     const first = start === 0 ? "" : ` since the last start`;
@@ -135,10 +134,7 @@ function readInspect(file: string) {
 function readProbes(file: string): ProbeFacts[] {
   const { probes } = objectOr(readJsonFile(file).value);
   if (!Array.isArray(probes))
-    throw new UnreadableInput(
-      file,
-      "has no list `probes`; expected what `serving verify --format json` prints",
-    );
+    throw new UnreadableInput(file, "has no list `probes`; expected what `serving verify --format json` prints");
   return objectsIn(probes).flatMap(({ name, status, detail, fix }): ProbeFacts[] => {
     if (status !== "pass" && status !== "fail" && status !== "skip") return [];
     return [{ name: String(name), status, detail: String(detail ?? ""), fix: String(fix ?? "") }];

@@ -48,9 +48,7 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
   ];
   const old = stale.map(({ name }) => name).join(", ");
   if (old !== "")
-    notes.push(
-      `Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`,
-    );
+    notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
   return {
     notes: [...notes, ...cutShortNotes(logs)],
     facts: { ...docker, ...here?.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
@@ -64,9 +62,7 @@ async function readHere({ files, simpleServer }: MachinePlan) {
   return {
     logs: [kernel, journal].filter((log) => log !== undefined),
     notes:
-      kernel === undefined
-        ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."]
-        : [],
+      kernel === undefined ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."] : [],
     facts: {
       ...defined({ meminfo }),
       sockets: await thisMachine.sockets(),

@@ -93,10 +93,7 @@ function isSo(stack: Stack, { path, value }: Edit): boolean {
 
 function inWords(edits: readonly Edit[]): string {
   return edits
-    .map(
-      ({ path, value }) =>
-        `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`,
-    )
+    .map(({ path, value }) => `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`)
     .join("\n");
 }
 
@@ -136,9 +133,7 @@ function section(report: DiagnosisReport): string {
     `${report.id}${report.severity === "note" ? " (harmless)" : ""}: ${report.cause}`,
     `  evidence   ${indented(report.evidence)}`,
     `  change     ${indented(report.change)}`,
-    ...(report.advice === "" || report.advice === report.change
-      ? []
-      : [`  note       ${indented(report.advice)}`]),
+    ...(report.advice === "" || report.advice === report.change ? [] : [`  note       ${indented(report.advice)}`]),
     `  next       ${report.command}`,
     `  caught by  ${report.caughtBy}`,
     `  source     ${report.source}`,

@@ -87,8 +87,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         for (const [address, answer] of seen) answers.set(address, answer);
       }
       const open = [...answers].filter(([, answer]) => answer === "other" || answer < 400);
-      if (open.length > 0)
-        return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
+      if (open.length > 0) return fail(`without a key it answers ${open.map((each) => each.join(": ")).join(", ")}`);
       return pass(`refused without it: ${[...answers.keys()].join(", ")}`);
     },
   },
@@ -166,9 +165,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         return pass(`${answer.status}: ${said}`);
       return fail(
         `asked for \`no-such-model\` it answered ${answer.status}: ${said}`,
-        answer.status === 200
-          ? "See model_list of bridge-config: one of its patterns takes any name."
-          : undefined,
+        answer.status === 200 ? "See model_list of bridge-config: one of its patterns takes any name." : undefined,
       );
     },
   },
@@ -181,8 +178,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       const refused: string[] = [];
       for (const model of target.tiers) {
         const answer = await target.api.post(MESSAGES.path, bodyFor(target, { model, maxTokens: 16 }));
-        if (answer.status !== 200)
-          refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
+        if (answer.status !== 200) refused.push(`\`${quote(model)}\` (${answer.status}: ${refusalText(answer)})`);
       }
       return refused.length === 0 ? pass(quotedList(target.tiers)) : fail(`refused: ${refused.join(", ")}`);
     },

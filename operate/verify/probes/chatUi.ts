@@ -111,10 +111,7 @@ function connectionsOf(env: Variables) {
 }
 
 /** Models that a connection offers, asked from inside the container; a sentence if it offers none. */
-async function modelsBehind(
-  target: ChatUiTarget,
-  { url, key, kind }: Connection,
-): Promise<string[] | string> {
+async function modelsBehind(target: ChatUiTarget, { url, key, kind }: Connection): Promise<string[] | string> {
   const bearer = key === undefined ? [] : ["-H", `Authorization: Bearer ${key}`];
   const args = ["exec", target.name, "curl", "-fsS", "-m", "10", ...bearer, `${url}${kind.path}`];
   let text: string;

@@ -16,8 +16,7 @@ const JUDGE_TOKENS = 64;
 
 const JUDGE_PROMPT = 'Answer with the JSON object {"ok": true} and nothing else.';
 
-const embeddingSetting = ({ machine }: HarnessTarget) =>
-  `\`machines.${machine.name}.harness.embeddingModel\``;
+const embeddingSetting = ({ machine }: HarnessTarget) => `\`machines.${machine.name}.harness.embeddingModel\``;
 
 const embeddingServerFix = ({ machine }: HarnessTarget) =>
   `\`machines.${machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`;
@@ -40,9 +39,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
         const more = errors.length > FAULTS_SAID ? [`${errors.length - FAULTS_SAID} more`] : [];
         return fail([...said, ...more].join("; "));
       }
-      return providers.length === 0
-        ? fail("it names no provider")
-        : pass(providers.map(({ name }) => name).join(", "));
+      return providers.length === 0 ? fail("it names no provider") : pass(providers.map(({ name }) => name).join(", "));
     },
   },
   {
@@ -53,8 +50,7 @@ export const harnessFileProbes: ProbesOf<"harness"> = [
     run: (target) =>
       byAnalytics(target, async (values) => {
         const verdicts: Verdict[] = [];
-        for (const judge of judgesIn(values))
-          verdicts.push(await asked(() => askJudge(target, values, judge)));
+        for (const judge of judgesIn(values)) verdicts.push(await asked(() => askJudge(target, values, judge)));
         return worst(verdicts);
       }),
   },
@@ -164,8 +160,7 @@ async function findInOllama(target: HarnessTarget, url: string, model: string): 
 async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Verdict> {
   const setting = embeddingSetting(target);
   const [backend, model] = [textAt(values, "embedding.backend"), textAt(values, "embedding.model")];
-  if (!["ollama", "openai"].includes(backend))
-    return skip(`its backend \`${quote(backend)}\` can't be asked here`);
+  if (!["ollama", "openai"].includes(backend)) return skip(`its backend \`${quote(backend)}\` can't be asked here`);
   if (model === "") return skip(`no model is named (${setting}), so the harness embeds nothing`);
   const api = apiAt(textAt(values, "embedding.ollama_url"), target.timeoutSeconds);
   if (backend === "openai") {

@@ -29,11 +29,9 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
       }
       const { tokens, concurrency, source } = measured;
       const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
-      if (concurrency < 1)
-        return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
+      if (concurrency < 1) return fail(`${seen}: not one request of ${target.maxModelLen} tokens is admitted`);
       const planned = target.machine.kv[target.server.container.name] ?? null;
-      if (planned === null || planned.maxConcurrency <= 0)
-        return pass(`${seen}; the plan has no figure to compare`);
+      if (planned === null || planned.maxConcurrency <= 0) return pass(`${seen}; the plan has no figure to compare`);
       const { maxConcurrency: low, room } = planned;
       const high = planned.atBest.maxConcurrency;
       const range = high > low ? `${low.toFixed(2)} to ${high.toFixed(2)}` : low.toFixed(2);

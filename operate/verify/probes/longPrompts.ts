@@ -65,10 +65,7 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
       if (verdict.status !== "pass") return verdict;
       const { status } = await target.api.get("/health");
       if (status === 200) return verdict;
-      return fail(
-        `answered, and then /health says ${status}`,
-        "The engine died at the peak: see serving doctor.",
-      );
+      return fail(`answered, and then /health says ${status}`, "The engine died at the peak: see serving doctor.");
     },
   },
   {
@@ -93,19 +90,12 @@ async function findCodes(target: ServerTarget, words: number, leastTokens = 0): 
   const seconds = (performance.now() - started) / 1000;
   if (prompt < Math.max(words * FEWEST_TOKENS_PER_WORD, leastTokens)) {
     const why = prompt <= 2048 ? ", as a tokenizer with truncation at 2048 does" : "";
-    return fail(
-      `a prompt of ${words} words arrived as ${prompt} tokens: it was cut${why}`,
-      tokenizerFix(target),
-    );
+    return fail(`a prompt of ${words} words arrived as ${prompt} tokens: it was cut${why}`, tokenizerFix(target));
   }
   const lost = [first, last].filter((code) => !text.includes(code));
   if (lost.length === 0) return pass(`both codes found in ${prompt} tokens, ${seconds.toFixed(1)} s`);
-  const where =
-    lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
-  return fail(
-    `the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``,
-    tokenizerFix(target),
-  );
+  const where = lost.length === 2 ? "at both ends" : lost[0] === first ? "at the beginning" : "at the far end";
+  return fail(`the code ${where} of ${prompt} tokens was not found; it said \`${quote(text)}\``, tokenizerFix(target));
 }
 
 /** An agent's next call repeats nearly all of the one before. The server's own counters say how much of it is reused. */

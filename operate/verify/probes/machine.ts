@@ -13,8 +13,7 @@ import { askOnTheNetwork } from "./asking";
 const APPLIED_PLAN = "applied-plan";
 
 const filesOf = ({ machine }: MachineTarget) => machine.files.filter((file) => file.role !== APPLIED_PLAN);
-const launchersOf = ({ machine }: MachineTarget) =>
-  machine.files.filter((file) => file.role.startsWith("launcher-"));
+const launchersOf = ({ machine }: MachineTarget) => machine.files.filter((file) => file.role.startsWith("launcher-"));
 const recordOf = ({ machine }: Pick<MachineTarget, "machine">) =>
   machine.files.find((file) => file.role === APPLIED_PLAN);
 
@@ -56,14 +55,11 @@ export const machineProbes: ProbesOf<"machine"> = [
         }
         if (found.status !== "running") faults.push(`${name} is ${quote(found.status)}`);
         else if (found.health === "unhealthy") faults.push(`${name} is unhealthy`);
-        if (found.image !== image)
-          faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
+        if (found.image !== image) faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
         if (Date.parse(found.startedAt) > began)
           faults.push(`${name} was started during this run: it ended, and what answered before it is gone`);
         const { restartCount, startedAt } = found;
-        seen.push(
-          restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`,
-        );
+        seen.push(restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`);
       }
       const fix = "npm run up brings the machine to the plan; serving doctor says why one stopped.";
       return passUnless(faults, seen.join(", "), fix);
@@ -100,8 +96,7 @@ export const machineProbes: ProbesOf<"machine"> = [
   {
     name: "network-closed",
     about: "what is published on loopback answers on no address of the network, whatever the route",
-    fix: () =>
-      "It was started with another `listen` than planned (npm run up), or something forwards the port.",
+    fix: () => "It was started with another `listen` than planned (npm run up), or something forwards the port.",
     run: async ({ host, machine }) => {
       const addresses = host.lanAddresses();
       const closed = machine.containers.flatMap(({ name, ports }) =>
@@ -113,8 +108,7 @@ export const machineProbes: ProbesOf<"machine"> = [
       const faults: string[] = [];
       for (const { name, port } of closed) {
         const open = [...(await askOnTheNetwork(host, port, "/")).keys()];
-        if (open.length > 0)
-          faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
+        if (open.length > 0) faults.push(`${name} answers on ${open.map((at) => `${at}:${port}`).join(", ")}`);
       }
       return passUnless(faults, `${closed.map(({ name }) => name).join(", ")} on ${addresses.join(", ")}`);
     },
@@ -160,18 +154,12 @@ export const machineProbes: ProbesOf<"machine"> = [
   },
 ];
 
-function drift(
-  planned: PlannedFile,
-  disk: FileOnDisk | undefined,
-  applied: string | undefined,
-): string | undefined {
+function drift(planned: PlannedFile, disk: FileOnDisk | undefined, applied: string | undefined): string | undefined {
   if (disk === undefined) return "is missing";
   if (disk.mode !== planned.mode) return `has mode ${disk.mode}, planned is ${planned.mode}`;
   if (disk.text === undefined) return "can't be read by this user";
   if (disk.text === planned.text) return undefined;
-  return disk.text === applied
-    ? "is as last applied: the stack file was edited since"
-    : "was changed on the machine";
+  return disk.text === applied ? "is as last applied: the stack file was edited since" : "was changed on the machine";
 }
 
 /** Texts as they were last applied, by path; empty without a record on the machine. */
@@ -182,8 +170,7 @@ async function appliedTexts(target: MachineTarget): Promise<Map<string, string>>
   return new Map(objectsIn(plan.files).map((file) => [textOr(file.path), textOr(file.text)]));
 }
 
-const keyOf = ({ machine }: MachineTarget) =>
-  machine.clients.find(({ surface }) => surface === "responses")?.key;
+const keyOf = ({ machine }: MachineTarget) => machine.clients.find(({ surface }) => surface === "responses")?.key;
 
 /** Instance A still answers and is the same process as before the probes: nothing of ours touched it. */
 export const instanceAProbes: ProbesOf<"instance-a"> = [

@@ -106,9 +106,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     fix: () => `\`${SETTING}.loadedGiB\``,
     run: async ({ api, plan: { loadedGiB, models }, machine }) => {
       const loaded = objectsIn((await api.json("/api/ps")).models).flatMap(({ name, size }) =>
-        typeof size === "number"
-          ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }]
-          : [],
+        typeof size === "number" ? [{ name: textOr(name), gib: Math.round((size / BYTES_PER_GIB) * 100) / 100 }] : [],
       );
       if (loaded.length === 0) return skip("no model is loaded: ask one something, then look again");
       const seen = loaded.map(({ name, gib }) => `${quote(name)} ${gib.toFixed(2)} GiB`).join(", ");
@@ -118,9 +116,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
           if (model === undefined) return [];
           return [{ model, gib, counted: Object.hasOwn(loadedGiB, model) ? loadedGiB[model] : undefined }];
         })
-        .filter(
-          ({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted,
-        );
+        .filter(({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted);
       const record = [
         `Record in the stack file, below machines.${machine.name}.${SETTING}:`,
         "  loadedGiB:",

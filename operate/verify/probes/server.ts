@@ -76,10 +76,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const running = textOr((await api.json("/version")).version);
       const recorded = server.imageRecord.versions.vllm;
       if (!isVersion(running)) {
-        return fail(
-          `it gives no version: \`${quote(running)}\``,
-          `The image of ${setting("image")} is not a release.`,
-        );
+        return fail(`it gives no version: \`${quote(running)}\``, `The image of ${setting("image")} is not a release.`);
       }
       if (!gte(running, FLOOR)) {
         return fail(
@@ -141,8 +138,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
   {
     name: "completions",
     about: "POST /v1/completions continues a text (base models)",
-    skip: ({ server }) =>
-      server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`,
+    skip: ({ server }) => (server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`),
     fix: ({ setting }) => `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
     run: async (target) => {
       const body = await target.api.json("/v1/completions", {
@@ -152,8 +148,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
         temperature: 0,
       });
       const text = textOr(objectsIn(body.choices)[0]?.text);
-      if (text.trim() === "")
-        return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
+      if (text.trim() === "") return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
       return pass(`\`${quote(text)}\` (${String(objectOr(body.usage).completion_tokens)} tokens)`);
     },
   },

@@ -100,10 +100,7 @@ export function judgeCall(
       );
     }
     if (holdsCallAsText(text))
-      return fail(
-        `${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``,
-        otherParser,
-      );
+      return fail(`${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``, otherParser);
     // The parser of another form takes a call that it can't read, and answers with nothing.
     if (text.trim() === "" && WHOLE.includes(stop))
       return fail(`${words.noCall}, and no text: ${SWALLOWED} (${quote(shape)})`, otherParser);
@@ -111,8 +108,7 @@ export function judgeCall(
   }
   const fault = calls.map((call) => callFault(tools, call)).find((each) => each !== undefined);
   if (fault !== undefined) return fail(fault, otherParser);
-  if (holdsCallAsText(text))
-    return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
+  if (holdsCallAsText(text)) return fail(`the call is structured, and written in ${words.text} once more`, otherParser);
   if (callStop !== undefined && stop !== callStop)
     return fail(`the call is structured, and not announced (${quote(shape)})`, parserFix({ setting }));
   return pass(`${first.name}(${quote(first.arguments)})`);
@@ -163,8 +159,7 @@ export const chatProbes: ServerProbes = [
     run: async (target) => {
       const answer = await answerOf(target, CHAT, { turns: TOOL_REQUEST, tools: SEVERAL });
       const verdict = judgeCall(CHAT, SEVERAL, answer, target);
-      if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name))
-        return verdict;
+      if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name)) return verdict;
       return fail(
         `asked for \`${READ_FILE.name}\` it called \`${answer.calls[0]?.name}\``,
         `The call is structured, but the model chose another tool: try ${target.setting("tools.parser")} of its family, or another model.`,
@@ -266,8 +261,7 @@ export const messagesProbes: ServerProbes = [
       const answer = await target.api.json(MESSAGES.path, body);
       MESSAGES.read(answer);
       const name = textOr(answer.model);
-      if (name === canonical && name !== "")
-        return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
+      if (name === canonical && name !== "") return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
       return fail(
         `asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``,
         `The first name is the canonical one: ${target.setting("servedModelName")}. A proxy between client and server may rewrite names.`,

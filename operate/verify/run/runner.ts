@@ -34,8 +34,7 @@ export interface VerifyOptions {
 /** After this many requests to a target that timed out, its other probes are not run: a run must end. */
 const TIMEOUTS_ALLOWED = 2;
 
-const NOT_THAT_SERVER =
-  "with --base-url, only that server is probed; name this probe with --only to run it too";
+const NOT_THAT_SERVER = "with --base-url, only that server is probed; name this probe with --only to run it too";
 
 /** Probes everything on a machine of the plan. Never throws because of a server. */
 export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
@@ -47,8 +46,7 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
     const ofKind = targets.filter((target) => target.kind === kind);
     if (ofKind.length === 0) {
       const absent = { ...skip(ABSENT[kind]), fix: "", target: machine.name, seconds: 0 };
-      for (const { name } of probesOf(kind).filter(chosen(options)))
-        results.push(report({ ...absent, name }, options));
+      for (const { name } of probesOf(kind).filter(chosen(options))) results.push(report({ ...absent, name }, options));
     }
     for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
   }
@@ -63,8 +61,7 @@ async function verifyTarget(
   const results: ProbeResult[] = [];
   let timeouts = 0;
   // The rest of the plan may be elsewhere.
-  const aside =
-    options.baseUrl !== undefined && options.only === undefined && target.kind !== "inference-server";
+  const aside = options.baseUrl !== undefined && options.only === undefined && target.kind !== "inference-server";
   let closed = aside ? NOT_THAT_SERVER : target.unreachable;
   for (const probe of probesFor(target).filter(chosen(options))) {
     const started = performance.now();

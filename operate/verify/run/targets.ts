@@ -36,9 +36,7 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
   const here: Here = {
     machine,
     host,
-    unreachable: isHere(machine)
-      ? undefined
-      : `it is read on the machine itself: run this command on ${machine.name}`,
+    unreachable: isHere(machine) ? undefined : `it is read on the machine itself: run this command on ${machine.name}`,
   };
   const at: At = (listening, headers) => {
     const { url = "", unreachable } = originFromHere(machine, listening);
@@ -93,9 +91,7 @@ function serversOf(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: Ta
   const { port } = new URL(baseUrl);
   const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
   if (meant === undefined) return [];
-  return [
-    { ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined, alone: true },
-  ];
+  return [{ ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined, alone: true }];
 }
 
 const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
@@ -137,9 +133,7 @@ async function instanceA(here: Here, { timeoutSeconds }: TargetOptions): Promise
   // Looked at even if its probe was not asked for, since no probe may touch it. So the look is short.
   const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
   const before = here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;
-  return [
-    { kind: "instance-a", name: "instance A", ...here, api: new Api(url, timeoutSeconds), port, before },
-  ];
+  return [{ kind: "instance-a", name: "instance A", ...here, api: new Api(url, timeoutSeconds), port, before }];
 }
 
 /** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
@@ -171,10 +165,7 @@ async function harnessTargets(here: Here, timeoutSeconds: number): Promise<Targe
   ];
 }
 
-function providersIn(
-  profile: HarnessTarget["profile"],
-  common: Here & { readonly timeoutSeconds: number },
-): Target[] {
+function providersIn(profile: HarnessTarget["profile"], common: Here & { readonly timeoutSeconds: number }): Target[] {
   const kind = "harness-provider";
   if ("content" in profile && profile.content.providers.length > 0) {
     return profile.content.providers.map((asked) => {
@@ -182,8 +173,7 @@ function providersIn(
       return { ...common, kind, name: `provider ${asked.name}`, asked, keyVariables };
     });
   }
-  const unreachable =
-    common.unreachable ?? "the profile on the machine names no provider (see harness-profile)";
+  const unreachable = common.unreachable ?? "the profile on the machine names no provider (see harness-profile)";
   return [{ ...common, kind, name: "the harness's providers", asked: { name: "" }, unreachable }];
 }
 

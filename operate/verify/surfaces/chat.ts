@@ -65,8 +65,7 @@ function whole(events: readonly ServerEvent[]): JsonObject {
       calls.set(index, { name: call.name + more.name, arguments: call.arguments + more.arguments });
     }
   }
-  if (events.at(-1)?.raw !== "[DONE]")
-    throw new BadAnswer("the stream broke off: it did not end with [DONE]");
+  if (events.at(-1)?.raw !== "[DONE]") throw new BadAnswer("the stream broke off: it did not end with [DONE]");
   if (finish_reason === "") throw new BadAnswer("the stream named no finish_reason");
   const tool_calls = [...calls.values()].map((call) => ({ function: call }));
   return { choices: [{ message: { content, reasoning, tool_calls }, finish_reason }], usage };

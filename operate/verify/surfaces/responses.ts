@@ -12,8 +12,7 @@ export const RESPONSES: Surface = {
   agentThinks: true,
   ask: ({ model, maxTokens, turns = GREETING, tools = [], thinking, more }) => ({
     model,
-    input:
-      typeof turns === "string" && tools.length > 0 ? agentTurns("You are a coding agent.", turns) : turns,
+    input: typeof turns === "string" && tools.length > 0 ? agentTurns("You are a coding agent.", turns) : turns,
     max_output_tokens: maxTokens,
     temperature: 0,
     ...thinkingSwitch(thinking),
@@ -75,9 +74,7 @@ function readStream(events: readonly ServerEvent[]): Answer {
   const last = events.find(({ event }) => event === "response.completed" || event === "response.incomplete");
   if (last?.data === undefined) {
     const { event, raw = "" } = events.at(-1) ?? {};
-    throw new BadAnswer(
-      `the stream broke off: its last event is \`${quote(event ?? raw)}\`, not response.completed`,
-    );
+    throw new BadAnswer(`the stream broke off: its last event is \`${quote(event ?? raw)}\`, not response.completed`);
   }
   const answer = read(objectOr(last.data.response));
   if (answer.text !== "" && !events.some(({ event }) => event === "response.output_text.delta"))

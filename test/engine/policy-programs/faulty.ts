@@ -25,12 +25,7 @@ server("old", ["m", "--gpu-memory-utilization", "0.01"], {
 });
 record("old-record", `sha256:${"2".repeat(64)}`, { vllm: "0.26.0rc1", transformers: "5.7.0" });
 record("good-record", DIGEST, { vllm: "0.30.0", transformers: "5.10.4" });
-record(
-  "published-record",
-  `sha256:${"3".repeat(64)}`,
-  { vllm: "0.30.0", transformers: "5.10.4" },
-  "published",
-);
+record("published-record", `sha256:${"3".repeat(64)}`, { vllm: "0.30.0", transformers: "5.10.4" }, "published");
 server("published", ["m", "--gpu-memory-utilization", "0.01"], {
   image: `vllm/vllm-openai@sha256:${"3".repeat(64)}`,
 });

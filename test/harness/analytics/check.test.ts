@@ -9,8 +9,7 @@ import { analyticsSchema } from "../../../harness/analytics/schema";
 
 const fixture = (name: string) => checkAnalyticsFile(readJsonFile(join(__dirname, "fixtures", name)), "HX_");
 const check = (document: unknown) => checkAnalyticsFile(parseJson("a.json", JSON.stringify(document)), "HX_");
-const found = (document: unknown) =>
-  check(document).map(({ path, code, severity }) => [path, code, severity]);
+const found = (document: unknown) => check(document).map(({ path, code, severity }) => [path, code, severity]);
 
 describe("check of a session-analytics file", () => {
   it("finds nothing in a good one", () => {
@@ -19,9 +18,7 @@ describe("check of a session-analytics file", () => {
 
   it("finds every fault in one run, each at its place, and shows no secret", () => {
     const faults = fixture("wrong.json");
-    expect(
-      faults.map(({ line, column, path, code, severity }) => [line, column, path, code, severity]),
-    ).toEqual([
+    expect(faults.map(({ line, column, path, code, severity }) => [line, column, path, code, severity])).toEqual([
       [2, 10, "dsn", "secret_in_file", "error"],
       [4, 16, "embedding.workers", "wrong_type", "error"],
       [5, 19, "embedding.ollama_url", "wrong_form", "error"],
@@ -118,9 +115,9 @@ describe("check of a session-analytics file", () => {
 
   it("points out only the block that is given twice, not each key in it", () => {
     const document = parseJson("a.json", '{"judge":{"workers":1},"judge":{"workers":2}}');
-    expect(checkAnalyticsFile(document, "HX_").map(({ path, code, column }) => [path, code, column])).toEqual(
-      [["judge", "duplicate_key", 24]],
-    );
+    expect(checkAnalyticsFile(document, "HX_").map(({ path, code, column }) => [path, code, column])).toEqual([
+      ["judge", "duplicate_key", 24],
+    ]);
   });
 
   it.each([

@@ -1,12 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  defaultLayer,
-  effectiveValues,
-  flatten,
-  LAYERS,
-  type Layer,
-} from "../../../harness/analytics/layers";
+import { defaultLayer, effectiveValues, flatten, LAYERS, type Layer } from "../../../harness/analytics/layers";
 
 describe("layers upon each other", () => {
   it("are, lowest first, defaults, file, .env, environment, arguments", () => {
@@ -25,9 +19,7 @@ describe("layers upon each other", () => {
           ["dotenv", dotenv],
           ["file", file],
         ];
-        const maps = Object.fromEntries(
-          upper.map(([name, values]) => [name, new Map(Object.entries(values))]),
-        );
+        const maps = Object.fromEntries(upper.map(([name, values]) => [name, new Map(Object.entries(values))]));
         const effective = effectiveValues({ default: defaultLayer(), ...maps });
         for (const name of names) {
           const from = upper.find(([, values]) => Object.hasOwn(values, name));
@@ -74,17 +66,11 @@ describe("layers upon each other", () => {
     expect(effective.get("judge.by_copilot.t.backend")).toEqual({ value: "ollama", layer: "default" });
     expect(effective.has("pricing.models.m.output")).toBe(false);
     const names = [...effective.keys()].filter((name) => name.startsWith("pricing.models.m."));
-    expect(names).toEqual([
-      "pricing.models.m.currency",
-      "pricing.models.m.effective_date",
-      "pricing.models.m.input",
-    ]);
+    expect(names).toEqual(["pricing.models.m.currency", "pricing.models.m.effective_date", "pricing.models.m.input"]);
   });
 
   it("pass over keys that the schema does not know", () => {
     expect(flatten({ colour: "blue", judge: { colour: 1 }, _comment: "x", $schema: "y" })).toEqual(new Map());
-    expect(flatten(JSON.parse('{"sources":{"__proto__":"x"},"__proto__":{"dsn":"y"}}')).has("dsn")).toBe(
-      false,
-    );
+    expect(flatten(JSON.parse('{"sources":{"__proto__":"x"},"__proto__":{"dsn":"y"}}')).has("dsn")).toBe(false);
   });
 });

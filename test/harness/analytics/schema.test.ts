@@ -43,11 +43,7 @@ const TABLE: [string, unknown, string | undefined][] = [
   ["routing_evidence_roots", [], "SA_ROUTING_EVIDENCE_ROOTS"],
   ["sessions.noise.min_turns", 3, "SA_NOISE_MIN_TURNS"],
   ["sessions.noise.min_duration_seconds", 60, "SA_NOISE_MIN_DURATION_SECONDS"],
-  [
-    "sessions.noise.path_patterns",
-    ["/cct-probe", "/private/var/folders/", "/tmp/"],
-    "SA_NOISE_PATH_PATTERNS",
-  ],
+  ["sessions.noise.path_patterns", ["/cct-probe", "/private/var/folders/", "/tmp/"], "SA_NOISE_PATH_PATTERNS"],
   ["auto_build.ledger_root", ".cct", undefined],
   ["auto_build.active_window_seconds", 900, undefined],
   ["similarity.threshold", 0.55, "SA_SIMILARITY_THRESHOLD"],

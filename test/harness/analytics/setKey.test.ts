@@ -6,8 +6,7 @@ import { renderDocument, setKey } from "../../../harness/analytics/document";
 import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
 import { flatten } from "../../../harness/analytics/layers";
 
-const set = (document: Record<string, unknown>, name: string, text: string) =>
-  setKey(document, name, text, "HX_");
+const set = (document: Record<string, unknown>, name: string, text: string) => setKey(document, name, text, "HX_");
 
 describe("setting one key", () => {
   it.each([
@@ -23,12 +22,7 @@ describe("setting one key", () => {
       { pricing: { models: { "gpt-4.1": { input: 2 } } } },
     ],
     ["no budget", "team.budgets.team_daily_usd", "", { team: { budgets: { team_daily_usd: "" } } }],
-    [
-      "records as JSON",
-      "project_ids",
-      '[{"match":"/a","id":"b"}]',
-      { project_ids: [{ match: "/a", id: "b" }] },
-    ],
+    ["records as JSON", "project_ids", '[{"match":"/a","id":"b"}]', { project_ids: [{ match: "/a", id: "b" }] }],
     ["an empty key of the judge", "judge.api_key", "", { judge: { api_key: "" } }],
   ])("writes %s", (_, name, text, document) => {
     expect(set({}, name, text)).toEqual({ document });
@@ -76,9 +70,7 @@ describe("setting one key", () => {
         const result = set({}, key.name, text);
         if ("fault" in result) return;
         const document = parseJson("a.json", renderDocument(result.document));
-        expect(checkAnalyticsFile(document, "HX_").filter(({ severity }) => severity === "error")).toEqual(
-          [],
-        );
+        expect(checkAnalyticsFile(document, "HX_").filter(({ severity }) => severity === "error")).toEqual([]);
         expect([...flatten(document.value).keys()]).toEqual([key.name]);
       }),
       { numRuns: 400 },

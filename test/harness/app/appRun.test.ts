@@ -5,17 +5,7 @@ import { beforeAll, describe, expect, test, vi } from "vitest";
 import { listening } from "../../stand-in/listening";
 import { bundledServing } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
-import {
-  appGroup,
-  changeApp,
-  evaluating,
-  report,
-  run,
-  type Scene,
-  SERVER,
-  scene,
-  slowEvaluator,
-} from "./scene";
+import { appGroup, changeApp, evaluating, report, run, type Scene, SERVER, scene, slowEvaluator } from "./scene";
 
 vi.setConfig({ testTimeout: 40_000 });
 
@@ -58,9 +48,7 @@ describe.concurrent("the states table of the specification", () => {
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({ verdict: "fail", states: ["not launched"], evaluator: null });
     expect(existsSync(join(place.directory, "evaluated"))).toBe(false);
-    expect(report(finished).failure).toContain(
-      `something answers at ${place.url} before the app was launched`,
-    );
+    expect(report(finished).failure).toContain(`something answers at ${place.url} before the app was launched`);
   });
 
   test("a readiness command that succeeds before launch is refused", async () => {
@@ -90,13 +78,8 @@ describe.concurrent("the states table of the specification", () => {
       ready: { command: "test -e launched", timeout_sec: 8 },
       command: `touch launched; exec node ${SERVER} ${place.marker} ${place.port} slow=600`,
     });
-    const finished = await run(
-      serving,
-      place,
-      "sh",
-      "-c",
-      `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`,
-    ).finished;
+    const finished = await run(serving, place, "sh", "-c", `curl -sf $HX_APP_URL >/dev/null || wget -qO- $HX_APP_URL`)
+      .finished;
     expect(report(finished)).toMatchObject({ verdict: "pass" });
   });
 
@@ -113,9 +96,7 @@ describe.concurrent("the states table of the specification", () => {
     expect(finished.code).toBe(1);
     expect(report(finished)).toMatchObject({
       // The last probe has only the time that is left; on a busy machine it may end without an answer.
-      failure: expect.stringMatching(
-        /^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/,
-      ),
+      failure: expect.stringMatching(/^the app was not ready within 3 s \(last probe: (HTTP 503|no answer in time)\)$/),
       states: ["not launched", "launching", "stopping", "stopped"],
       evaluator: null,
     });
@@ -194,23 +175,20 @@ describe.concurrent("whatever happens, no process of the group is left", () => {
     expect(processesWith(place.marker)).toEqual([]);
   });
 
-  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)(
-    "%s ends the app first, then this program",
-    async (signal) => {
-      const place = await scene("children=1");
-      const { child, finished } = run(
-        serving,
-        place,
-        "sh",
-        "-c",
-        `touch ${place.directory}/evaluating; sleep 60; : ${place.marker}`,
-      );
-      await eventually(() => evaluating(place), "the evaluator runs");
-      child.kill(signal);
-      expect((await finished).signal).toBe(signal);
-      expect(processesWith(place.marker)).toEqual([]);
-    },
-  );
+  test.each(["SIGINT", "SIGTERM", "SIGHUP"] as const)("%s ends the app first, then this program", async (signal) => {
+    const place = await scene("children=1");
+    const { child, finished } = run(
+      serving,
+      place,
+      "sh",
+      "-c",
+      `touch ${place.directory}/evaluating; sleep 60; : ${place.marker}`,
+    );
+    await eventually(() => evaluating(place), "the evaluator runs");
+    child.kill(signal);
+    expect((await finished).signal).toBe(signal);
+    expect(processesWith(place.marker)).toEqual([]);
+  });
 
   test.each([
     ["before the app is launched", "slow=5000", () => true],

@@ -2,15 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { bundledServing } from "../bundledServing";
-import {
-  childrenOf,
-  eventually,
-  groupMembers,
-  killTogether,
-  processesWith,
-  type Started,
-  start,
-} from "../processes";
+import { childrenOf, eventually, groupMembers, killTogether, processesWith, type Started, start } from "../processes";
 import { appGroup, changeApp, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
 
 // Two runs each, one behind the other.
@@ -40,11 +32,7 @@ const running = ({ directory }: Scene) => readdirSync(join(directory, ".hx/ledge
 
 describe.concurrent("this program and its supervisors are killed by SIGKILL at the same moment", () => {
   test.each([
-    [
-      "while the app is launching",
-      "slow=60000 children=1 stubborn=1",
-      (p: Scene) => appGroup(p) !== undefined,
-    ],
+    ["while the app is launching", "slow=60000 children=1 stubborn=1", (p: Scene) => appGroup(p) !== undefined],
     ["while the evaluator runs", "ignore-term children=1 stubborn=1", evaluating],
   ])("%s: the next run ends all of it and goes on", async (_, options, reached) => {
     const place = await scene(options);
@@ -97,8 +85,7 @@ describe.concurrent("this program and its supervisors are killed by SIGKILL at t
     };
     const write = () => writeFileSync(join(place.directory, "coverage.json"), JSON.stringify(config));
     write();
-    const gate = () =>
-      start("node", [serving, "gate", "coverage", "--config", "coverage.json"], place.directory);
+    const gate = () => start("node", [serving, "gate", "coverage", "--config", "coverage.json"], place.directory);
     const killed = gate();
     await eventually(() => processesWith(place.marker).length > 1, "the command runs");
     await killAll(killed);

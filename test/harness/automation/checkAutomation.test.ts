@@ -97,12 +97,7 @@ const TYPES: readonly Case[] = [
   ...["advisory", "pr", "merge", "unattended"].map((profile): Case => ["profile", "profile", profile, []]),
   ["profile", "profile", "none", ["profile unknown_value"]],
   ["coverage.parser: istanbul, lcov", "verification.coverage.parser", "lcov", []],
-  [
-    "coverage.parser: others",
-    "verification.coverage.parser",
-    "clover",
-    ["verification.coverage.parser unknown_value"],
-  ],
+  ["coverage.parser: others", "verification.coverage.parser", "clover", ["verification.coverage.parser unknown_value"]],
   [
     "coverage.parser: cobertura is refused",
     "verification.coverage.parser",
@@ -163,12 +158,7 @@ const TYPES: readonly Case[] = [
   ["visual.skip_is_failure: boolean", "verification.visual.skip_is_failure", false, []],
   ["review.max_rounds: integer", "review.max_rounds", 1.5, ["review.max_rounds wrong_type"]],
   ["review.max_rounds: at least 1", "review.max_rounds", 0, ["review.max_rounds out_of_range"]],
-  [
-    "review.loop_timeout_sec: integer",
-    "review.loop_timeout_sec",
-    "900",
-    ["review.loop_timeout_sec wrong_type"],
-  ],
+  ["review.loop_timeout_sec: integer", "review.loop_timeout_sec", "900", ["review.loop_timeout_sec wrong_type"]],
   ["caps.wall_clock_sec: number", "caps.wall_clock_sec", 0.5, []],
   ["caps.cost_usd: number", "caps.cost_usd", "25", ["caps.cost_usd wrong_type"]],
   ["caps.cost_usd: no negative cap", "caps.cost_usd", -1, ["caps.cost_usd out_of_range"]],
@@ -289,12 +279,7 @@ const REFUSED: readonly Case[] = [
     2,
     ["routing.recovery.health_threshold refused_key"],
   ],
-  [
-    "routing: a slip of the pen is no refusal",
-    "routing.allowed_profile",
-    [],
-    ["routing.allowed_profile unknown_key"],
-  ],
+  ["routing: a slip of the pen is no refusal", "routing.allowed_profile", [], ["routing.allowed_profile unknown_key"]],
 ];
 
 const PATHS: readonly Case[] = ["verification.coverage.artifact", "verification.visual.artifact"].flatMap(
@@ -342,12 +327,7 @@ const APP: readonly Case[] = [
     "ftp://127.0.0.1:3000",
     ["verification.app.interface wrong_form"],
   ],
-  [
-    "app.interface: shares the origin of ready.url",
-    "verification.app.interface",
-    "http://127.0.0.1:3000/api",
-    [],
-  ],
+  ["app.interface: shares the origin of ready.url", "verification.app.interface", "http://127.0.0.1:3000/api", []],
   [
     "app.interface: shares the origin of ready.url (port)",
     "verification.app.interface",
@@ -390,12 +370,7 @@ const APP: readonly Case[] = [
     "http://me:s3cret@127.0.0.1:3000/",
     ["verification.visual.url wrong_form"],
   ],
-  [
-    "visual and conformance require verification.app",
-    "verification.app",
-    undefined,
-    ["verification.app missing_key"],
-  ],
+  ["visual and conformance require verification.app", "verification.app", undefined, ["verification.app missing_key"]],
 ];
 
 const COVERAGE: readonly Case[] = [
@@ -498,8 +473,7 @@ caps:
 });
 
 test("a fault says what is wrong and what would be right", () => {
-  const message = (path: string, value: unknown) =>
-    checkConfig(change(wholeConfig(), path, value)).issues[0]?.message;
+  const message = (path: string, value: unknown) => checkConfig(change(wholeConfig(), path, value)).issues[0]?.message;
   expect(message("review.max_round", 3)).toBe("Unknown key `max_round`. Did you mean `max_rounds`?");
   expect(message("verification.coverage.parser", "jacoco")).toBe(
     "Parser `jacoco` is not implemented, and never counts as passing. Use `istanbul` (json-summary) or `lcov`.",

@@ -5,35 +5,20 @@ import { checkAutomation } from "../../../harness/automation/checkAutomation";
 import { change, checkConfig, codes, directoryWith, type Json, wholeConfig } from "./scene";
 
 const without = (...blocks: string[]) =>
-  blocks.reduce(
-    (config, block) => change(config, `verification.${block}`, undefined),
-    wholeConfig() as object,
-  );
+  blocks.reduce((config, block) => change(config, `verification.${block}`, undefined), wholeConfig() as object);
 
 describe("required blocks are derived from the verification mapping", () => {
   const REQUIRED = { conformance: true, visual: true };
   test.each([
-    [
-      "a map of id to requirement",
-      { "FR-1": { kind: "runtime_conformance" }, "FR-2": { kind: "visual" } },
-      REQUIRED,
-    ],
+    ["a map of id to requirement", { "FR-1": { kind: "runtime_conformance" }, "FR-2": { kind: "visual" } }, REQUIRED],
     ["a list", [{ id: "FR-1", kind: "runtime_conformance" }, { kind: "visual" }], REQUIRED],
-    [
-      "under `requirements`",
-      { requirements: [{ kind: "runtime_conformance" }, { kind: "visual" }] },
-      REQUIRED,
-    ],
+    ["under `requirements`", { requirements: [{ kind: "runtime_conformance" }, { kind: "visual" }] }, REQUIRED],
     [
       "with verifiers",
       { status: "finalized", "FR-1": { verifiers: [{ kind: "deterministic" }, { kind: "visual" }] } },
       { conformance: false, visual: true },
     ],
-    [
-      "other kinds derive nothing",
-      { "FR-1": { kind: "deterministic" } },
-      { conformance: false, visual: false },
-    ],
+    ["other kinds derive nothing", { "FR-1": { kind: "deterministic" } }, { conformance: false, visual: false }],
     ["an empty mapping derives nothing", {}, { conformance: false, visual: false }],
   ])("%s", (_, mapping, required) => {
     expect(checkConfig(wholeConfig(), { mapping }).resolved?.required).toEqual(required);
@@ -64,11 +49,7 @@ describe("required blocks are derived from the verification mapping", () => {
     ["a requirement without kind", { "FR-1": { text: "x" } }, "FR-1 missing_key"],
     ["a kind that is not text", [{ kind: 3 }], "0 missing_key"],
     ["a requirement that is text", { "FR-1": "visual" }, "FR-1 missing_key"],
-    [
-      "a misspelled kind, which would make the block optional",
-      { "FR-1": { kind: "visaul" } },
-      "FR-1 unknown_value",
-    ],
+    ["a misspelled kind, which would make the block optional", { "FR-1": { kind: "visaul" } }, "FR-1 unknown_value"],
     ["a kind in another writing", { "FR-1": { kind: "runtime-conformance" } }, "FR-1 unknown_value"],
     ["text", '"visual"', " wrong_type"],
   ])("%s is a fault of the mapping file", (_, mapping, expected) => {
@@ -148,12 +129,7 @@ describe("presets are resolved, failing closed", () => {
       { "service.json": { min_line_pct: 180 } },
       ["verification.coverage.preset unknown_preset"],
     ],
-    [
-      "a preset that is not JSON",
-      {},
-      { "service.json": "{" },
-      ["verification.coverage.preset unknown_preset"],
-    ],
+    ["a preset that is not JSON", {}, { "service.json": "{" }, ["verification.coverage.preset unknown_preset"]],
     ["a preset without floors", {}, { "service.json": {} }, ["verification.coverage missing_floor"]],
     [
       "a preset that brings max_regression_pct to baseline none",
@@ -201,10 +177,7 @@ describe("routing only narrows the registry", () => {
   });
   test("without a restriction the effective set is the registry's", () => {
     const config = change(wholeConfig(), "routing.allowed_profiles", undefined);
-    expect(checkConfig(config, { registry }).resolved?.routing?.effective_profiles).toEqual([
-      "local",
-      "cloud",
-    ]);
+    expect(checkConfig(config, { registry }).resolved?.routing?.effective_profiles).toEqual(["local", "cloud"]);
   });
   test("an id that the registry lacks is a named violation, never dropped", () => {
     const config = change(wholeConfig(), "routing.allowed_profiles", ["local", "lokal"]);
@@ -225,8 +198,7 @@ describe("routing only narrows the registry", () => {
 });
 
 describe("the evaluator must declare conformance_command", () => {
-  const providers = (line: string) =>
-    `[providers.judge]\ntype = "cli"\n${line}\n[providers.other]\ntype = "cli"\n`;
+  const providers = (line: string) => `[providers.judge]\ntype = "cli"\n${line}\n[providers.other]\ntype = "cli"\n`;
   test.each([
     ["declared with the request", providers('conformance_command = "judge {review_request}"'), []],
     [
@@ -282,9 +254,9 @@ describe("review.max_rounds", () => {
   );
   test("the prefix is configurable", () => {
     const file = join(directoryWith({ "a.json": "{}" }), "a.json");
-    expect(
-      checkAutomation({ config: file }, { CCT_REVIEW_MAX_ROUNDS: "2" }, "CCT_").resolved?.review.max_rounds,
-    ).toBe(2);
+    expect(checkAutomation({ config: file }, { CCT_REVIEW_MAX_ROUNDS: "2" }, "CCT_").resolved?.review.max_rounds).toBe(
+      2,
+    );
   });
 });
 

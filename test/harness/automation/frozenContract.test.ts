@@ -80,18 +80,7 @@ describe("serving config freeze automation", () => {
   const freeze = (directory: string, args: string[] = [], env = process.env) =>
     start(
       "node",
-      [
-        serving,
-        "config",
-        "freeze",
-        "automation",
-        "a.json",
-        "--out",
-        "contract.json",
-        "--format",
-        "json",
-        ...args,
-      ],
+      [serving, "config", "freeze", "automation", "a.json", "--out", "contract.json", "--format", "json", ...args],
       directory,
       env,
     );
@@ -219,9 +208,7 @@ describe("serving config freeze automation", () => {
 
   test("killed by SIGKILL while the base is measured: nothing is frozen, nothing is left, and it can be frozen again", async () => {
     const marker = `freeze-marker-${process.pid}`;
-    const directory = repository(
-      `test -e ${join(tmpdir(), marker)} || sleep 60; cp good.json out.json; : ${marker}`,
-    );
+    const directory = repository(`test -e ${join(tmpdir(), marker)} || sleep 60; cp good.json out.json; : ${marker}`);
     const { child, finished } = freeze(directory);
     await eventually(() => processesWith(marker).length > 0, "the base is measured");
     child.kill("SIGKILL");

@@ -101,9 +101,7 @@ export function checkConfig(
 
 /** The faults of a check as `path code`, warnings marked. */
 export function codes(check: AutomationCheck): string[] {
-  return check.issues.map(
-    ({ path, code, severity }) => `${severity === "warning" ? "warning " : ""}${path} ${code}`,
-  );
+  return check.issues.map(({ path, code, severity }) => `${severity === "warning" ? "warning " : ""}${path} ${code}`);
 }
 
 export function checkYaml(text: string): AutomationCheck {

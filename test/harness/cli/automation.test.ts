@@ -11,8 +11,7 @@ let serving = "";
 beforeAll(() => {
   serving = bundledServing();
 });
-const run = (directory: string, ...args: string[]) =>
-  start("node", [serving, "config", ...args], directory).finished;
+const run = (directory: string, ...args: string[]) => start("node", [serving, "config", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {
   const directory = temporaryFolder("config-command-");
   writeFileSync(join(directory, name), text);

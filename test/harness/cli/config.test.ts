@@ -18,9 +18,7 @@ const json = (text: string) => JSON.parse(text);
 describe("serving config", () => {
   it("gives every command a help with an example and both formats", async () => {
     const leaves = (command: Command, path: string[]): string[][] =>
-      command.commands.length === 0
-        ? [path]
-        : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
+      command.commands.length === 0 ? [path] : command.commands.flatMap((each) => leaves(each, [...path, each.name()]));
     const paths = (await serving(["config"])).commands.flatMap((config) => leaves(config, ["config"]));
     expect(paths.length).toBe(10);
     for (const path of paths) {
@@ -31,21 +29,14 @@ describe("serving config", () => {
     }
   });
 
-  it.each([
-    "",
-    "config",
-    "config check",
-    "config show",
-    "config set",
-    "config init",
-    "config freeze",
-    "gate",
-    "app",
-  ])("shows an example in the help of the group `%s`, too", async (words) => {
-    const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
-    expect(code).toBe(0);
-    expect(out).toContain(`Example:\n  serving ${words}`);
-  });
+  it.each(["", "config", "config check", "config show", "config set", "config init", "config freeze", "gate", "app"])(
+    "shows an example in the help of the group `%s`, too",
+    async (words) => {
+      const { code, out } = await runServing([...words.split(" ").filter(Boolean), "--help"]);
+      expect(code).toBe(0);
+      expect(out).toContain(`Example:\n  serving ${words}`);
+    },
+  );
 });
 
 describe("serving config check", () => {
@@ -194,16 +185,7 @@ describe("serving config check", () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_SIMILARITY_TOP_K=many\n");
     expect((await runServing(["config", "check", "analytics", analytics])).code).toBe(0);
-    const run = await runServing([
-      "config",
-      "check",
-      "analytics",
-      analytics,
-      "--dotenv",
-      dotenv,
-      "--format",
-      "json",
-    ]);
+    const run = await runServing(["config", "check", "analytics", analytics, "--dotenv", dotenv, "--format", "json"]);
     expect(run.code).toBe(1);
     expect(json(run.out).issues).toEqual([
       expect.objectContaining({
@@ -226,9 +208,7 @@ describe("serving config check of a stack file", () => {
     writeFileSync(file, "config: {}\n");
     const run = await runServing(["config", "check", ...subject, file]);
     expect(run.code).toBe(2);
-    expect(run.out + run.err).toBe(
-      `${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`,
-    );
+    expect(run.out + run.err).toBe(`${file}: this is a stack file; check it with \`serving plan --file ${file}\`\n`);
   });
 });
 
@@ -284,10 +264,7 @@ describe("serving config show analytics", () => {
     const dotenv = join(folder(), ".env");
     writeFileSync(dotenv, "HX_SA_EMBED_MODEL=e\nHX_SA_SIMILARITY_TOP_K=7\n");
     const env = { HX_SA_SIMILARITY_TOP_K: "8", HX_SA_JUDGE_API_KEY: "sk-SECRET" };
-    const run = await runServing(
-      show("--config", analytics, "--dotenv", dotenv, "--set", "judge.workers=3"),
-      env,
-    );
+    const run = await runServing(show("--config", analytics, "--dotenv", dotenv, "--set", "judge.workers=3"), env);
     expect(run.code).toBe(0);
     const { values } = json(run.out);
     expect(values["embedding.backend"]).toEqual({ value: "ollama", layer: "default" });
@@ -315,10 +292,7 @@ describe("serving config show analytics", () => {
     ["judge.workers=many", "error: judge.workers: The text is not wholly a number."],
     ["judge.workers=0", "error: judge.workers: Expected at least 1, got 0. (Sessions judged at once.)"],
     ["auto_build.ledger_root=x", "error: auto_build.ledger_root: This key has no variable,"],
-    [
-      "dsn=host=h password=SECRET",
-      "error: dsn: A secret is set in the environment only, by the variable HX_SA_DSN.",
-    ],
+    ["dsn=host=h password=SECRET", "error: dsn: A secret is set in the environment only, by the variable HX_SA_DSN."],
   ])("says what is wrong with --set %s, once, and shows no table beside it", async (setting, message) => {
     const run = await runServing(["config", "show", "analytics", "--config", analytics, "--set", setting]);
     expect([run.code, run.out]).toEqual([1, ""]);
@@ -409,18 +383,15 @@ describe("serving config set analytics", () => {
 });
 
 describe("serving config init", () => {
-  it.each(["providers", "analytics"])(
-    "writes a file of %s that passes its own check, once",
-    async (subject) => {
-      const file = join(folder(), "file");
-      expect((await runServing(["config", "init", subject, file])).code).toBe(0);
-      const text = readFileSync(file, "utf8");
-      const check = await runServing(["config", "check", subject, file, "--format", "json"]);
-      expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
-      expect((await runServing(["config", "init", subject, file])).code).toBe(1);
-      expect(readFileSync(file, "utf8")).toBe(text);
-    },
-  );
+  it.each(["providers", "analytics"])("writes a file of %s that passes its own check, once", async (subject) => {
+    const file = join(folder(), "file");
+    expect((await runServing(["config", "init", subject, file])).code).toBe(0);
+    const text = readFileSync(file, "utf8");
+    const check = await runServing(["config", "check", subject, file, "--format", "json"]);
+    expect(json(check.out)).toMatchObject({ valid: true, issues: [] });
+    expect((await runServing(["config", "init", subject, file])).code).toBe(1);
+    expect(readFileSync(file, "utf8")).toBe(text);
+  });
 
   it("writes into the harness's folder by default", async () => {
     const home = join(folder(), "home");
@@ -436,9 +407,7 @@ describe("serving config reference", () => {
     const out = join(folder(), "reference");
     const first = await runServing(["config", "reference", "--out", out, "--format", "json"]);
     expect(json(first.out).written).toContain(join(out, "providers-profile.md"));
-    expect(
-      json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out).written,
-    ).toEqual([]);
+    expect(json((await runServing(["config", "reference", "--out", out, "--format", "json"])).out).written).toEqual([]);
     expect((await runServing(["config", "reference", "--out", out, "--check"])).code).toBe(0);
   });
 

@@ -22,9 +22,7 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
     expect(JSON.parse(json.out)).toMatchObject({
       gate,
       verdict: "fail",
-      failures: [
-        expect.stringMatching(/a\.json:1:\d+ verification\.coverage\.parser: Parser `jacoco` is not/),
-      ],
+      failures: [expect.stringMatching(/a\.json:1:\d+ verification\.coverage\.parser: Parser `jacoco` is not/)],
       issues: [{ path: "verification.coverage.parser", code: "not_implemented" }],
     });
     const text = await runServing(args);
@@ -35,11 +33,7 @@ describe.each(["coverage", "visual"])("serving gate %s", (gate) => {
 
   test.each([
     ["nothing to judge by", () => [], "exactly one of --config FILE and --contract FILE"],
-    [
-      "both files",
-      () => ["--config", "a", "--contract", "b"],
-      "exactly one of --config FILE and --contract FILE",
-    ],
+    ["both files", () => ["--config", "a", "--contract", "b"], "exactly one of --config FILE and --contract FILE"],
     ["a config without its block", () => ["--config", config({}).file], `verification.${gate}`],
     ["no such file", () => ["--config", "/no/such/file"], "/no/such/file: no such file"],
     ["a contract that is none", () => ["--contract", config("{}").file], "isn't a frozen contract"],

@@ -10,10 +10,7 @@ import { processesWith } from "../processes";
 
 function project(): string {
   const root = temporaryFolder("coverage-gate-");
-  writeFileSync(
-    join(root, "good.json"),
-    JSON.stringify({ total: { lines: { pct: 85 }, branches: { pct: 75 } } }),
-  );
+  writeFileSync(join(root, "good.json"), JSON.stringify({ total: { lines: { pct: 85 }, branches: { pct: 75 } } }));
   return root;
 }
 
@@ -74,8 +71,7 @@ describe.concurrent("coverage gate", () => {
 
   test("an old file put in the artifact's place is not newly produced", async () => {
     const result = await gate(project(), {
-      command:
-        "mkdir coverage && cp good.json coverage/summary.json && touch -d '2020-01-01' coverage/summary.json",
+      command: "mkdir coverage && cp good.json coverage/summary.json && touch -d '2020-01-01' coverage/summary.json",
     });
     expect(result.failures).toEqual([
       "artifact coverage/summary.json is older than this run, so the run did not produce it",
@@ -126,9 +122,7 @@ describe.concurrent("coverage gate", () => {
   test("an artifact that can't be removed leaves freshness unproven", async () => {
     const root = project();
     mkdirSync(join(root, "coverage/summary.json"), { recursive: true });
-    expect((await gate(root)).failures).toEqual([
-      "artifact coverage/summary.json is a directory; it must be a file",
-    ]);
+    expect((await gate(root)).failures).toEqual(["artifact coverage/summary.json is a directory; it must be a file"]);
   });
 
   test("a command that fails fails the gate, whatever it wrote", async () => {

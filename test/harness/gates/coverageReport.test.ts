@@ -37,11 +37,7 @@ describe("istanbul", () => {
     ["a list", "[]", "has no `total`"],
     ["a full report", JSON.stringify({ "/a.ts": { s: {} } }), "has no `total`"],
     ["no lines", summary({ branches: { pct: 3 } }), "has no `total.lines`"],
-    [
-      "text as percentage",
-      summary({ lines: { pct: "90" } }),
-      "has no percentage from 0 to 100 in `total.lines.pct`",
-    ],
+    ["text as percentage", summary({ lines: { pct: "90" } }), "has no percentage from 0 to 100 in `total.lines.pct`"],
     ["above 100", summary({ lines: { pct: 101 } }), "has no percentage from 0 to 100"],
     ["below 0", summary({ lines: { pct: -1 } }), "has no percentage from 0 to 100"],
     [
@@ -97,11 +93,7 @@ describe("lcov", () => {
     ],
     ["a record inside another", "SF:a\nSF:b\n", "line 2 begins a record inside another one"],
     ["an end without a beginning", "end_of_record\n", "line 1 ends a record that never began"],
-    [
-      "a counter that is not a number",
-      record("SF:a", "LF:9junk", "LH:1"),
-      "line 2 has no whole number in LF",
-    ],
+    ["a counter that is not a number", record("SF:a", "LF:9junk", "LH:1"), "line 2 has no whole number in LF"],
     ["a counter twice", record("SF:a", "LF:9", "LF:9", "LH:1"), "line 3 has a second LF in one record"],
     ["found without hit", record("SF:a", "LF:9"), "only one of LF and LH"],
     ["more hit than found", record("SF:a", "LF:1", "LH:2"), "LH above LF"],
@@ -118,9 +110,7 @@ describe("lcov", () => {
     fc.assert(
       fc.property(fc.array(counts, { minLength: 1 }), (files) => {
         const sums = files.map(({ found, share }) => [found, Math.floor(found * share)] as const);
-        const text = sums
-          .map(([found, hit], index) => record(`SF:${index}`, `LF:${found}`, `LH:${hit}`))
-          .join("");
+        const text = sums.map(([found, hit], index) => record(`SF:${index}`, `LF:${found}`, `LH:${hit}`)).join("");
         const found = sums.reduce((sum, [all]) => sum + all, 0);
         if (found === 0) {
           expect(() => readCoverage("lcov", text)).toThrow(UnreadableCoverage);

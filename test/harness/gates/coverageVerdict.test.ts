@@ -38,13 +38,7 @@ test.each([
     null,
     ["there is a floor of 0 % under branch coverage, and the artifact has none"],
   ],
-  [
-    "regression within its points",
-    { min_line_pct: 50, max_regression_pct: 5 },
-    [85.3, null],
-    base(90.3, null),
-    [],
-  ],
+  ["regression within its points", { min_line_pct: 50, max_regression_pct: 5 }, [85.3, null], base(90.3, null), []],
   [
     "regression beyond its points",
     { min_line_pct: 50, max_regression_pct: 5 },
@@ -85,7 +79,7 @@ test.each([
     ["the baseline has no branch coverage, so it can't be compared"],
   ],
 ])("%s", (_, floors, [line_pct, branch_pct], baseline, expected) => {
-  expect(
-    coverageFailures(floors, { line_pct: line_pct ?? null, branch_pct: branch_pct ?? null }, baseline),
-  ).toEqual(expected);
+  expect(coverageFailures(floors, { line_pct: line_pct ?? null, branch_pct: branch_pct ?? null }, baseline)).toEqual(
+    expected,
+  );
 });

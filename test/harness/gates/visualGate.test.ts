@@ -57,12 +57,7 @@ async function scene(command: string, change: Record<string, unknown> = {}): Pro
 
 function gate({ directory, temporary }: Scene) {
   const env = { ...process.env, TMPDIR: temporary, GIT_DIR: "/nowhere" };
-  return start(
-    "node",
-    [serving, "gate", "visual", "--config", "automation.json", "--format", "json"],
-    directory,
-    env,
-  );
+  return start("node", [serving, "gate", "visual", "--config", "automation.json", "--format", "json"], directory, env);
 }
 
 function worktrees({ directory }: Scene): number {
@@ -92,9 +87,7 @@ describe.concurrent("visual gate", () => {
     expect(log).not.toContain("ignored.txt");
     expect(log).toContain("\nHEAD\n");
     expect(log).toContain("ok");
-    expect(
-      JSON.parse(readFileSync(join(place.directory, ".hx/ledger/visual-result.json"), "utf8")).passed,
-    ).toBe(true);
+    expect(JSON.parse(readFileSync(join(place.directory, ".hx/ledger/visual-result.json"), "utf8")).passed).toBe(true);
     expect(existsSync(join(place.directory, "out"))).toBe(false);
     expect(worktrees(place)).toBe(1);
     expect(readdirSync(place.temporary)).toEqual([]);
@@ -108,12 +101,7 @@ describe.concurrent("visual gate", () => {
       {},
       "the check did not run in full",
     ],
-    [
-      "a result without a mode",
-      `mkdir out; echo '{"passed":true}' > out/verdict.json`,
-      {},
-      "it says no mode",
-    ],
+    ["a result without a mode", `mkdir out; echo '{"passed":true}' > out/verdict.json`, {}, "it says no mode"],
     ["a failed command", `${PASS}; exit 2`, {}, "the visual command exited 2"],
     [
       "a command that takes too long",
@@ -122,12 +110,7 @@ describe.concurrent("visual gate", () => {
       "the visual command took longer than 1 s",
     ],
     ["no artifact", "true", {}, "the command wrote no artifact at out/verdict.json"],
-    [
-      "read-only leftovers",
-      "mkdir -p a/b && touch a/b/c && chmod 555 a/b; exit 1",
-      {},
-      "the visual command exited 1",
-    ],
+    ["read-only leftovers", "mkdir -p a/b && touch a/b/c && chmod 555 a/b; exit 1", {}, "the visual command exited 1"],
     ["a checkout cut from its repository", "rm -f .git; exit 1", {}, "the visual command exited 1"],
   ])("%s fails, and the checkout is removed", async (_, command, change, message) => {
     const place = await scene(command, change);
@@ -187,18 +170,15 @@ describe.concurrent("visual gate", () => {
     expect(worktrees(place)).toBe(1);
   });
 
-  test.each([300, 700, 1200])(
-    "killed by SIGKILL after %i ms: no process and no checkout is left",
-    async (delay) => {
-      const place = await scene("sleep 60 # MARKER");
-      const { child, finished } = gate(place);
-      await new Promise((resolve) => setTimeout(resolve, delay));
-      child.kill("SIGKILL");
-      await finished;
-      await new Promise((resolve) => setTimeout(resolve, 300));
-      await eventually(() => processesWith(place.marker).length === 0, "no process is left");
-      await eventually(() => readdirSync(place.temporary).length === 0, "no checkout is left");
-      await eventually(() => worktrees(place) === 1, "git knows of no other worktree");
-    },
-  );
+  test.each([300, 700, 1200])("killed by SIGKILL after %i ms: no process and no checkout is left", async (delay) => {
+    const place = await scene("sleep 60 # MARKER");
+    const { child, finished } = gate(place);
+    await new Promise((resolve) => setTimeout(resolve, delay));
+    child.kill("SIGKILL");
+    await finished;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await eventually(() => processesWith(place.marker).length === 0, "no process is left");
+    await eventually(() => readdirSync(place.temporary).length === 0, "no checkout is left");
+    await eventually(() => worktrees(place) === 1, "git knows of no other worktree");
+  });
 });

@@ -127,13 +127,10 @@ describe("one tiny chat request", () => {
     expect(bodies).toHaveLength(1);
   });
 
-  it.each([["no JSON"], ["{}"], ['{"choices":[]}'], ["null"]])(
-    "does not take %s for an answer",
-    async (text) => {
-      const { url } = await serve((_, __, response) => response.end(text));
-      expect((await ask(url)).detail).toContain("choices[0].message");
-    },
-  );
+  it.each([["no JSON"], ["{}"], ['{"choices":[]}'], ["null"]])("does not take %s for an answer", async (text) => {
+    const { url } = await serve((_, __, response) => response.end(text));
+    expect((await ask(url)).detail).toContain("choices[0].message");
+  });
 
   it("reads no endless answer, and sends no key that breaks its header", async () => {
     const { url } = await serve((_, __, response) => {
@@ -141,9 +138,7 @@ describe("one tiny chat request", () => {
       response.on("drain", more).on("error", () => undefined);
       more();
     });
-    expect((await ask(url, {}, {}, 60)).detail).toBe(
-      "no connection: an answer of more than 8 MiB, which was cut off",
-    );
+    expect((await ask(url, {}, {}, 60)).detail).toBe("no connection: an answer of more than 8 MiB, which was cut off");
     expect((await ask(url, { api_key_env: "K" }, { K: "a\nSECRET: b" })).detail).toBe(
       "no connection: no request can be made of this address or key",
     );

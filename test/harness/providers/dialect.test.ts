@@ -6,12 +6,7 @@ import { parseProfile, readProfile } from "../../../harness/providers/profile";
 
 const fixture = (name: string) => readProfile(join(__dirname, "fixtures", name));
 const found = (text: string) =>
-  dialectFaults(parseProfile("p.toml", text)).map(({ path, code, severity, line }) => [
-    path,
-    code,
-    severity,
-    line,
-  ]);
+  dialectFaults(parseProfile("p.toml", text)).map(({ path, code, severity, line }) => [path, code, severity, line]);
 
 const P = "[providers.p]\n";
 
@@ -66,11 +61,7 @@ describe("where the harness's reading parts from TOML's", () => {
       '[defaults]\nfallback_chain.a = ["b"] # c',
       [["defaults.fallback_chain.a", "dialect_trailing_comment", "error", 2]],
     ],
-    [
-      "spaces behind a value",
-      `${P}model = "m"  `,
-      [["providers.p.model", "dialect_trailing_space", "error", 2]],
-    ],
+    ["spaces behind a value", `${P}model = "m"  `, [["providers.p.model", "dialect_trailing_space", "error", 2]]],
     ["a tab behind the key", `${P}model\t= "m"`, [["providers.p.model", "dialect_key", "error", 2]]],
     ["a tab behind =", `${P}model =\t"m"`, [["providers.p.model", "dialect_tab", "error", 2]]],
     [
@@ -106,11 +97,7 @@ describe("where the harness's reading parts from TOML's", () => {
       '[defaults]\npeer_for = { codex = "a" }',
       [["defaults.peer_for.codex", "dialect_inline_table", "error", 2]],
     ],
-    [
-      "an indented header",
-      '  [providers.p]\ntype = "cli"',
-      [["providers.p", "dialect_indented_header", "error", 1]],
-    ],
+    ["an indented header", '  [providers.p]\ntype = "cli"', [["providers.p", "dialect_indented_header", "error", 1]]],
     ["a quoted header", '[providers."p"]\ntype = "cli"', [["providers.p", "dialect_header", "error", 1]]],
     [
       "a line inside a string of several lines that looks like a key",
@@ -135,9 +122,7 @@ describe("where the harness's reading parts from TOML's", () => {
   });
 
   it("says what the harness does, what follows and what to write", () => {
-    const [fault] = dialectFaults(
-      parseProfile("p.toml", `${P}conformance_command = "x \\u007Breview_request}"`),
-    );
+    const [fault] = dialectFaults(parseProfile("p.toml", `${P}conformance_command = "x \\u007Breview_request}"`));
     expect(fault?.message).toBe(
       "The harness keeps TOML's escapes literally, backslash and all. Read that way, it lacks {review_request}. " +
         "Write the value without backslashes.",
@@ -147,9 +132,7 @@ describe("where the harness's reading parts from TOML's", () => {
   it("takes a peer by the name that the harness reads: with an escape it is undeclared", () => {
     const escaped = String.raw`peer_for.claude = "cod\u0065x"`;
     const peer = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
-    expect(
-      peer(`[providers.codex]\ntype = "cli"\ncommand = "x {review_request}"\n[defaults]\n${escaped}`),
-    ).toEqual([
+    expect(peer(`[providers.codex]\ntype = "cli"\ncommand = "x {review_request}"\n[defaults]\n${escaped}`)).toEqual([
       {
         path: "defaults.peer_for.claude",
         code: "dialect_escape",

@@ -56,14 +56,9 @@ describe("a check of anything", () => {
   it("never crashes on a good profile with letters changed", () => {
     const good = readFileSync(join(__dirname, "fixtures", "good.toml"), "utf8");
     fc.assert(
-      fc.property(
-        fc.nat(good.length - 1),
-        fc.nat(20),
-        fc.string({ maxLength: 8, unit: "binary" }),
-        (at, cut, put) => {
-          expect(typeof everything(good.slice(0, at) + put + good.slice(at + cut))).toBe("string");
-        },
-      ),
+      fc.property(fc.nat(good.length - 1), fc.nat(20), fc.string({ maxLength: 8, unit: "binary" }), (at, cut, put) => {
+        expect(typeof everything(good.slice(0, at) + put + good.slice(at + cut))).toBe("string");
+      }),
       { numRuns: 400 },
     );
   });
@@ -73,9 +68,7 @@ describe("a check of anything", () => {
       "api_key",
       "token",
       "password",
-      ...Object.keys(providerSchema.shape).filter(
-        (name) => !["model", "host", "base_url", "version"].includes(name),
-      ),
+      ...Object.keys(providerSchema.shape).filter((name) => !["model", "host", "base_url", "version"].includes(name)),
     );
     const secret = fc.constantFrom(
       "sk-live-SECRET",
@@ -123,10 +116,7 @@ describe("a check of anything", () => {
     ["a header of 10,000 parts", `[${"a.".repeat(10_000)}a]\nx = 1`],
     ["a key of 10,000 quoted parts", `${'"a".'.repeat(10_000)}a = 1`],
     ["a string of a million letters", `[providers.p]\ntype = "cli"\ncommand = "${"x".repeat(1_000_000)}"`],
-    [
-      "5,000 providers",
-      Array.from({ length: 5_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join(""),
-    ],
+    ["5,000 providers", Array.from({ length: 5_000 }, (_, n) => `[providers.p${n}]\ntype = "cli"\n`).join("")],
     ["a string that never ends", `a = "${'\\"'.repeat(500_000)}`],
   ])("is quick on %s", (_, text) => {
     everything(text);

@@ -47,22 +47,7 @@ describe("how the harness reads a profile", () => {
   });
 
   it("agrees with the rules, transcribed one after the other", () => {
-    const piece = fc.constantFrom(
-      "[",
-      "]",
-      "s",
-      "k",
-      "=",
-      " ",
-      '"',
-      "'",
-      "#",
-      "\n",
-      "\n[s]\n",
-      "\nk =",
-      "v",
-      "\t",
-    );
+    const piece = fc.constantFrom("[", "]", "s", "k", "=", " ", '"', "'", "#", "\n", "\n[s]\n", "\nk =", "v", "\t");
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 60 }), (pieces) => {
         const text = pieces.join("");

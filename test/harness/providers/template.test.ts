@@ -22,8 +22,7 @@ describe("the template of a profile", () => {
   });
 
   it("shows every key of a provider", () => {
-    for (const key of Object.keys(providerSchema.shape))
-      expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
+    for (const key of Object.keys(providerSchema.shape)) expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
   });
 
   it("keeps its lines short and ends with a newline", () => {

@@ -36,9 +36,7 @@ function wordsOf(schema: JsonSchema): string[] {
   const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum, minItems, items } = schema;
   if (schema.const !== undefined) return [schema.const === "" ? "empty" : `\`${schema.const}\``];
   if (schema.enum !== undefined) return schema.enum.map((value) => `\`${value}\``);
-  const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter(
-    (bound) => bound !== undefined,
-  );
+  const bounds = [minimum, maximum, exclusiveMinimum, exclusiveMaximum].filter((bound) => bound !== undefined);
   switch (type) {
     case "integer":
       return ["whole number", ...bounds.map(String)];
@@ -74,9 +72,7 @@ describe("docs/reference", () => {
       const fallback: unknown = schema.default;
       const text = typeof fallback === "string" ? fallback : JSON.stringify(fallback);
       expect(shownDefault(key), key.path).toBe(required ? undefined : text);
-      const saysRequired = block
-        ? key.text.includes("The block is required.")
-        : key.cells.Default === "**required**";
+      const saysRequired = block ? key.text.includes("The block is required.") : key.cells.Default === "**required**";
       expect(saysRequired, key.path).toBe(required);
     }
   });
@@ -93,17 +89,14 @@ describe("docs/reference", () => {
     }
   });
 
-  it.each(pages)(
-    "shows the variable of every key of $name that has one, and of no other",
-    ({ find, keys, prefix }) => {
-      for (const { path, schema, block } of keys) {
-        const key = find(path.join("."));
-        const variable = schema.variable === undefined ? undefined : `\`${prefix}${schema.variable}\``;
-        if (block) expect(/ Variables: (`[^`]+`)/.exec(key.text)?.[1], key.path).toBe(variable);
-        else expect(key.cells.Variable ?? "", key.path).toBe(variable ?? "");
-      }
-    },
-  );
+  it.each(pages)("shows the variable of every key of $name that has one, and of no other", ({ find, keys, prefix }) => {
+    for (const { path, schema, block } of keys) {
+      const key = find(path.join("."));
+      const variable = schema.variable === undefined ? undefined : `\`${prefix}${schema.variable}\``;
+      if (block) expect(/ Variables: (`[^`]+`)/.exec(key.text)?.[1], key.path).toBe(variable);
+      else expect(key.cells.Variable ?? "", key.path).toBe(variable ?? "");
+    }
+  });
 
   it.each(pages)("describes every key of $name", ({ find, keys }) => {
     for (const { path, schema } of keys) {

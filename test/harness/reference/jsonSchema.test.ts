@@ -146,9 +146,7 @@ const subjects = referenceDocuments().flatMap(({ name, schema, closed }): Subjec
       },
       schema: jsonSchemaOf(schema),
       whole: (value) =>
-        ofStack
-          ? { config: { "local-serving:machines": (value as { machines?: unknown }).machines } }
-          : value,
+        ofStack ? { config: { "local-serving:machines": (value as { machines?: unknown }).machines } } : value,
     },
   ];
 });
@@ -179,23 +177,18 @@ describe("the published JSON Schemas", () => {
     }
   });
 
-  it.each(subjects)(
-    "every key of $name is in a good document, so that it is tried below",
-    ({ name, schema }) => {
-      const here = Object.values(GOOD[name] ?? {}).flatMap((document) =>
-        [...pathsIn(document)].map(inSchema),
-      );
-      const prefix = name === "stack-file" ? ["config", "local-serving:machines"] : [];
-      const missing = schemaKeys(schema)
-        .filter(({ schema: node }) => node.refused === undefined)
-        .map(({ path }) => [...prefix, ...path.slice(prefix.length > 0 ? 1 : 0)])
-        .filter((pattern) => !here.some((path) => matches(pattern, path)));
-      expect(
-        missing.map((path) => path.join(".")),
-        "add them to a file of ./fixtures",
-      ).toEqual([]);
-    },
-  );
+  it.each(subjects)("every key of $name is in a good document, so that it is tried below", ({ name, schema }) => {
+    const here = Object.values(GOOD[name] ?? {}).flatMap((document) => [...pathsIn(document)].map(inSchema));
+    const prefix = name === "stack-file" ? ["config", "local-serving:machines"] : [];
+    const missing = schemaKeys(schema)
+      .filter(({ schema: node }) => node.refused === undefined)
+      .map(({ path }) => [...prefix, ...path.slice(prefix.length > 0 ? 1 : 0)])
+      .filter((pattern) => !here.some((path) => matches(pattern, path)));
+    expect(
+      missing.map((path) => path.join(".")),
+      "add them to a file of ./fixtures",
+    ).toEqual([]);
+  });
 
   it.each(subjects)("$name carries every rule but those that are listed", ({ name, takes, issues }) => {
     for (const [rule, document] of Object.entries(NOT_CARRIED[name] ?? {})) {
@@ -243,9 +236,7 @@ describe("the published JSON Schemas", () => {
       fc.property(instances(schema), (value) => {
         const document = plain(whole(value));
         expect(takes(document), JSON.stringify(takes.errors)).toBe(true);
-        expect(issues(document).filter(({ message }) => !rulesNotCarried(name).includes(message))).toEqual(
-          [],
-        );
+        expect(issues(document).filter(({ message }) => !rulesNotCarried(name).includes(message))).toEqual([]);
       }),
       { numRuns: 200 },
     );
@@ -300,10 +291,7 @@ function inSchema(path: readonly string[]): string[] {
 
 /** A free key of a map is `<name>` in the schema's path. */
 function matches(pattern: readonly string[], path: readonly string[]): boolean {
-  return (
-    pattern.length === path.length &&
-    pattern.every((part, index) => part === path[index] || /^<.+>$/.test(part))
-  );
+  return pattern.length === path.length && pattern.every((part, index) => part === path[index] || /^<.+>$/.test(part));
 }
 
 /** What the editor takes the check takes too, but for the listed rules; what the editor refuses the check refuses. */
@@ -343,8 +331,7 @@ describe("what is good and what is wrong for both", () => {
 
   it("an open file may have unknown keys, a closed one may not", () => {
     const open = { "session-analytics": true, "providers-profile": true, "automation-config": false };
-    for (const [name, taken] of Object.entries(open))
-      expect(named(name).takes({ colour: 1 }), name).toBe(taken);
+    for (const [name, taken] of Object.entries(open)) expect(named(name).takes({ colour: 1 }), name).toBe(taken);
     const stack = yaml(text("Pulumi.dgx.yaml")) as { config: Record<string, Record<string, object>> };
     Object.assign(stack.config["local-serving:machines"]?.dgx ?? {}, { colour: 1 });
     expect(named("stack-file").takes(stack)).toBe(false);

@@ -62,9 +62,7 @@ describe("the page of the providers profile", () => {
   });
 
   it("says who reviews and what an invocation costs", () => {
-    expect(page).toContain(
-      "The work of `codex` goes to `local`, then `ollama`: nobody twice, and never to itself.",
-    );
+    expect(page).toContain("The work of `codex` goes to `local`, then `ollama`: nobody twice, and never to itself.");
     expect(page).toContain("a request of 40000 tokens with an answer of 2000 costs 0.15 USD");
   });
 });

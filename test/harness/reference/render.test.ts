@@ -35,9 +35,7 @@ describe("the reference", () => {
 
   it("has a page for each document, a JSON Schema for each schema, and a list of the pages", () => {
     expect([...files.keys()]).toEqual(["README.md", "thing.md", "thing.schema.json", "list.md"]);
-    expect(files.get("README.md")).toContain(
-      "| [Thing](thing.md) | [thing.schema.json](thing.schema.json) |",
-    );
+    expect(files.get("README.md")).toContain("| [Thing](thing.md) | [thing.schema.json](thing.schema.json) |");
     expect(files.get("README.md")).toContain("| [List](list.md) |  |");
   });
 

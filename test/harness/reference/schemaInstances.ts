@@ -100,9 +100,7 @@ function bounds(node: JsonSchema, step: number): { min: number; max: number } {
 function texts({ format, pattern, allOf, examples, minLength = 0 }: JsonSchema): fc.Arbitrary<unknown> {
   if (format === "ipv4") return fc.ipV4();
   if (format === "date")
-    return fc
-      .integer({ min: 0, max: 40_000 })
-      .map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10));
+    return fc.integer({ min: 0, max: 40_000 }).map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10));
   if (pattern !== undefined && allOf === undefined) {
     // fast-check makes texts of patterns without Unicode classes; `\p{Cc}` is made plain for it.
     return fc.stringMatching(new RegExp(pattern.replaceAll("\\p{Cc}", "\\x00-\\x1f\\x7f-\\x9f")));
@@ -117,8 +115,7 @@ function objects(node: JsonSchema): fc.Arbitrary<unknown> {
     requiredKeys: node.required ?? [],
   });
   if (typeof node.additionalProperties !== "object") return record;
-  const names =
-    node.propertyNames === undefined ? fc.constantFrom("some-id", "other") : instances(node.propertyNames);
+  const names = node.propertyNames === undefined ? fc.constantFrom("some-id", "other") : instances(node.propertyNames);
   const free = fc.dictionary(names.map(String), instances(node.additionalProperties), { maxKeys: 2 });
   return fc.tuple(record, free).map(([known, other]) => ({ ...other, ...known }));
 }

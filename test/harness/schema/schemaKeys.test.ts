@@ -15,9 +15,7 @@ const schema = z.strictObject({
     .describe("Machines.")
     .meta({ placeholder: "machine" }),
   rules: z.array(z.strictObject({ id: z.string().describe("Id.") })).optional(),
-  either: z
-    .union([z.literal("none"), z.strictObject({ a: z.string(), b: z.string().optional() })])
-    .optional(),
+  either: z.union([z.literal("none"), z.strictObject({ a: z.string(), b: z.string().optional() })]).optional(),
   old: z.never().optional().meta({ refused: "it does nothing." }),
 });
 

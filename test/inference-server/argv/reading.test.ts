@@ -6,13 +6,7 @@ import { largestThatFits, shareText, tenThousandths } from "../../../components/
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
 import { atLeast, isVersion, series } from "../../../policies/lib/versions";
-import {
-  DIGEST,
-  UNKNOWN_LIST,
-  UNKNOWN_NUMBER,
-  UNKNOWN_TEXT,
-  unknownCheckingProxy,
-} from "../../policies/declared";
+import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../../policies/declared";
 
 describe("plainProps", () => {
   it("puts a symbol where a value is not known, and keeps the rest", () => {
@@ -147,14 +141,10 @@ describe("shares", () => {
 });
 
 describe("secret-like names", () => {
-  it.each([
-    "HF_TOKEN",
-    "OPENAI_API_KEY",
-    "litellm_master_key",
-    "DB_PASSWORD",
-    "CLIENT_SECRET",
-    "VLLM_API_KEY",
-  ])("%s is one", (name) => expect(isSecretName(name)).toBe(true));
+  it.each(["HF_TOKEN", "OPENAI_API_KEY", "litellm_master_key", "DB_PASSWORD", "CLIENT_SECRET", "VLLM_API_KEY"])(
+    "%s is one",
+    (name) => expect(isSecretName(name)).toBe(true),
+  );
   it.each([
     "HF_TOKEN_PATH",
     "WEBUI_SECRET_KEY_FILE",

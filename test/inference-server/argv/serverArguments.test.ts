@@ -33,9 +33,7 @@ describe("the share as vLLM accepts it", () => {
   });
 
   it("is not taken from another option's value", () => {
-    expect(readServerArguments(["m", "--gpu-memory-utilization", "--port"]).options.get(UTILIZATION)).toEqual(
-      [],
-    );
+    expect(readServerArguments(["m", "--gpu-memory-utilization", "--port"]).options.get(UTILIZATION)).toEqual([]);
   });
 });
 
@@ -61,9 +59,9 @@ describe("names, switches and what can't be read", () => {
   });
 
   it("takes one name from the form with an equals sign", () => {
-    expect(
-      readServerArguments(["m", "--served_model_name=a/b", "c"]).options.get("served-model-name"),
-    ).toEqual(["a/b"]);
+    expect(readServerArguments(["m", "--served_model_name=a/b", "c"]).options.get("served-model-name")).toEqual([
+      "a/b",
+    ]);
   });
 
   it("lets the last of a switch and its negation win", () => {

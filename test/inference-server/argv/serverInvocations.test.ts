@@ -14,11 +14,7 @@ describe("forms of starting a server", () => {
     ["vllm serve", ["vllm", "serve", "m", "--port", "1"], [["m", "--port", "1"]]],
     ["by path", ["/usr/local/bin/vllm", "serve", "m"], [["m"]]],
     ["behind env", ["env", "A=1", "vllm", "serve", "m"], [["m"]]],
-    [
-      "python -m",
-      ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m"],
-      [["--model", "m"]],
-    ],
+    ["python -m", ["python3", "-m", "vllm.entrypoints.openai.api_server", "--model", "m"], [["--model", "m"]]],
     ["python -m vllm", ["python", "-m", "vllm.entrypoints.cli.main", "serve", "m"], [["m"]]],
     ["sh -c", ["sh", "-c", "vllm serve m --port 1"], [["m", "--port", "1"]]],
     ["bash -lc", ["/bin/bash", "-lc", "exec vllm serve m"], [["m"]]],
@@ -74,11 +70,7 @@ describe("what can't be read", () => {
   it.each([
     ["eval", ["sh", "-c", 'eval "vllm serve m"'], "an argument mentions vLLM in a form that can't be read"],
     ["an unknown script", ["sh", "-c", UNKNOWN], "the script behind `-c` is not known yet"],
-    [
-      "su -c",
-      ["su", "user", "--command", "vllm serve m"],
-      "an argument mentions vLLM in a form that can't be read",
-    ],
+    ["su -c", ["su", "user", "--command", "vllm serve m"], "an argument mentions vLLM in a form that can't be read"],
   ] as [string, Word[], string][])("%s", (_, words, why) => {
     expect(find(words)).toMatchObject({ servers: [], unreadable: [why] });
   });

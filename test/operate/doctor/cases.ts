@@ -107,11 +107,7 @@ export const cases: readonly MatrixCase[] = [
     after: ({ settings }) => {
       // The KV plan agrees with the log: the old window does not fit what was there, the new one does.
       const fits = (maxModelLen: number) =>
-        kvPlan(
-          modelShape(QWEN),
-          { vllmVersion: "0.30.0", kvCacheDtype: "fp8", maxModelLen },
-          2.05 * 1024 ** 3,
-        ).fits;
+        kvPlan(modelShape(QWEN), { vllmVersion: "0.30.0", kvCacheDtype: "fp8", maxModelLen }, 2.05 * 1024 ** 3).fits;
       expect([fits(262144), fits(settings.inferenceServers.b?.maxModelLen ?? 0)]).toEqual([false, true]);
     },
   }),
@@ -246,8 +242,7 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "jit-killed-silent.log" },
     text: withServer(["compileJobs", 8]),
     editsAgain: [expect.objectContaining({ value: 1 })],
-    after: ({ plan }) =>
-      expect(plan.ledger.lines.some(({ name }) => name.endsWith(": compiling"))).toBe(false),
+    after: ({ plan }) => expect(plan.ledger.lines.some(({ name }) => name.endsWith(": compiling"))).toBe(false),
   },
   {
     ...own("jit-killed", "(cicc)", {
@@ -285,9 +280,7 @@ export const cases: readonly MatrixCase[] = [
     ],
     after: ({ plan }) => {
       expect(plan.containers[0]?.env.VLLM_ATTENTION_BACKEND).toBeUndefined();
-      expect(plan.containers[0]?.command).toEqual(
-        expect.arrayContaining(["--attention-backend", "FLASHINFER"]),
-      );
+      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--attention-backend", "FLASHINFER"]));
     },
   }),
   own("fp4-variable-without-backend", "VLLM_USE_FLASHINFER_MOE_FP4", {
@@ -335,9 +328,7 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("prefix-cache-cold", "Prefix cache hit rate: 0.0%", {
-      edits: [
-        ["clients.claudeCode", { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } }],
-      ],
+      edits: [["clients.claudeCode", { via: "native", environment: { CLAUDE_CODE_ATTRIBUTION_HEADER: "0" } }]],
     }),
     name: "prefix-cache-cold, with the header in sight",
     files: { log: "prefix-cache-header.log" },
@@ -441,9 +432,7 @@ export const cases: readonly MatrixCase[] = [
   own("tool-parser-mismatch", "<function=get_weather>", {
     edits: [[`${B}.tools.parser`, "qwen3_xml"]],
     after: ({ plan }) =>
-      expect(plan.containers[0]?.command).toEqual(
-        expect.arrayContaining(["--tool-call-parser", "qwen3_xml"]),
-      ),
+      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--tool-call-parser", "qwen3_xml"])),
   }),
   {
     ...own("tool-parser-mismatch", "get_weather", { edits: [[`${B}.tools.parser`, "hermes"]] }),
@@ -483,9 +472,7 @@ export const cases: readonly MatrixCase[] = [
     text: withServer(["tools.parser", "qwen4"]),
     edits: [[`${B}.tools.parser`, "auto"]],
     after: ({ plan }) =>
-      expect(plan.containers[0]?.command).toEqual(
-        expect.arrayContaining(["--tool-call-parser", "qwen3_coder"]),
-      ),
+      expect(plan.containers[0]?.command).toEqual(expect.arrayContaining(["--tool-call-parser", "qwen3_coder"])),
   }),
   own("tool-choice-without-parser", "--tool-call-parser", {
     text: withServer(["model.family", "qwen3-next-instruct"], ["tools.parser", "auto"]),

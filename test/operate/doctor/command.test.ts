@@ -59,8 +59,7 @@ describe("serving doctor, from afar", () => {
       ...["--dmesg", fixture("jit-killed.dmesg"), "--meminfo", fixture("meminfo-free")],
     ]);
     expect(code).toBe(1);
-    for (const id of ["memory-released-late", "jit-killed", "ollama-on-cpu"])
-      expect(out).toContain(`\n${id}: `);
+    for (const id of ["memory-released-late", "jit-killed", "ollama-on-cpu"]) expect(out).toContain(`\n${id}: `);
     expect(out).toContain("jit-killed.dmesg (1 lines)");
     expect(out).toContain("meminfo");
   });
@@ -72,21 +71,10 @@ describe("serving doctor, from afar", () => {
       JSON.stringify([inspected({ name: CONTAINER, state, env: ["HF_TOKEN=hf_abcdefgh12345678"] })]),
     );
     const ss = file("ss", "LISTEN 0 4096 127.0.0.1:11434 0.0.0.0:*\n");
-    const { out } = await runServing([
-      "doctor",
-      "--file",
-      STACK,
-      "--inspect",
-      inspect,
-      "--listeners",
-      ss,
-      ...json,
-    ]);
+    const { out } = await runServing(["doctor", "--file", STACK, "--inspect", inspect, "--listeners", ss, ...json]);
     const { diagnoses } = JSON.parse(out);
     expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["killed"]);
-    expect(diagnoses[0].evidence).toBe(
-      `container ${CONTAINER}: exited, exit code 137, OOMKilled, 6 restarts`,
-    );
+    expect(diagnoses[0].evidence).toBe(`container ${CONTAINER}: exited, exit code 137, OOMKilled, 6 restarts`);
     expect(out).not.toContain("hf_");
   });
 
@@ -101,8 +89,7 @@ describe("serving doctor, from afar", () => {
       {
         name: "chat-tools",
         status: "fail",
-        detail:
-          "tool_calls is empty, the call is written as XML in `content`: `<tool_call>\n<function=read_file>`",
+        detail: "tool_calls is empty, the call is written as XML in `content`: `<tool_call>\n<function=read_file>`",
         fix: "tools.parser: qwen3_xml",
       },
     ];
@@ -212,9 +199,7 @@ describe("serving doctor, from afar", () => {
     const { diagnoses, notes } = JSON.parse(out);
     expect(diagnoses.map(({ id }: { id: string }) => id)).toEqual(["no-kv-room"]);
     expect(notes).toEqual([
-      expect.stringMatching(
-        /huge\.log: of 1048576\d\d bytes the first 8388608 and the last 58720256 were read\.$/,
-      ),
+      expect.stringMatching(/huge\.log: of 1048576\d\d bytes the first 8388608 and the last 58720256 were read\.$/),
     ]);
     expect(err).toContain(notes[0]);
     expect(doctorText([], [], notes)).toBe("No trouble found in what could be read.");
@@ -268,11 +253,7 @@ describe("serving doctor, from afar", () => {
     ["an inspect that holds no container", ["--inspect", file("empty.json", "[]")], "holds no container"],
     ["an inspect that is not JSON", ["--inspect", fixture("healthy.log")], "not valid JSON"],
     ["a verify without probes", ["--verify", file("noprobes.json", "{}")], "has no list `probes`"],
-    [
-      "an unknown server",
-      ["--log", fixture("healthy.log"), "--server", "z"],
-      "--server z: Pulumi.dgx.yaml has b.",
-    ],
+    ["an unknown server", ["--log", fixture("healthy.log"), "--server", "z"], "--server z: Pulumi.dgx.yaml has b."],
     [
       "an unknown machine",
       ["--log", fixture("healthy.log"), "--machine", "z"],
@@ -325,9 +306,7 @@ describe("serving doctor, from afar", () => {
       });
       const lines = faulty.evidence.split("\n");
       expect(lines).toHaveLength(3);
-      expect(faulty.evidence).toMatch(
-        /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.maxModelLength: /,
-      );
+      expect(faulty.evidence).toMatch(/faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.maxModelLength: /);
       expect(faulty.evidence).toMatch(
         /faulty\.yaml:\d+:\d+ machines\.dgx\.inferenceServers\.b\.gpuMemoryUtilization: /,
       );
@@ -344,14 +323,7 @@ describe("serving doctor, from afar", () => {
     });
 
     it("is a fault also where the log has none", async () => {
-      const { code, out } = await runServing([
-        "doctor",
-        "--file",
-        FAULTY,
-        "--log",
-        fixture("healthy.log"),
-        ...json,
-      ]);
+      const { code, out } = await runServing(["doctor", "--file", FAULTY, "--log", fixture("healthy.log"), ...json]);
       expect(code).toBe(1);
       expect(JSON.parse(out).diagnoses.map(({ id }: { id: string }) => id)).toEqual(["stack-file-faulty"]);
     });

@@ -44,10 +44,7 @@ function stackFor(text: string): Stack {
   return stack;
 }
 
-async function diagnosed(
-  { files, text = STACK_TEXT, more = {} }: MatrixCase,
-  form: (text: string) => string | Buffer,
-) {
+async function diagnosed({ files, text = STACK_TEXT, more = {} }: MatrixCase, form: (text: string) => string | Buffer) {
   const logs: LogReading[] = [];
   for (const [kind, file] of [
     ["file", files.log],
@@ -64,9 +61,7 @@ async function diagnosed(
   };
 }
 
-const withLogs = cases.filter(
-  ({ files }) => files.meminfo === undefined && (files.log ?? files.dmesg) !== undefined,
-);
+const withLogs = cases.filter(({ files }) => files.meminfo === undefined && (files.log ?? files.dmesg) !== undefined);
 
 describe.each(withLogs.map((each) => [each.name, each] as const))("%s", (_name, each) => {
   it("reads the same in every form of its log", async () => {

@@ -42,8 +42,7 @@ describe("each trouble in its own words", () => {
     if (report === undefined) return;
     expect(report.edits.map(({ path, value }) => [path.slice(2).join("."), value])).toEqual(each.edits ?? []);
     expect(report.evidence).toContain(each.evidence);
-    for (const text of [report.cause, report.change, report.command, report.source])
-      expect(text).not.toBe("");
+    for (const text of [report.cause, report.change, report.command, report.source]) expect(text).not.toBe("");
     expect(report.cause.trimEnd()).toMatch(/\.$/);
     if (each.cause !== undefined) expect(report.cause).toContain(each.cause);
     if (each.change !== undefined) expect(report.change).toContain(each.change);
@@ -63,9 +62,7 @@ describe("each trouble in its own words", () => {
     const known = new Set(diagnoses.map(({ id }) => id));
     const tested = new Set(cases.flatMap(({ ids }) => ids.slice(0, 1)));
     expect([...known].filter((id) => !tested.has(id))).toEqual([]);
-    expect([...tested].filter((id) => !known.has(id) && !unexplained.some((each) => each.id === id))).toEqual(
-      [],
-    );
+    expect([...tested].filter((id) => !known.has(id) && !unexplained.some((each) => each.id === id))).toEqual([]);
     expect(known.size).toBe(diagnoses.length);
   });
 

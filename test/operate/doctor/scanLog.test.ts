@@ -87,15 +87,12 @@ describe("a log of any size", () => {
     const text = `a\nthe fault number 3\nb ä ö ü the fault number 4 €\n${READY.literals[0]}\nthe fault number 5`;
     const bytes = Buffer.from(text);
     await fc.assert(
-      fc.asyncProperty(
-        fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }),
-        async (cuts) => {
-          const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
-          const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
-          const { hits } = await scanLog(ABOUT, pieces, [FAULT]);
-          expect(hits.get(FAULT)).toMatchObject({ count: 3, groups: ["5"], line: "the fault number 5" });
-        },
-      ),
+      fc.asyncProperty(fc.array(fc.integer({ min: 0, max: bytes.length }), { maxLength: 12 }), async (cuts) => {
+        const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
+        const pieces = at.slice(1).map((end, index) => bytes.subarray(at[index], end));
+        const { hits } = await scanLog(ABOUT, pieces, [FAULT]);
+        expect(hits.get(FAULT)).toMatchObject({ count: 3, groups: ["5"], line: "the fault number 5" });
+      }),
       { numRuns: 60 },
     );
   });
@@ -136,8 +133,7 @@ describe("a hit", () => {
   });
 
   it("is not looked for in a prompt that the server logged", async () => {
-    const line =
-      "INFO [logger.py:43] Received request chatcmpl-1: prompt: 'why is the fault number 3 there?'\n";
+    const line = "INFO [logger.py:43] Received request chatcmpl-1: prompt: 'why is the fault number 3 there?'\n";
     expect((await scanLog(ABOUT, [line], [FAULT])).hits.has(FAULT)).toBe(false);
   });
 

@@ -46,8 +46,7 @@ export function stackOf(text = STACK_TEXT): Stack {
   const planned = plan(settings, { home: HOME });
   const own = settings.machines.dgx;
   const [machine] = planned.machines;
-  if (own === undefined || machine === undefined)
-    throw new Error("the stack of these tests has a machine dgx");
+  if (own === undefined || machine === undefined) throw new Error("the stack of these tests has a machine dgx");
   return {
     file: "Pulumi.dgx.yaml",
     text,

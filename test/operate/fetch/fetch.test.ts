@@ -94,19 +94,17 @@ describe("serving fetch", () => {
   it("pulls what is missing, then downloads the model in that image, the token by name and never in an argument", async () => {
     const hub = new StandInHub(1000);
     hub.behaviour = { token: "hf_GoodGoodGood1" };
-    const text = STACK_TEXT.replace(
-      "versions:",
-      "huggingFaceTokenVariable: MY_TOKEN\n          versions:",
-    ).replace("weightsGB: 22", `revision: ${COMMIT}`);
+    const text = STACK_TEXT.replace("versions:", "huggingFaceTokenVariable: MY_TOKEN\n          versions:").replace(
+      "weightsGB: 22",
+      `revision: ${COMMIT}`,
+    );
     const { code, err, asked } = await fetch({
       ...{ hub, text, engine: { pull: { out: `${"b".repeat(12)}: Pull complete\n` }, "run --rm": {} } },
       env: { MY_TOKEN: "hf_GoodGoodGood1" },
     });
     expect([code, [...hub.tokens]]).toEqual([0, ["hf_GoodGoodGood1"]]);
     expect(asked).toContain(`pull ${IMAGE}`);
-    expect(asked).toMatch(
-      /run --rm --pull never --name local-serving-fetch-\w{8} --network host --user \d+:\d+ /,
-    );
+    expect(asked).toMatch(/run --rm --pull never --name local-serving-fetch-\w{8} --network host --user \d+:\d+ /);
     expect(asked).toContain(`--env HF_TOKEN --entrypoint python3 ${IMAGE} -c `);
     expect(asked).toContain(`download ${MODEL} --revision ${COMMIT} --exclude original/* --exclude metal/*`);
     expect(asked).not.toContain("GoodGood");
@@ -171,16 +169,8 @@ describe("the cause of what didn't come", () => {
 
   it.each<[string, Wanted, string]>([
     ["dial tcp: lookup ghcr.io: no such host", image, "the registry can't be reached"],
-    [
-      "net/http: request canceled while waiting (Client.Timeout exceeded)",
-      image,
-      "the registry can't be reached",
-    ],
-    [
-      "manifest for ghcr.io/x:v9 not found: manifest unknown: manifest unknown",
-      image,
-      "no such tag or digest",
-    ],
+    ["net/http: request canceled while waiting (Client.Timeout exceeded)", image, "the registry can't be reached"],
+    ["manifest for ghcr.io/x:v9 not found: manifest unknown: manifest unknown", image, "no such tag or digest"],
     ["no such manifest: ghcr.io/x:v9", image, "no such tag or digest"],
     [
       "pull access denied for x, repository does not exist or may require 'docker login'",
@@ -190,22 +180,14 @@ describe("the cause of what didn't come", () => {
     ["unauthorized: authentication required", image, "`docker login ghcr.io`"],
     ["toomanyrequests: You have reached your pull rate limit", image, "rate limit"],
     ["write /var/lib/docker/tmp/GetImageBlob1: no space left on device", image, "the disk is full"],
-    [
-      "permission denied while trying to connect to the Docker daemon socket",
-      image,
-      "Join the group `docker`",
-    ],
+    ["permission denied while trying to connect to the Docker daemon socket", image, "Join the group `docker`"],
     ["Error: Repository 'org/model' not found.", model, "the token in MY_TOKEN is not accepted"],
     ["Error: Revision not found in model 'org/model'.", model, "the hub has no revision main"],
     ["Error: Access denied. Model 'org/model' requires approval.", model, "the model is gated"],
     ["HTTP Error 429 Too Many Requests", model, "rate limit"],
     ["OSError: [Errno 28] No space left on device", model, "the disk is full"],
     ["PermissionError: [Errno 13] Permission denied: '/cache/hub'", model, "belongs to another user"],
-    [
-      "Local entry not found. An error happened while trying to locate the files",
-      model,
-      "the hub can't be reached",
-    ],
+    ["Local entry not found. An error happened while trying to locate the files", model, "the hub can't be reached"],
     [
       "  line 404, in repository_not_found\nRemoteProtocolError: peer closed connection without sending",
       model,

@@ -62,10 +62,8 @@ export class StandInHub {
       });
       response.end(request.method === "HEAD" ? undefined : JSON.stringify({ error: words }));
     };
-    if (status !== undefined)
-      return fail(status, "", status === 429 ? "Too Many Requests" : "Internal Error");
-    if (token !== undefined && given !== token)
-      return fail(401, "RepoNotFound", "Invalid username or password.");
+    if (status !== undefined) return fail(status, "", status === 429 ? "Too Many Requests" : "Internal Error");
+    if (token !== undefined && given !== token) return fail(401, "RepoNotFound", "Invalid username or password.");
     const [, revision, more = ""] =
       new RegExp(`^/api/models/${MODEL}/(?:revision|tree)/([^/?]+)(.*)$`).exec(url.pathname) ?? [];
     const [, at, path] = new RegExp(`^/${MODEL}/resolve/([^/]+)/(.+)$`).exec(url.pathname) ?? [];
@@ -74,11 +72,7 @@ export class StandInHub {
     if (!["main", COMMIT].includes(asked)) return fail(404, "RevisionNotFound", `Invalid rev id: ${asked}`);
     if (path === undefined) return this.list(url.pathname.includes("/tree/") && more === "", response);
     if (gated)
-      return fail(
-        403,
-        "GatedRepo",
-        `Access to model ${MODEL} is restricted and you are not in the authorized list.`,
-      );
+      return fail(403, "GatedRepo", `Access to model ${MODEL} is restricted and you are not in the authorized list.`);
     const content = this.files.get(decodeURIComponent(path));
     if (content === undefined) return fail(404, "EntryNotFound", "Entry not found");
     await this.send(request, response, path, content);
@@ -113,12 +107,7 @@ export class StandInHub {
     response.end(JSON.stringify(tree ? entries : model));
   }
 
-  private async send(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    { body, etag }: Content,
-  ) {
+  private async send(request: IncomingMessage, response: ServerResponse, path: string, { body, etag }: Content) {
     const from = Number(/bytes=(\d+)-/.exec(request.headers.range ?? "")?.[1] ?? 0);
     const isLarge = path.endsWith(".safetensors");
     response.writeHead(from > 0 ? 206 : 200, {

@@ -128,8 +128,7 @@ describe("serving init", () => {
 describe("init on this very machine", () => {
   it("reads it, prints what it saw, and writes a file that plans", async () => {
     const before = JSON.stringify(statSync(project).mode);
-    const serve = (...args: string[]) =>
-      run("node", [join(ROOT, "bundle/serving.cjs"), ...args], { cwd: project });
+    const serve = (...args: string[]) => run("node", [join(ROOT, "bundle/serving.cjs"), ...args], { cwd: project });
     const printed = await serve("init", "--facts");
     expect(printed.code).toBe(0);
     expect(hostFacts.safeParse(JSON.parse(printed.stdout)).success).toBe(true);
@@ -159,13 +158,9 @@ describe("the questions at a terminal", () => {
       "Shall other computers on the local network use it, with a key? [y/N]",
       "`perhaps` is no answer to this. Shall other computers on the local network use it, with a key? [y/N]",
       "By which name do they reach it? [spark-7f3a.local]",
-      expect.stringMatching(
-        /^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/,
-      ),
+      expect.stringMatching(/^Which clients get files \(claudeCode, codex, .*\)\? \[claudeCode codex clientEnv\]$/),
     ]);
-    expect(text).toContain(
-      "        host: spark.local\n        codex: { via: bridge }\n        pi: { via: bridge }\n",
-    );
+    expect(text).toContain("        host: spark.local\n        codex: { via: bridge }\n        pi: { via: bridge }\n");
     expect(model).toBe("nvidia/Qwen3.6-35B-A3B-NVFP4");
     expect(text).toContain("keyVariable: LOCAL_SERVING_BRIDGE_KEY\n");
   });
@@ -187,9 +182,7 @@ describe("commented YAML", () => {
         ["e.f", "deep"],
       ]),
     );
-    expect(text).toBe(
-      '# first second: 3\na: 1\n# inside\nb: { c: "x: y" }\ne:\n  # deep\n  f: { g: [ 1, two ] }\n',
-    );
+    expect(text).toBe('# first second: 3\na: 1\n# inside\nb: { c: "x: y" }\ne:\n  # deep\n  f: { g: [ 1, two ] }\n');
   });
 
   it("wraps a comment and indents the lines of an item", () => {

@@ -66,10 +66,7 @@ export function madeMachine(made: Made): { sources: Sources; env: Record<string,
   for (const [id, bytes] of Object.entries(made.cached ?? {})) {
     const at = `home/.cache/huggingface/hub/models--${id.replace("/", "--")}`;
     write(`${at}/refs/main`, "c0ffee");
-    write(
-      `${at}/snapshots/c0ffee/model.safetensors.index.json`,
-      JSON.stringify({ metadata: { total_size: bytes } }),
-    );
+    write(`${at}/snapshots/c0ffee/model.safetensors.index.json`, JSON.stringify({ metadata: { total_size: bytes } }));
   }
   return {
     env: docker.env,

@@ -46,9 +46,7 @@ async function madeFile(made: Made) {
 const KIB_PER_GIB = 1024 ** 2;
 /** MemAvailable where these servers run beside a system of 6 GiB. */
 const beside = (...shares: number[]) =>
-  Math.round(
-    127_600_592 * (1 - shares.reduce((sum, share) => sum + share, 0)) - (6 + shares.length) * KIB_PER_GIB,
-  );
+  Math.round(127_600_592 * (1 - shares.reduce((sum, share) => sum + share, 0)) - (6 + shares.length) * KIB_PER_GIB);
 
 const vllm = (...args: string[]) => ({
   argv: ["/opt/vllm/bin/python3", "/opt/vllm/bin/vllm", "serve", "org/model-a", ...args],
@@ -89,9 +87,7 @@ describe("the stack file that init writes", () => {
     expect(text).toContain("# Instance A is the vLLM on port 8000, run by vllm.service.");
     expect(said).toContain("started as `vllm serve org/model-a");
     expect(JSON.stringify(facts) + text).not.toMatch(/key-of-mine|hf_abcd/);
-    expect(facts.servers).toMatchObject([
-      { port: 8000, share: 0.4, shareFrom: "argv", runsIn: "vllm.service" },
-    ]);
+    expect(facts.servers).toMatchObject([{ port: 8000, share: 0.4, shareFrom: "argv", runsIn: "vllm.service" }]);
   });
 
   it("leaves instance A alone where no model fits beside it, and says what to lower", async () => {
@@ -127,8 +123,7 @@ describe("the stack file that init writes", () => {
   it("takes the share of another user's server from its metrics", async () => {
     const answers: Record<string, string> = {
       "/version": '{"version":"0.28.0"}',
-      "/v1/models":
-        '{"data":[{"id":"model-a","owned_by":"vllm","root":"org/model-a","max_model_len":131072}]}',
+      "/v1/models": '{"data":[{"id":"model-a","owned_by":"vllm","root":"org/model-a","max_model_len":131072}]}',
       "/metrics":
         'vllm:num_requests_running{engine="0"} 0\nvllm:cache_config_info{gpu_memory_utilization="0.4",kv_cache_memory_bytes="None"} 1\n',
     };
@@ -188,8 +183,7 @@ describe("the stack file that init writes", () => {
   it("declares Ollama's unit with its models, and counts one that is loaded", async () => {
     const answers: Record<string, string> = {
       "/api/version": '{"version":"0.34.4"}',
-      "/api/tags":
-        '{"models":[{"name":"qwen3:8b","size":5200000000},{"name":"gemma4:e4b","size":9600000000}]}',
+      "/api/tags": '{"models":[{"name":"qwen3:8b","size":5200000000},{"name":"gemma4:e4b","size":9600000000}]}',
       "/api/ps": '{"models":[{"name":"qwen3:8b","size":10307921510}]}',
     };
     const { url, port } = await httpServer((request, response) => response.end(answers[request.url ?? ""]));
@@ -250,9 +244,7 @@ describe("the stack file that init writes", () => {
       kernel: "7.0.0-1019-nvidia",
       driver: "590.44.01",
     });
-    expect(said).toContain(
-      "# - No Docker engine answers (docker info failed: Cannot connect to the Docker daemon.).",
-    );
+    expect(said).toContain("# - No Docker engine answers (docker info failed: Cannot connect to the Docker daemon.).");
     expect(mend).toEqual([
       expect.stringMatching(/^kernel 7\.0\.0-1019-nvidia: .*add `kho=off` to GRUB_CMDLINE_LINUX/),
       expect.stringMatching(/^driver 590\.44\.01: .*install driver 580/),

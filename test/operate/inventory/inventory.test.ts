@@ -50,10 +50,7 @@ describe("a venv", () => {
     // Only metadata is looked at: a package that would fail when it is imported is found all the same.
     const site = join(folder, "site");
     mkdirSync(join(site, "vllm-9.9.9.dist-info"), { recursive: true });
-    writeFileSync(
-      join(site, "vllm-9.9.9.dist-info/METADATA"),
-      "Metadata-Version: 2.1\nName: vllm\nVersion: 9.9.9\n",
-    );
+    writeFileSync(join(site, "vllm-9.9.9.dist-info/METADATA"), "Metadata-Version: 2.1\nName: vllm\nVersion: 9.9.9\n");
     process.env.PYTHONPATH = site;
     try {
       expect((await readVenv(path)).versions.vllm).toBe("MISSING");
@@ -94,11 +91,7 @@ describe("a venv", () => {
   it.each<[string, () => string, string]>([
     ["that isn't there", () => join(folder, "nowhere"), "there is no"],
     ["whose interpreter fails", () => venv("fails", "exit 3"), "/bin/python failed"],
-    [
-      "that prints something else",
-      () => venv("chatty", "echo hello"),
-      "printed something other than versions",
-    ],
+    ["that prints something else", () => venv("chatty", "echo hello"), "printed something other than versions"],
     ["that prints without an end", () => venv("endless", "yes"), "/bin/python failed"],
   ])("%s is MISSING, with the reason", async (_name, path, problem) => {
     const reading = await readVenv(path());
@@ -175,9 +168,7 @@ describe("serving inventory", () => {
   it("gives the record as a change of the stack file", async () => {
     const { out } = await inventory([]);
     const { record } = JSON.parse(out);
-    expect(
-      record.edits.map(({ path, value }: { path: string[]; value: string }) => [path.at(-1), value]),
-    ).toEqual([
+    expect(record.edits.map(({ path, value }: { path: string[]; value: string }) => [path.at(-1), value])).toEqual([
       ["vllm", "0.30.0"],
       ["transformers", "5.12.1"],
       ["evidence", "read"],
@@ -235,19 +226,13 @@ describe("serving inventory", () => {
     ],
     ["start gate: open after 0 s, 60.00 GiB are available\n", undefined],
     ["INFO Application startup complete.\n", undefined],
-  ])(
-    "says that a server waits at its start gate, whatever Docker's health check says: %j",
-    async (out, words) => {
-      const more = { ...answers, "logs --tail 1 ": { out } };
-      const { containers } = JSON.parse((await inventory([], more)).out);
-      expect(containers.map(({ startGate }: { startGate?: string }) => startGate)).toEqual([
-        undefined,
-        words,
-      ]);
-      const text = (await inventory([], more, [])).out;
-      expect(/^start gate of (.*)$/m.exec(text)?.[1]).toBe(words && `${CONTAINER}: ${words}`);
-    },
-  );
+  ])("says that a server waits at its start gate, whatever Docker's health check says: %j", async (out, words) => {
+    const more = { ...answers, "logs --tail 1 ": { out } };
+    const { containers } = JSON.parse((await inventory([], more)).out);
+    expect(containers.map(({ startGate }: { startGate?: string }) => startGate)).toEqual([undefined, words]);
+    const text = (await inventory([], more, [])).out;
+    expect(/^start gate of (.*)$/m.exec(text)?.[1]).toBe(words && `${CONTAINER}: ${words}`);
+  });
 
   it("ends with 1 when something could not be read, and still prints the rest", async () => {
     const { code, out } = await inventory([good, join(folder, "gone")], {

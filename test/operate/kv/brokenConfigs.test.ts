@@ -21,23 +21,14 @@ const { num_hidden_layers: _layers, ...WITHOUT_LAYERS } = GOOD;
 const { num_attention_heads: _heads, ...WITHOUT_HEADS } = GOOD;
 const types = (...rest: unknown[]) => [...Array(32 - rest.length).fill("full_attention"), ...rest];
 /** Python's JSON: one value is written as it is. */
-const python = (field: string, value: string) =>
-  JSON.stringify({ ...GOOD, [field]: "HERE" }).replace('"HERE"', value);
+const python = (field: string, value: string) => JSON.stringify({ ...GOOD, [field]: "HERE" }).replace('"HERE"', value);
 
 const UNKNOWN = "Its KV cache is unknown until the engine has measured it.";
 
 /** One line a fault: place, path, message. */
 const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonly string[]])[] = [
-  [
-    "a missing number of layers",
-    WITHOUT_LAYERS,
-    ["num_hidden_layers: This key is required (a whole number)."],
-  ],
-  [
-    "a missing number of heads",
-    WITHOUT_HEADS,
-    ["num_attention_heads: This key is required (a whole number)."],
-  ],
+  ["a missing number of layers", WITHOUT_LAYERS, ["num_hidden_layers: This key is required (a whole number)."]],
+  ["a missing number of heads", WITHOUT_HEADS, ["num_attention_heads: This key is required (a whole number)."]],
   [
     "text for a number",
     { ...GOOD, num_hidden_layers: "32" },
@@ -61,10 +52,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "sizes that no model has",
     { ...GOOD, num_hidden_layers: 1e12, head_dim: 1e15 },
-    [
-      "num_hidden_layers: Expected at most 10000, got 1000000000000.",
-      "head_dim: Expected at most 1000000, got",
-    ],
+    ["num_hidden_layers: Expected at most 10000, got 1000000000000.", "head_dim: Expected at most 1000000, got"],
   ],
   [
     "a layer_types that is too short",
@@ -92,9 +80,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
   [
     "a width that does not divide",
     { ...GOOD, hidden_size: 4097 },
-    [
-      "head_dim: This field is required. hidden_size 4097 is not a multiple of 32 heads, so it can't be derived.",
-    ],
+    ["head_dim: This field is required. hidden_size 4097 is not a multiple of 32 heads, so it can't be derived."],
   ],
   [
     "an empty map",
@@ -118,11 +104,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
     { ...GOOD, text_config: [GOOD] },
     ["text_config: Expected a map, got a list."],
   ],
-  [
-    "a text_config that is text",
-    { ...GOOD, text_config: "GOOD" },
-    ["text_config: Expected a map, got text."],
-  ],
+  ["a text_config that is text", { ...GOOD, text_config: "GOOD" }, ["text_config: Expected a map, got text."]],
   [
     "an empty text_config, beside a whole config",
     { ...GOOD, text_config: {} },
@@ -132,11 +114,7 @@ const BROKEN: readonly (readonly [name: string, config: unknown, faults: readonl
       "text_config.num_attention_heads: This key is required (a whole number).",
     ],
   ],
-  [
-    "sliding layers without a window",
-    { ...GOOD, layer_types: types("sliding_attention") },
-    ["sliding_window: "],
-  ],
+  ["sliding layers without a window", { ...GOOD, layer_types: types("sliding_attention") }, ["sliding_window: "]],
   ["half of MLA", { ...GOOD, kv_lora_rank: 512 }, ["qk_rope_head_dim: This field is required."]],
   ["an encoder", { ...GOOD, is_encoder_decoder: true }, ["is_encoder_decoder: Unknown architecture: "]],
 ];
@@ -166,11 +144,7 @@ describe("a config.json that can be read but not planned: exit 1, each fault onc
   });
 
   it("the same in json: one document with path, code and place", async () => {
-    const { code, out } = await kv(
-      `${JSON.stringify({ ...GOOD, text_config: [1] }, null, 2)}\n`,
-      "--format",
-      "json",
-    );
+    const { code, out } = await kv(`${JSON.stringify({ ...GOOD, text_config: [1] }, null, 2)}\n`, "--format", "json");
     expect([code, JSON.parse(out)]).toEqual([
       1,
       {

@@ -60,9 +60,7 @@ describe("serving kv", () => {
         ...["--max-num-batched-tokens", String(options.max_num_batched_tokens)],
         ...["--drafts", String(options.num_speculative_tokens)],
         ...(options.enable_prefix_caching ? [] : ["--no-prefix-caching"]),
-        ...("gdn_prefill_backend" in options
-          ? ["--gdn-prefill-backend", String(options.gdn_prefill_backend)]
-          : []),
+        ...("gdn_prefill_backend" in options ? ["--gdn-prefill-backend", String(options.gdn_prefill_backend)] : []),
       ];
       const { code, stdout } = await kv(...args, ...json);
       const plan = JSON.parse(stdout);
@@ -115,11 +113,7 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
   it("more sequences than blocks", async () => {
     const args = ["--config", HYBRID, "--available", "1GiB", "--max-model-len", "4096"];
     const many = await kv(...args, "--max-num-seqs", "400", ...json);
-    expect([many.code, JSON.parse(many.stdout).fits, JSON.parse(many.stdout).starts]).toEqual([
-      1,
-      true,
-      false,
-    ]);
+    expect([many.code, JSON.parse(many.stdout).fits, JSON.parse(many.stdout).starts]).toEqual([1, true, false]);
     expect((await kv(...args, "--max-num-seqs", "49")).code).toBe(0);
     expect((await kv(...args)).code).toBe(0);
   });
@@ -145,13 +139,7 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
   });
 
   it("a broken config in json: one document, whose `fits` is neither true nor false", async () => {
-    const { code, stdout } = await kv(
-      "--config",
-      file("broken.json", broken),
-      "--available",
-      "1GiB",
-      ...json,
-    );
+    const { code, stdout } = await kv("--config", file("broken.json", broken), "--available", "1GiB", ...json);
     expect(code).toBe(1);
     expect(JSON.parse(stdout)).toMatchObject({
       fits: null,
@@ -166,31 +154,15 @@ describe("exit code 1: the engine would not start, or nothing can be planned", (
 
 describe("exit code 2: wrong use, or a file that can't be read", () => {
   it.each([
-    [
-      "no such file",
-      ["--config", "/nowhere/config.json", "--available", "1GiB"],
-      "/nowhere/config.json: no such file",
-    ],
-    [
-      "no JSON",
-      ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"],
-      "comma.json:1:9: not valid JSON",
-    ],
-    [
-      "an empty file",
-      ["--config", file("empty.json", ""), "--available", "1GiB"],
-      "empty.json:1:1: the file is empty",
-    ],
+    ["no such file", ["--config", "/nowhere/config.json", "--available", "1GiB"], "/nowhere/config.json: no such file"],
+    ["no JSON", ["--config", file("comma.json", '{"a": 1,}'), "--available", "1GiB"], "comma.json:1:9: not valid JSON"],
+    ["an empty file", ["--config", file("empty.json", ""), "--available", "1GiB"], "empty.json:1:1: the file is empty"],
     ["no config", ["--available", "1GiB"], "required option '--config <file>' not specified"],
     ["no size", ["--config", DENSE], "required option '--available <size>' not specified"],
     ["a size without its unit", ["--config", DENSE, "--available", "20G"], "such as 20GiB"],
     ["a size of no form", ["--config", DENSE, "--available", "much"], "such as 20GiB"],
     ["half a byte", ["--config", DENSE, "--available", "0.5"], "such as 20GiB"],
-    [
-      "an unknown format",
-      ["--config", DENSE, "--available", "1GiB", "--kv-cache-dtype", "fp9"],
-      "Allowed choices",
-    ],
+    ["an unknown format", ["--config", DENSE, "--available", "1GiB", "--kv-cache-dtype", "fp9"], "Allowed choices"],
     ["no length", ["--config", DENSE, "--available", "1GiB", "--max-model-len", "0"], "at least 1"],
     ["no whole number", ["--config", DENSE, "--available", "1GiB", "--max-num-seqs", "4.5"], "whole number"],
     ["no version", ["--config", DENSE, "--available", "1GiB", "--vllm-version", "new"], "such as 0.30.0"],

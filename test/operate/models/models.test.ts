@@ -125,9 +125,7 @@ describe("serving models use", () => {
       '          environment:\n            VLLM_MARLIN_USE_ATOMIC_ADD: "1"\n            HF_HUB_OFFLINE: "1"\n',
       "          reasoningParser: qwen3\n          kvCacheMemoryBytes: 4294967296\n          extraArgs: [--block-size=16]\n",
     ];
-    const file = stackFile(
-      DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`),
-    );
+    const file = stackFile(DEFAULT.replace("          compileJobs: 2\n", `          compileJobs: 2\n${own.join("")}`));
     const stack = readOneMachine(file);
     const recipe = readRecipe("models/openai--gpt-oss-20b");
     if (recipe === undefined) throw new Error("no recipe");
@@ -160,8 +158,7 @@ describe("serving models use", () => {
       file,
     ]);
     expect([code, err]).toEqual([0, ""]);
-    const { b, small } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx
-      .inferenceServers;
+    const { b, small } = parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx.inferenceServers;
     expect([small.port, small.image, small.versions]).toEqual([8002, b.image, b.versions]);
   });
 
@@ -183,9 +180,7 @@ describe("serving models use", () => {
     expect(text).toContain(
       "          # alone on the machine, published: spark-arena recipe-registry, #17 (2026-11-22)\n          gpuMemoryUtilization: 0.7\n",
     );
-    expect(text).toMatch(
-      /# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/,
-    );
+    expect(text).toMatch(/# published: spark-arena recipe-registry, #17 \(2026-11-22\)\n +maxModelLen: 131072\n/);
   });
 
   it("gives a model of another kind a server of its own, which plans clean", async () => {
@@ -248,9 +243,7 @@ describe("serving models add", () => {
       const absent = await runServing(["models", "add", "org/absent", "--from-cache"]);
       expect([absent.code, absent.err]).toEqual([
         2,
-        expect.stringContaining(
-          "has no config.json of org/absent: load the model first, or give --config FILE.",
-        ),
+        expect.stringContaining("has no config.json of org/absent: load the model first, or give --config FILE."),
       ]);
       const used = await runServing(["models", "use", "org/new"]);
       expect([used.code, used.err]).toEqual([
@@ -259,9 +252,7 @@ describe("serving models add", () => {
       ]);
       const again = await runServing(add);
       expect([again.code, again.err]).toEqual([2, expect.stringContaining("has both files already")]);
-      expect((await runServing(["models", "add", "org/other"])).err).toContain(
-        "--config FILE, or --from-cache",
-      );
+      expect((await runServing(["models", "add", "org/other"])).err).toContain("--config FILE, or --from-cache");
     } finally {
       here.mockRestore();
       vi.unstubAllEnvs();

@@ -66,19 +66,16 @@ describe("every entry of the catalogue, planned", () => {
     expect(recipes.map(({ id }) => id).sort()).toEqual(Object.keys(VERDICTS).sort());
   });
 
-  it.each(recipes.map((recipe) => [recipe.id, recipe] as const))(
-    "%s, beside instance A and alone",
-    (id, recipe) => {
-      const there = seatFor(recipe, beside);
-      const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
-      const verdicts = found.map(([, { verdict }]) => verdict);
-      expect(verdicts).toEqual(VERDICTS[id]);
-      for (const [seat, { verdict, values, reasons }] of found) {
-        if (verdict === "no") expect(reasons.join()).not.toBe("");
-        else expect(against(withModel(seat, values))).toEqual([]);
-      }
-    },
-  );
+  it.each(recipes.map((recipe) => [recipe.id, recipe] as const))("%s, beside instance A and alone", (id, recipe) => {
+    const there = seatFor(recipe, beside);
+    const found = [there, aloneIn(there)].map((seat) => [seat, fitModel(recipe, seat)] as const);
+    const verdicts = found.map(([, { verdict }]) => verdict);
+    expect(verdicts).toEqual(VERDICTS[id]);
+    for (const [seat, { verdict, values, reasons }] of found) {
+      if (verdict === "no") expect(reasons.join()).not.toBe("");
+      else expect(against(withModel(seat, values))).toEqual([]);
+    }
+  });
 });
 
 /** The best and the least that the plan of a published start says. */
@@ -130,10 +127,9 @@ describe("published starts", () => {
   const measured = recipes.flatMap((recipe) => {
     const file = join("models", modelFolder(recipe.id), "starts.json");
     const read = (): { starts: PublishedStart[] } => JSON.parse(readFileSync(file, "utf8"));
-    const { starts } = [
-      "nvidia/Qwen3.6-35B-A3B-NVFP4",
-      "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4",
-    ].includes(recipe.id)
+    const { starts } = ["nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"].includes(
+      recipe.id,
+    )
       ? read()
       : { starts: [] };
     return starts.map((start) => [recipe.servedModelName, start.utilization, recipe, start] as const);
@@ -162,9 +158,7 @@ describe("published starts", () => {
     Object.assign(old.settings.machines.dgx?.inferenceServers.b?.versions ?? {}, { vllm: failed?.vllm });
     expect(fitModel(recipe, old)).toMatchObject({
       verdict: "no",
-      reasons: [
-        "It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`.",
-      ],
+      reasons: ["It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`."],
     });
   });
 });

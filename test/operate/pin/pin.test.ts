@@ -1,14 +1,5 @@
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { plan } from "../../../components/plan/plan";
@@ -150,10 +141,7 @@ describe("serving pin --write", () => {
   });
 
   it("of a bridge's image the digest alone is written", async () => {
-    const text = withMachine([
-      "bridge",
-      { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` },
-    ]);
+    const text = withMachine(["bridge", { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` }]);
     const repository = "ghcr.io/berriai/litellm";
     const { code, after } = await pin(text, [`${repository}:v1.103.0`, "--write"], {
       repository,
@@ -164,10 +152,7 @@ describe("serving pin --write", () => {
   });
 
   it("refuses a bridge's image that is known to be bad", async () => {
-    const text = withMachine([
-      "bridge",
-      { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` },
-    ]);
+    const text = withMachine(["bridge", { image: `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}` }]);
     const repository = "ghcr.io/berriai/litellm";
     const { code, after } = await pin(text, [`${repository}:v1.82.7`, "--write"], {
       repository,
@@ -196,11 +181,7 @@ describe("serving pin --write", () => {
       "--entry bridge: FILE has no such entry with an image; there are: dgx.inferenceServers.b.",
     ],
   ])("asks before it pulls: %s", async (_, text, args, message) => {
-    const { code, out, err, file, after, asked } = await pin(text, [
-      "vllm/vllm-openai:v0.31.0",
-      "--write",
-      ...args,
-    ]);
+    const { code, out, err, file, after, asked } = await pin(text, ["vllm/vllm-openai:v0.31.0", "--write", ...args]);
     expect([code, out, after]).toEqual([2, "", text]);
     expect(err).toContain(message.replace("FILE", file));
     expect(asked).toBe("");
@@ -244,10 +225,7 @@ describe("serving pin --write", () => {
     const fake = docker("vllm/vllm-openai", WELL);
     const file = stackFile(STACK_TEXT);
     mkdirSync(`${file}.bak`);
-    const { code, err } = await runServing(
-      ["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file],
-      fake.env,
-    );
+    const { code, err } = await runServing(["pin", "vllm/vllm-openai:v0.31.0", "--write", "--file", file], fake.env);
     expect(code).toBe(2);
     expect(err).toContain(".bak: not a regular file, so it stays as it is");
     expect(readFileSync(file, "utf8")).toBe(STACK_TEXT);
@@ -267,9 +245,7 @@ describe("serving pin --write", () => {
     writePin(edited, entry, reading);
     expect(readFileSync(edited, "utf8")).toContain("# Edited while the image came.");
     const gone = stackFile(STACK_TEXT);
-    expect(() => writePin(gone, entry, reading)).toThrow(
-      "has no dgx.inferenceServers.c any more: nothing was written",
-    );
+    expect(() => writePin(gone, entry, reading)).toThrow("has no dgx.inferenceServers.c any more: nothing was written");
     expect(readFileSync(gone, "utf8")).toBe(STACK_TEXT);
   });
 

@@ -18,19 +18,12 @@ function changedLines(before: string, after: string): string[] {
 
 describe("an edit of a stack file", () => {
   it.each<
-    [
-      string,
-      { path: string[]; value: string | number | boolean | { [key: string]: string } | undefined },
-      string[],
-    ]
+    [string, { path: string[]; value: string | number | boolean | { [key: string]: string } | undefined }, string[]]
   >([
     [
       "replaces a value and keeps its comment",
       { path: ["machines", "dgx", "instanceA", "gpuMemoryUtilization"], value: 0.3 },
-      [
-        "-        gpuMemoryUtilization: 0.36 # lowered by hand",
-        "+        gpuMemoryUtilization: 0.3 # lowered by hand",
-      ],
+      ["-        gpuMemoryUtilization: 0.36 # lowered by hand", "+        gpuMemoryUtilization: 0.3 # lowered by hand"],
     ],
     [
       "adds a key with its neighbours' indentation",
@@ -47,11 +40,7 @@ describe("an edit of a stack file", () => {
       { path: at("environment", "X"), value: "0" },
       ["+          environment:", '+            X: "0"'],
     ],
-    [
-      "removes a key with its line",
-      { path: at("moeBackend"), value: undefined },
-      ["-          moeBackend: marlin"],
-    ],
+    ["removes a key with its line", { path: at("moeBackend"), value: undefined }, ["-          moeBackend: marlin"]],
     ["leaves alone what is not there", { path: at("kvCacheMemoryBytes"), value: undefined }, []],
     [
       "adds a map",
@@ -80,12 +69,7 @@ describe("an edit of a stack file", () => {
       ["evidence: read}", "evidence: read, transformers: 5.16.1}"],
     ],
     ["adds the first key", ["tools", "parser"], "qwen3_xml", ["{}", "{ parser: qwen3_xml }"]],
-    [
-      "quotes what would end the value",
-      ["versions", "source"],
-      "a, {b}",
-      ["source: test,", 'source: "a, {b}",'],
-    ],
+    ["quotes what would end the value", ["versions", "source"], "a, {b}", ["source: test,", 'source: "a, {b}",']],
     ["removes the first key", ["versions", "vllm"], undefined, ["{vllm: 0.30.0,   source", "{source"]],
     ["removes the last key", ["versions", "evidence"], undefined, [",evidence: read}", "}"]],
   ])("between braces %s, and leaves every other byte alone", (_, path, value, [old, fresh]) => {
@@ -110,9 +94,7 @@ describe("an edit of a stack file", () => {
   });
 
   it("holds for any key, number and text, and removing the key undoes it", () => {
-    const key = fc
-      .stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/)
-      .filter((name) => !STACK_TEXT.includes(`${name}:`));
+    const key = fc.stringMatching(/^[a-zA-Z][a-zA-Z0-9_]{0,12}$/).filter((name) => !STACK_TEXT.includes(`${name}:`));
     const value = fc.oneof(
       fc.integer(),
       // Adding 0 turns a negative zero, which JSON doesn't have, into 0.
@@ -134,10 +116,7 @@ describe("an edit of a stack file", () => {
   it("keeps the file of this project as it is but for the one line", () => {
     const text = readFileSync(join(__dirname, "../../../Pulumi.dgx.yaml"), "utf8");
     const changed = applyEdits(text, [{ path: at("maxModelLen"), value: 131072 }]);
-    expect(changedLines(text, changed)).toEqual([
-      "-          maxModelLen: 262144",
-      "+          maxModelLen: 131072",
-    ]);
+    expect(changedLines(text, changed)).toEqual(["-          maxModelLen: 262144", "+          maxModelLen: 131072"]);
   });
 });
 
@@ -155,8 +134,7 @@ describe("a unified diff", () => {
       fc.property(text, text, (before, after) => {
         const diff = unifiedDiff("f.yaml", before, after);
         writeFileSync(join(folder, "f.yaml"), before);
-        if (before !== after)
-          execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
+        if (before !== after) execFileSync("git", ["apply", "-"], { cwd: folder, input: diff, stdio: "pipe" });
         expect(readFileSync(join(folder, "f.yaml"), "utf8")).toBe(after);
       }),
       { numRuns: 60 },

@@ -79,24 +79,21 @@ const SEEN: Record<BridgeFault, Seen> = {
 describe("every probe of the bridge", () => {
   it("passes on a healthy one", async () => {
     const results = await through();
-    expect(
-      results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`)),
-    ).toEqual(PROBES);
+    expect(results.map(({ name, status, detail }) => (status === "pass" ? name : `${name}: ${detail}`))).toEqual(
+      PROBES,
+    );
     expect(resultOf(results, "bridge-tiers").detail).toBe("model, claude-haiku-9, org/model");
     expect(resultOf(results, "bridge-routing").detail).toBe("answered; nothing went to /v1/responses");
   });
 
-  it.each(Object.entries(SEEN))(
-    "%s: seen by its own probes and by no other",
-    async (fault, [probes, detail, fix]) => {
-      const results = await through(fault as BridgeFault);
-      expect(failed(results)).toEqual(probes);
-      const first = resultOf(results, probes[0] ?? "");
-      expect(first.detail).toContain(detail);
-      expect(first.fix).toContain(fix);
-      expect(JSON.stringify(results)).not.toContain(KEY);
-    },
-  );
+  it.each(Object.entries(SEEN))("%s: seen by its own probes and by no other", async (fault, [probes, detail, fix]) => {
+    const results = await through(fault as BridgeFault);
+    expect(failed(results)).toEqual(probes);
+    const first = resultOf(results, probes[0] ?? "");
+    expect(first.detail).toContain(detail);
+    expect(first.fix).toContain(fix);
+    expect(JSON.stringify(results)).not.toContain(KEY);
+  });
 
   it.each<[string, string | undefined, string]>([
     ["in the variable", "BRIDGE_KEY", "it refuses the key in BRIDGE_KEY (400: No connected db.)"],
@@ -144,27 +141,18 @@ describe("every probe of the bridge", () => {
   ])(
     "is no bridge for a network: key %j, %j",
     async (key, { open, addresses = [] }: { open?: boolean; addresses?: string[] }, said) => {
-      const bridge = open
-        ? await startPlanned()
-        : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
+      const bridge = open ? await startPlanned() : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
       const host = emptyHost({ env: { BRIDGE_KEY: key }, lanAddresses: () => addresses });
       const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", listen: "0.0.0.0" });
       const results = await run(plan, { only: ["bridge-health", "bridge-key", "bridge-models"] }, host);
       await bridge.close();
       const { status, detail, fix } = resultOf(results, "bridge-key");
       if (said === undefined)
-        expect([status, detail]).toEqual([
-          "pass",
-          expect.stringMatching(/^refused without it: .*, 127.0.0.1$/),
-        ]);
+        expect([status, detail]).toEqual(["pass", expect.stringMatching(/^refused without it: .*, 127.0.0.1$/)]);
       else expect([status, detail]).toEqual(["fail", expect.stringMatching(said)]);
       if (key !== KEY) {
-        expect(fix).toBe(
-          "Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.",
-        );
-        expect(resultOf(results, "bridge-models").detail).toBe(
-          "not run: its key is a bad one (see bridge-key)",
-        );
+        expect(fix).toBe("Give the bridge a new one: export BRIDGE_KEY=$(openssl rand -hex 32), then npm run up.");
+        expect(resultOf(results, "bridge-models").detail).toBe("not run: its key is a bad one (see bridge-key)");
         expect(JSON.stringify(results)).not.toContain(key);
       }
     },

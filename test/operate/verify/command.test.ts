@@ -68,9 +68,7 @@ describe("serving verify", () => {
     const { code, out } = await verify("--only", "models", "--format", "json");
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({
-      probes: [
-        { name: "models", target: `vllm-model-${healthy.port}`, status: "pass", detail: "model, org/model" },
-      ],
+      probes: [{ name: "models", target: `vllm-model-${healthy.port}`, status: "pass", detail: "model, org/model" }],
     });
   });
 
@@ -94,11 +92,7 @@ describe("serving verify", () => {
     ],
     ["no probe at all", ["--only", " , "], "Expected at least one name, such as models,chat-tools."],
     ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],
-    [
-      "another scheme",
-      ["--base-url", "ftp://x"],
-      "Expected an address that begins with http:// or https://.",
-    ],
+    ["another scheme", ["--base-url", "ftp://x"], "Expected an address that begins with http:// or https://."],
     ["a path", ["--base-url", "http://x/v1/models"], "scheme, host and port alone"],
     ["no time", ["--timeout", "0"], "whole number of at least 1"],
     ["no file", ["--file", "/nowhere.yaml"], "/nowhere.yaml"],

@@ -65,11 +65,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
   };
 }
 
-export function run(
-  plan: Plan,
-  options: Partial<VerifyOptions> = {},
-  host = emptyHost(),
-): Promise<ProbeResult[]> {
+export function run(plan: Plan, options: Partial<VerifyOptions> = {}, host = emptyHost()): Promise<ProbeResult[]> {
   return verify(machineOf(plan), { timeoutSeconds: 10, host: () => host, ...options });
 }
 

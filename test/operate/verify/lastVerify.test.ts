@@ -28,11 +28,7 @@ const result = (name: string, status: ProbeResult["status"], target = "vllm-mode
 describe("what a run found", () => {
   it("is kept by stack file and machine; a later run replaces what it asked again and nothing else", async () => {
     const env = { XDG_STATE_HOME: folder() };
-    await keepVerify(
-      VERIFIED,
-      [result("chat", "fail"), result("window", "fail"), result("chat", "pass", "c")],
-      env,
-    );
+    await keepVerify(VERIFIED, [result("chat", "fail"), result("window", "fail"), result("chat", "pass", "c")], env);
     await keepVerify(VERIFIED, [result("chat", "pass")], env);
     await keepVerify({ ...VERIFIED, machine: "other" }, [result("needle", "fail")], env);
     const kept = await lastVerify(VERIFIED, env);
@@ -97,10 +93,7 @@ describe("serving doctor behind serving verify", () => {
 
   it("knows what failed, until the server is started anew or the probe passes", async () => {
     const machine = await scene();
-    const { code } = await runServing(
-      ["verify", "--file", machine.file, "--only", "models,window"],
-      machine.env,
-    );
+    const { code } = await runServing(["verify", "--file", machine.file, "--only", "models,window"], machine.env);
     expect(code).toBe(1);
     const known = (await doctor(machine, anHourAgo())).diagnoses.find(({ id }) => id === "probe-failed");
     expect(known?.evidence).toContain("probe window: refused, without naming the maximum");

@@ -71,12 +71,7 @@ describe("instance A", () => {
   });
 
   it.each([
-    [
-      "the same",
-      [1_780_000_000, 1_780_000_000],
-      "pass",
-      "same process as before (started 2026-05-28T20:26:40.000Z)",
-    ],
+    ["the same", [1_780_000_000, 1_780_000_000], "pass", "same process as before (started 2026-05-28T20:26:40.000Z)"],
     ["restarted", [1_780_000_000, 1_780_000_300], "fail", "it is another process than before the probes"],
     ["lying", [1e300, 1e300], "pass", "it does not say when it started"],
   ])("of another user, by its own metrics: %s", async (_, starts, status, detail) => {
@@ -111,10 +106,7 @@ describe("containers", () => {
       },
     ]);
   const probe = async (text: string) =>
-    resultOf(
-      await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })),
-      "containers",
-    );
+    resultOf(await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })), "containers");
 
   it.each([
     ["running", inspect({ Health: { Status: "healthy" } }), "pass", "vllm-model-"],
@@ -200,16 +192,11 @@ describe("memory", () => {
 });
 
 describe("a server's KV cache", () => {
-  const config: unknown = JSON.parse(
-    readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"),
-  );
+  const config: unknown = JSON.parse(readFileSync("models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json", "utf8"));
   const models = { "org/model": { source: "config.json", config, weightsGB: 22 } };
   const { image } = serverInput();
   /** Figures of one start, in the two forms that vLLM's log had. */
-  const FIGURES = [
-    "GPU KV cache size: 456,766 tokens",
-    "Maximum concurrency for 262,144 tokens per request: 1.74x",
-  ];
+  const FIGURES = ["GPU KV cache size: 456,766 tokens", "Maximum concurrency for 262,144 tokens per request: 1.74x"];
   const LOGS = {
     "two lines, up to 0.27": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES[0]}\nINFO ${FIGURES[1]}\n`,
     "one line, from 0.28": `INFO Available KV cache memory: 4.61 GiB\nINFO ${FIGURES.join(", ")}\n`,
@@ -340,9 +327,7 @@ describe("files", () => {
     [KEY]: { mode: "0600", text: "the-real-key\n" },
   };
   const probe = async (files: Record<string, FileOnDisk | undefined>, env: Host["env"] = {}) => {
-    const there = Object.fromEntries(
-      Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined),
-    );
+    const there = Object.fromEntries(Object.entries({ ...well, ...files }).filter(([, each]) => each !== undefined));
     return run(
       plan,
       { only: ["files", "launchers", "env-key"] },
@@ -362,11 +347,7 @@ describe("files", () => {
   it.each([
     ["missing", { [SETTINGS]: undefined }, `${SETTINGS} is missing`],
     ["edited", { [SETTINGS]: { mode: "0644", text: "{}" } }, `${SETTINGS} was changed on the machine`],
-    [
-      "another mode",
-      { [SETTINGS]: { mode: "0666", text: "{}" } },
-      `${SETTINGS} has mode 0666, planned is 0644`,
-    ],
+    ["another mode", { [SETTINGS]: { mode: "0666", text: "{}" } }, `${SETTINGS} has mode 0666, planned is 0644`],
     ["unreadable", { [SETTINGS]: { mode: "0644", text: undefined } }, "can't be read by this user"],
     ["a key open to all", { [KEY]: { mode: "0644", text: "x" } }, `${KEY} has mode 0644, planned is 0600`],
     ["no key", { [KEY]: undefined }, `${KEY} is missing`],
@@ -382,36 +363,26 @@ describe("files", () => {
       [SETTINGS]: { mode: "0644", text: old },
       [pathOf("applied-plan")]: { mode: "0600", text: record },
     });
-    expect(resultOf(results, "files").detail).toBe(
-      `${SETTINGS} is as last applied: the stack file was edited since`,
-    );
+    expect(resultOf(results, "files").detail).toBe(`${SETTINGS} is as last applied: the stack file was edited since`);
   });
 
   it("a launcher that can't be started", async () => {
     const launcher = { [LAUNCHER]: { mode: "0644", text: textOf(LAUNCHER) } };
     expect(await statuses(launcher)).toEqual(["files fail", "launchers fail", "env-key pass"]);
-    expect(resultOf(await probe(launcher), "launchers").detail).toBe(
-      `${LAUNCHER} is not executable (mode 0644)`,
-    );
+    expect(resultOf(await probe(launcher), "launchers").detail).toBe(`${LAUNCHER} is not executable (mode 0644)`);
   });
 
   it("a key variable that nothing sets, and one that the shell sets", async () => {
     const without = { [LAUNCHER]: { mode: "0755", text: "#!/bin/sh\nexec codex\n" } };
     expect(await statuses(without)).toEqual(["files fail", "launchers pass", "env-key fail"]);
-    expect(resultOf(await probe(without), "env-key").detail).toContain(
-      "LOCAL_KEY is not set, and no launcher",
-    );
+    expect(resultOf(await probe(without), "env-key").detail).toContain("LOCAL_KEY is not set, and no launcher");
     const shell = resultOf(await probe(without, { LOCAL_KEY: "secret-in-the-shell" }), "env-key");
     expect([shell.status, shell.detail]).toEqual(["pass", "LOCAL_KEY is set in this shell"]);
   });
 });
 
 describe("the simple server", () => {
-  const ollama = async (
-    answers: Readonly<Record<string, unknown>>,
-    overlay: object = {},
-    host: Partial<Host> = {},
-  ) => {
+  const ollama = async (answers: Readonly<Record<string, unknown>>, overlay: object = {}, host: Partial<Host> = {}) => {
     const simpleServer = { mode: "host", port: await answering(answers), models: ["qwen3:8b"], ...overlay };
     const plan = planned(8001, {}, { simpleServer });
     const only = ["ollama-version", "ollama-models", "ollama-listen", "ollama-directory", "ollama-memory"];
@@ -436,8 +407,7 @@ describe("the simple server", () => {
   });
 
   const LOADED = [{ name: "qwen3:8b", size: 9.6 * 2 ** 30 }];
-  const RECORD =
-    "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6";
+  const RECORD = "Record in the stack file, below machines.dgx.simpleServer:\n  loadedGiB:\n    qwen3:8b: 9.6";
   const TAGGED = { models: ["m"], loadedGiB: { m: 1 } };
   it.each<[string, object, object[], string, string]>([
     ["as counted", { loadedGiB: { "qwen3:8b": 9.5 } }, LOADED, "pass", ""],
@@ -482,10 +452,7 @@ describe("a simple server that is declared for loopback", () => {
     const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near } });
     const host = emptyHost({ lanAddresses: () => ["127.0.0.2"] });
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
-    expect([result?.status, result?.detail]).toEqual([
-      "fail",
-      "declared for 127.0.0.1 alone, it answers on 127.0.0.2",
-    ]);
+    expect([result?.status, result?.detail]).toEqual(["fail", "declared for 127.0.0.1 alone, it answers on 127.0.0.2"]);
   });
 });
 
@@ -516,11 +483,7 @@ describe("the chat UI", () => {
     if (url.includes("11434")) return '{"models":[{"name":"qwen3:8b"}]}';
     return `{"data":[{"id":"${url.includes("8001") ? "model" : "a-model"}"}]}`;
   };
-  const ui = async (
-    answers: Readonly<Record<string, unknown>>,
-    host: Partial<Host> = {},
-    modelsStatus = 200,
-  ) => {
+  const ui = async (answers: Readonly<Record<string, unknown>>, host: Partial<Host> = {}, modelsStatus = 200) => {
     const port = await answering(answers, "127.0.0.1", 0, { "/api/models": modelsStatus });
     const only = ["chat-ui-health", "chat-ui-models"];
     return run(withChatUi(port), { only }, emptyHost({ docker: inside, ...host }));
@@ -534,9 +497,7 @@ describe("the chat UI", () => {
   it("is healthy and sees the models of each connection", async () => {
     const results = await ui(lists());
     expect(results.map(({ status }) => status)).toEqual(["pass", "pass"]);
-    expect(resultOf(results, "chat-ui-models").detail).toContain(
-      "model, a-model, qwen3:8b (asked from inside",
-    );
+    expect(resultOf(results, "chat-ui-models").detail).toContain("model, a-model, qwen3:8b (asked from inside");
   });
 
   it("lists them itself, where a token of it is given", async () => {
@@ -551,10 +512,7 @@ describe("the chat UI", () => {
   it("refuses a token of another time", async () => {
     const answers = { "/health": { status: true }, "/api/models": { detail: "401 Unauthorized" } };
     const result = resultOf(await ui(answers, { env: key }, 401), "chat-ui-models");
-    expect([result.status, result.detail]).toEqual([
-      "fail",
-      "it refuses the token in LOCAL_SERVING_CHAT_UI_KEY",
-    ]);
+    expect([result.status, result.detail]).toEqual(["fail", "it refuses the token in LOCAL_SERVING_CHAT_UI_KEY"]);
     expect(result.fix).toContain("Settings, Account, JWT Token");
   });
 
@@ -608,8 +566,7 @@ describe("the chat UI", () => {
 
   it("can't reach a connection from inside its container", async () => {
     const docker = async (args: readonly string[]) => {
-      if (args.at(-1)?.includes(":8000/"))
-        throw new Failed("docker exec failed: curl: (7) Failed to connect");
+      if (args.at(-1)?.includes(":8000/")) throw new Failed("docker exec failed: curl: (7) Failed to connect");
       return inside(args);
     };
     const results = await ui(lists(), { docker });

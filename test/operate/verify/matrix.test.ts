@@ -44,11 +44,7 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "arrived as 2048 tokens: it was cut, as a tokenizer with truncation at 2048 does",
     "truncation.max_length",
   ],
-  "small-kv-cache": [
-    ["kv-cache"],
-    "not one request of 131072 tokens is admitted",
-    `${B}.gpuMemoryUtilization`,
-  ],
+  "small-kv-cache": [["kv-cache"], "not one request of 131072 tokens is admitted", `${B}.gpuMemoryUtilization`],
   "no-responses": [
     ["responses", "responses-stream", "responses-developer", "responses-tools", "responses-tools-stream"],
     "/v1/responses answered 404",
@@ -79,21 +75,13 @@ const SEEN: Record<(typeof OTHER_FAULTS)[number], Seen> = {
     "no text, only reasoning (stop_reason max_tokens, blocks: thinking)",
     `${B}.model.thinking: false`,
   ],
-  "messages-stream-cut": [
-    ["messages-stream", "messages-tools-stream"],
-    "there is no message_stop",
-    VIA_BRIDGE,
-  ],
+  "messages-stream-cut": [["messages-stream", "messages-tools-stream"], "there is no message_stop", VIA_BRIDGE],
   "echoes-alias": [["alias"], "it answers as `org/model` and not as `model`", `${B}.servedModelName`],
   "answers-any-model": [["unknown-tier"], "it answered 200", "clients.claudeCode"],
   "no-count-tokens": [["count-tokens"], "count_tokens answered 404", VIA_BRIDGE],
   "counts-nothing": [["count-tokens"], "it counted 0 tokens", `${B}.image`],
   "engine-dead": [["health", "long-prompt"], "/health answered 503", "docker logs"],
-  "another-version": [
-    ["version"],
-    "vLLM 0.29.0 runs, the stack file records 0.30.0",
-    `${B}.versions.vllm: 0.29.0`,
-  ],
+  "another-version": [["version"], "vLLM 0.29.0 runs, the stack file records 0.30.0", `${B}.versions.vllm: 0.29.0`],
   "version-below-floor": [["version"], "below the floor of 0.26.0", `${B}.image`],
   // A chat model is not asked for completions: the base model's own test has this one.
   "completes-nothing": [[], "", ""],
@@ -137,9 +125,7 @@ describe("the names of the probes", () => {
 describe("every probe of an inference server", () => {
   it("passes on a healthy one", async () => {
     const results = await statuses();
-    expect(
-      results.map(({ name, status, detail }) => [name, status, status === "pass" ? "" : detail]),
-    ).toEqual(
+    expect(results.map(({ name, status, detail }) => [name, status, status === "pass" ? "" : detail])).toEqual(
       PROBES.map((name) => [
         name,
         LEFT_OUT.includes(name) ? "skip" : "pass",
@@ -170,9 +156,7 @@ describe("every probe of an inference server", () => {
     const [probes, detail, fix] = SEEN[fault];
     const results = await statuses(fault);
     expect(results.map(({ name, status }) => `${name} ${status}`)).toEqual(
-      PROBES.map(
-        (name) => `${name} ${probes.includes(name) ? "fail" : LEFT_OUT.includes(name) ? "skip" : "pass"}`,
-      ),
+      PROBES.map((name) => `${name} ${probes.includes(name) ? "fail" : LEFT_OUT.includes(name) ? "skip" : "pass"}`),
     );
     const [first] = probes;
     if (first === undefined) return;

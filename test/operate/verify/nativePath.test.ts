@@ -23,14 +23,7 @@ describe("the native messages-path test against the stack file", () => {
   it.each([
     ["passed, native", undefined, "native", "pass", "PASS (5 of 5 runs with a tool_use block)", ""],
     ["passed, no client", undefined, "none", "pass", "PASS (5 of 5", ""],
-    [
-      "passed, bridge: it can be dropped",
-      undefined,
-      "bridge",
-      "pass",
-      "which can be dropped",
-      `${SETTING}: native`,
-    ],
+    ["passed, bridge: it can be dropped", undefined, "bridge", "pass", "which can be dropped", `${SETTING}: native`],
     [
       "failed, native: back to the bridge",
       "end-turn-pseudo-xml",
@@ -106,10 +99,7 @@ describe("the native messages-path test", () => {
       context_management: { edits: [expect.any(Object)] },
       metadata: { user_id: expect.any(String) },
       system: [expect.any(Object), expect.objectContaining({ cache_control: { type: "ephemeral" } })],
-      messages: [
-        expect.any(Object),
-        { role: "system", content: [{ type: "text", text: expect.any(String) }] },
-      ],
+      messages: [expect.any(Object), { role: "system", content: [{ type: "text", text: expect.any(String) }] }],
     });
   });
 
@@ -146,14 +136,7 @@ describe("the native messages-path test", () => {
       "fail",
       "undecided (0 of 5 runs with a tool_use block); 500: ",
     ],
-    [
-      "a refusal of the element is a FAIL",
-      422,
-      [],
-      "",
-      "fail",
-      "FAIL (0 of 5 runs with a tool_use block); 422: ",
-    ],
+    ["a refusal of the element is a FAIL", 422, [], "", "fail", "FAIL (0 of 5 runs with a tool_use block); 422: "],
   ])("%s", async (_, status, content, stop_reason, verdictStatus, detail) => {
     const { result } = await answeredWith(status, { content, stop_reason });
     expect([result.status, result.detail.slice(0, detail.length)]).toEqual([verdictStatus, detail]);

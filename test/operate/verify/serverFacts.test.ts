@@ -5,12 +5,7 @@ import type { FaultName } from "../../stand-in/faults";
 import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
 
 /** One run of some probes against a server and its plan. */
-async function seen(
-  only: string[],
-  settings: Record<string, unknown> = {},
-  fault?: FaultName,
-  kv?: Partial<ServerKv>,
-) {
+async function seen(only: string[], settings: Record<string, unknown> = {}, fault?: FaultName, kv?: Partial<ServerKv>) {
   const server = await startPlanned(fault, settings);
   const plan = planned(server.port, settings);
   const machine = machineOf(plan);
@@ -198,11 +193,7 @@ describe("the KV cache against the plan", () => {
       text: 'vllm:num_requests_running 0.0\nvllm:cache_config_info{block_size="16"} 1.0\n',
     };
     const plan = planned(await standIn({ routes: { "GET /metrics": () => metrics } }));
-    const [read] = await run(
-      plan,
-      { only: ["kv-cache"] },
-      emptyHost({ memoryLines: async () => ({ text: log }) }),
-    );
+    const [read] = await run(plan, { only: ["kv-cache"] }, emptyHost({ memoryLines: async () => ({ text: log }) }));
     const [none] = await run(plan, { only: ["kv-cache"] });
     expect(read?.detail).toBe(
       "1,234,567 tokens, 9.42 requests of full length (log); the plan has no figure to compare",

@@ -57,9 +57,7 @@ describe("a server that gives no real answer", () => {
 
   it.concurrent.each(SILENT)(TITLE, (fault) => nothingPasses(fault, 1));
 
-  it.each(TRANSPORT_FAULTS.filter((fault) => !SILENT.includes(fault)))(TITLE, (fault) =>
-    nothingPasses(fault, 5),
-  );
+  it.each(TRANSPORT_FAULTS.filter((fault) => !SILENT.includes(fault)))(TITLE, (fault) => nothingPasses(fault, 5));
 
   it("an answer nested deeper than can be printed ends its own probe and not the run", async () => {
     const deep = `${'{"a":'.repeat(200_000)}1${"}".repeat(200_000)}`;

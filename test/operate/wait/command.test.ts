@@ -58,8 +58,7 @@ describe("serving wait", () => {
   });
 
   it("ends early with the log of a container that died, and with the doctor's diagnosis", async () => {
-    const log =
-      "Starting to load model m...\rLoading 10%\nValueError: No available memory for the cache blocks.\n";
+    const log = "Starting to load model m...\rLoading 10%\nValueError: No available memory for the cache blocks.\n";
     const { code, out } = await wait(1, { Status: "exited", ExitCode: 1 }, log);
     expect(code).toBe(1);
     expect(out).toContain("vllm-model-1: it ended with exit code 1");
@@ -122,8 +121,7 @@ describe("serving wait", () => {
   });
 
   it("ends at once where Docker can't start the container", async () => {
-    const said =
-      "driver failed programming external connectivity on endpoint vllm: port is already allocated";
+    const said = "driver failed programming external connectivity on endpoint vllm: port is already allocated";
     const state = { Status: "created", StartedAt: "0001-01-01T00:00:00Z", Error: said };
     const { code, out } = await wait(1, state);
     expect(code).toBe(1);

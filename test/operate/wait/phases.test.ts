@@ -72,8 +72,7 @@ describe("a start by its log", () => {
       phase: "memory gate",
       note: "waiting for 54.73 GiB, 31.20 GiB are available",
     });
-    const beside =
-      "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer";
+    const beside = "60.00 GiB are available, 54.73 GiB are needed; waiting for instance A, which does not answer";
     expect(afterLine(gate, `start gate: ${beside}`)).toEqual({ phase: "memory gate", note: beside });
     expect(afterLine(gate, "Fetching 12 files:  25%|##5       | 3/12 [00:40<02:01, 13.5s/it]")).toEqual({
       phase: "loading weights",

@@ -128,8 +128,7 @@ describe("a start that is followed", () => {
   });
 
   it("is over at a gate that stays closed, with the log since it last opened", async () => {
-    const closed =
-      "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
+    const closed = "closed: 3 starts within an hour failed. Find out why; without one: docker exec b rm b.starts";
     const { reader } = scripted(
       [RUNNING],
       [
@@ -169,10 +168,7 @@ describe("a start that is followed", () => {
 
   it("died: the reason and the end of the log, at once", async () => {
     const log = Array.from({ length: 50 }, (_, index) => `line ${index}`);
-    const { reader } = scripted(
-      [RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }],
-      log,
-    );
+    const { reader } = scripted([RUNNING, { ...RUNNING, status: "exited", exitCode: 137, oomKilled: true }], log);
     const result = await wait(reader);
     expect(result).toMatchObject({
       outcome: "died",

@@ -100,11 +100,7 @@ describe("a machine's declaration", () => {
       { hostInstance: { port: 8000, gpuMemoryUtilization: UNKNOWN_NUMBER } },
       /instance A \(host, port 8000\) .* its gpuMemoryUtilization is not known/,
     ],
-    [
-      "a share that instance A lacks",
-      { hostInstance: { port: 8000 } },
-      /its gpuMemoryUtilization is not known/,
-    ],
+    ["a share that instance A lacks", { hostInstance: { port: 8000 } }, /its gpuMemoryUtilization is not known/],
     ["one of its servers", { servers: [UNKNOWN_TEXT] }, /Server 1 .* its arguments are not known/],
     ["a server that is none", { servers: ["vllm serve"] }, /Server 1 .* its arguments are not known/],
     [
@@ -199,11 +195,7 @@ describe("containers without our components", () => {
     ["--config", ["m", "--config", "x.yaml"], /`--config` takes options from a file that can't be read here/],
     ["ambiguous", ["m", "--max-num", "1"], /`--max-num` may mean/],
     ["no number", ["m", "--gpu-memory-utilization", "half"], /is `half`, which is not a number/],
-    [
-      "negative",
-      ["m", "--gpu-memory-utilization", "-0.5"],
-      /is -0\.5, but a share lies above 0 and at most at 1/,
-    ],
+    ["negative", ["m", "--gpu-memory-utilization", "-0.5"], /is -0\.5, but a share lies above 0 and at most at 1/],
     ["above one", ["m", "--gpu-memory-utilization=1.2"], /is 1\.2, but a share lies/],
     ["no value", ["m", "--gpu-memory-utilization"], /`--gpu-memory-utilization` has no value/],
     [
@@ -235,9 +227,7 @@ it("reads the arguments of a wrapper script, in any image", () => {
     command: ["--gpu-memory-utilization=0.95"],
   };
   expect(said(RULE, [server(wrapped)]).join()).toMatch(/claim 0\.95 .*to 0\.90 or less/);
-  expect(said(RULE, [server({ ...wrapped, entrypoints: UNKNOWN_LIST })]).join()).toMatch(
-    /argument 1 is not known/,
-  );
+  expect(said(RULE, [server({ ...wrapped, entrypoints: UNKNOWN_LIST })]).join()).toMatch(/argument 1 is not known/);
 });
 
 describe("what may be an inference server", () => {
@@ -263,10 +253,7 @@ describe("what may be an inference server", () => {
       "nginx from an output, with its command",
       { image: UNKNOWN_TEXT, command: ["nginx", "-g", "daemon off;"], gpus: "all" },
     ],
-    [
-      "a client of a server",
-      { image: "curlimages/curl:8", command: ["sh", "-c", "curl http://vllm:8000/v1/models"] },
-    ],
+    ["a client of a server", { image: "curlimages/curl:8", command: ["sh", "-c", "curl http://vllm:8000/v1/models"] }],
     ["a program on the GPU that is known", { image: "ollama/ollama:0.14.0", gpus: "all" }],
   ])("leaves alone: %s", (_, props) => {
     expect(said(RULE, [container("nginx", props)])).toEqual([]);
@@ -314,9 +301,7 @@ it("says a refusal once where the machine component and the containers agree", (
 it("says it of the stack where a container beside the component makes the sum too large", () => {
   const b = server({ command: ["m", "--gpu-memory-utilization", "0.45"] });
   const c = server({ command: ["m", "--gpu-memory-utilization", "0.45"] }, "c");
-  expect(said(RULE, [machine(0.45, "0.45"), b, c]).join()).toMatch(
-    /^refused: .*claim 1\.35 .*b 0\.45 \+ c 0\.45/,
-  );
+  expect(said(RULE, [machine(0.45, "0.45"), b, c]).join()).toMatch(/^refused: .*claim 1\.35 .*b 0\.45 \+ c 0\.45/);
 });
 
 describe("a machine's declaration and its containers", () => {
@@ -351,7 +336,5 @@ describe("a machine's declaration and its containers", () => {
 
 it("keeps its level", () => {
   const levels = { [RULE]: "disabled", all: "advisory" } as const;
-  expect(verdictsOf(RULE, [machine(0.72, "0.45")], levels)).toMatchObject([
-    { level: "mandatory", verdict: "refused" },
-  ]);
+  expect(verdictsOf(RULE, [machine(0.72, "0.45")], levels)).toMatchObject([{ level: "mandatory", verdict: "refused" }]);
 });

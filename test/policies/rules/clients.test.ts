@@ -45,9 +45,7 @@ describe("client-base-url", () => {
   });
 
   it("refuses what is not a URL", () => {
-    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain(
-      "which is not a URL",
-    );
+    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain("which is not a URL");
   });
 
   it.each(["http://x:1", "http://x:1/"])("accepts %s", (url) => {
@@ -128,23 +126,17 @@ describe("bridge-prefix", () => {
   const litellm = `ghcr.io/berriai/litellm:v1.103.0@${DIGEST}`;
 
   it.each([
-    [
-      "a file uploaded into a container",
-      { image, uploads: [{ file: "/c.yaml", content: yaml("openai/m") }] },
-    ],
+    ["a file uploaded into a container", { image, uploads: [{ file: "/c.yaml", content: yaml("openai/m") }] }],
     ["the arguments of the bridge", { image: litellm, command: ["--model", "openai/m"] }],
     ["one word of them", { image: litellm, command: ["--model=openai/m"] }],
   ])("refuses it in %s", (_, props) => {
     expect(said("bridge-prefix", [container("mine", props)])).toEqual([
-      expect.stringMatching(
-        /^refused: mine sends `.*` to `openai\/m`\. .*Write `hosted_vllm\/<served name>`/,
-      ),
+      expect.stringMatching(/^refused: mine sends `.*` to `openai\/m`\. .*Write `hosted_vllm\/<served name>`/),
     ]);
   });
 
   it("refuses it in a command that writes the file", () => {
-    const command = (stdin: string) =>
-      declared("command:local:Command", "write", { create: "cat > f", stdin });
+    const command = (stdin: string) => declared("command:local:Command", "write", { create: "cat > f", stdin });
     expect(said("bridge-prefix", [command(yaml("openai/m"))])).toHaveLength(1);
     expect(said("bridge-prefix", [command(`cat <<X\n${yaml('"openai/m"')}X\n`)])).toHaveLength(1);
     expect(said("bridge-prefix", [command(yaml("hosted_vllm/openai"))])).toEqual([]);
@@ -159,19 +151,12 @@ describe("bridge-prefix", () => {
   it.each([
     ["the bridge's entrypoint", { entrypoints: ["litellm", "--model", "openai/m"] }, "b", "openai/m"],
     ["its short option", { command: ["-m", "openai/m"] }, "b", "openai/m"],
-    [
-      "arguments beside one that is not known",
-      { command: [UNKNOWN_TEXT, "--model=openai/m"] },
-      "b",
-      "openai/m",
-    ],
+    ["arguments beside one that is not known", { command: [UNKNOWN_TEXT, "--model=openai/m"] }, "b", "openai/m"],
     ["a container of another name", { name: "own", command: ["-m", "openai/m"] }, "own", "openai/m"],
     [
       "a list with other entries",
       {
-        uploads: [
-          { content: "model_list:\n  - x\n  - {litellm_params: 1}\n  - {litellm_params: {model: openai/m}}" },
-        ],
+        uploads: [{ content: "model_list:\n  - x\n  - {litellm_params: 1}\n  - {litellm_params: {model: openai/m}}" }],
       },
       "b",
       "",
@@ -199,12 +184,8 @@ describe("bridge-prefix", () => {
   });
 
   it("says nothing of an unknown image, and of other options", () => {
-    expect(
-      said("bridge-prefix", [container("x", { image: UNKNOWN_TEXT, command: ["-m", "openai/m"] })]),
-    ).toEqual([]);
-    expect(
-      said("bridge-prefix", [container("x", { image: litellm, command: ["x--model=openai/m"] })]),
-    ).toEqual([]);
+    expect(said("bridge-prefix", [container("x", { image: UNKNOWN_TEXT, command: ["-m", "openai/m"] })])).toEqual([]);
+    expect(said("bridge-prefix", [container("x", { image: litellm, command: ["x--model=openai/m"] })])).toEqual([]);
   });
 
   it("accepts other programs that use the prefix for themselves", () => {

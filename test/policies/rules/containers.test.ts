@@ -40,9 +40,7 @@ describe("inference-container", () => {
   });
 
   it("accepts device requests for all GPUs", () => {
-    expect(
-      said(RULE, [server({ gpus: undefined, deviceRequests: [{ driver: "nvidia", count: -1 }] })]),
-    ).toEqual([]);
+    expect(said(RULE, [server({ gpus: undefined, deviceRequests: [{ driver: "nvidia", count: -1 }] })])).toEqual([]);
     const cdi = [{ driver: "cdi", deviceIds: ["nvidia.com/gpu=all"] }];
     expect(said(RULE, [server({ gpus: undefined, deviceRequests: cdi })])).toEqual([]);
     for (const request of [{ count: 1 }, { deviceIds: ["nvidia.com/gpu=0"] }]) {
@@ -66,11 +64,8 @@ describe("inference-container", () => {
 
 describe("host-ports", () => {
   const RULE = "host-ports";
-  const web = (ports: unknown, name = "web", more = {}) =>
-    container(name, { image: "nginx:1.27", ports, ...more });
-  const on = (external: unknown, ip?: unknown, protocol?: string) => [
-    { internal: 80, external, ip, protocol },
-  ];
+  const web = (ports: unknown, name = "web", more = {}) => container(name, { image: "nginx:1.27", ports, ...more });
+  const on = (external: unknown, ip?: unknown, protocol?: string) => [{ internal: 80, external, ip, protocol }];
 
   it("passes different ports, different addresses and different protocols", () => {
     expect(said(RULE, [web(on(8080)), web(on(8081), "web2")])).toEqual([]);
@@ -124,11 +119,8 @@ describe("host-ports", () => {
     expect(said(RULE, [web(on(9000)), hostInstance(0.4, "dgx", 9000)]).join()).toMatch(
       /web takes host port 9000, which/,
     );
-    const machine = (hostInstance: unknown) =>
-      declared(TYPE.machine, "dgx", { machine: "dgx", hostInstance });
-    expect(said(RULE, [web(on(9000)), machine({ port: 9000 })]).join()).toMatch(
-      /web takes host port 9000, which/,
-    );
+    const machine = (hostInstance: unknown) => declared(TYPE.machine, "dgx", { machine: "dgx", hostInstance });
+    expect(said(RULE, [web(on(9000)), machine({ port: 9000 })]).join()).toMatch(/web takes host port 9000, which/);
     expect(said(RULE, [web(on(9000)), machine(null)])).toEqual([]);
     expect(said(RULE, [web(on(8000)), machine("none"), hostInstance(0.4, "dgx", 9000)])).toHaveLength(1);
     expect(said(RULE, [web(on(UNKNOWN_NUMBER)), hostInstance(0.4, "dgx", UNKNOWN_NUMBER)])).toEqual([]);
@@ -142,12 +134,8 @@ describe("host-ports", () => {
   });
 
   it("wants the ports of a server to be known, and of nothing else", () => {
-    expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(
-      /b: `ports` is not known before the update/,
-    );
-    expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(
-      /`ports\[0\]\.external` is not known/,
-    );
+    expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(/b: `ports` is not known before the update/);
+    expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(/`ports\[0\]\.external` is not known/);
     expect(said(RULE, [web(UNKNOWN_LIST), web(on(UNKNOWN_NUMBER), "web2")])).toEqual([]);
   });
 });
@@ -158,9 +146,7 @@ describe("secret-values", () => {
   it("refuses a value, and never shows it", () => {
     const messages = said(RULE, [server({ envs: [`HF_TOKEN=${SECRET}`, "PATH=/bin"] })]);
     expect(messages).toHaveLength(1);
-    expect(messages[0]).toMatch(
-      /^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./,
-    );
+    expect(messages[0]).toMatch(/^refused: b has a secret \(not shown\) in the variable HF_TOKEN of its environment\./);
     expect(messages[0]).toContain("HF_TOKEN_PATH");
     expect(messages.join()).not.toContain(SECRET);
   });
@@ -189,9 +175,7 @@ describe("secret-values", () => {
   });
 
   it("wants the variables of a server to be known, and of nothing else", () => {
-    expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(
-      /`envs` is not known before the update/,
-    );
+    expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(/`envs` is not known before the update/);
     expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(/`envs\[1\]` is not known/);
     expect(said(RULE, [container("web", { image: "nginx", envs: [UNKNOWN_TEXT] })])).toEqual([]);
   });
@@ -224,16 +208,8 @@ describe("lan-exposure", () => {
       },
       undefined,
     ],
-    [
-      "a bridge with a key in its command",
-      { image: LITELLM, command: ["LITELLM_MASTER_KEY=x", "y"] },
-      undefined,
-    ],
-    [
-      "a bridge with other arguments",
-      { image: LITELLM, command: ["--port", UNKNOWN_TEXT] },
-      "no key is checked. Give",
-    ],
+    ["a bridge with a key in its command", { image: LITELLM, command: ["LITELLM_MASTER_KEY=x", "y"] }, undefined],
+    ["a bridge with other arguments", { image: LITELLM, command: ["--port", UNKNOWN_TEXT] }, "no key is checked. Give"],
     ["a chat UI with other words", { image: WEBUI, envs: ["WEBUI_AUTH=falsely"] }, undefined],
     ["a chat UI with another word", { image: WEBUI, envs: ["WEBUI_AUTH=unfalse"] }, undefined],
     [
@@ -251,17 +227,13 @@ describe("lan-exposure", () => {
   });
   it.each(["127.0.0.1", "127.0.0.53", "::1"])("passes %s", (ip) => expect(said(RULE, [at(ip)])).toEqual([]));
   it("warns of the host's network", () => {
-    expect(said(RULE, [server({ networkMode: "host" })]).join()).toMatch(
-      /^warned: b is in the host's network/,
-    );
+    expect(said(RULE, [server({ networkMode: "host" })]).join()).toMatch(/^warned: b is in the host's network/);
   });
   it("leaves unrelated and unknown alone", () => {
     expect(said(RULE, [container("web", { image: "nginx", ports: [{ external: 80 }] })])).toEqual([]);
     expect(said(RULE, [at(UNKNOWN_TEXT)])).toEqual([]);
   });
   it("refuses when the configuration makes it mandatory", () => {
-    expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([
-      { verdict: "refused" },
-    ]);
+    expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
   });
 });

@@ -20,10 +20,7 @@ describe("engine-names", () => {
       ["--tool-call-parser", "qwen3_codr"],
       "has no `qwen3_codr` for `--tool-call-parser`. Write `tools.parser: qwen3_coder`.",
     ],
-    [
-      ["--reasoning-parser=qwen33"],
-      "has no `qwen33` for `--reasoning-parser`. Write `reasoningParser: qwen3`.",
-    ],
+    [["--reasoning-parser=qwen33"], "has no `qwen33` for `--reasoning-parser`. Write `reasoningParser: qwen3`."],
     [["--kv-cache-dtype", "fp88"], "has no `fp88` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
     [["--kv-cache-dtype", "FP8"], "has no `FP8` for `--kv-cache-dtype`. Write `kvCacheDtype: fp8`."],
     [
@@ -51,10 +48,7 @@ describe("engine-names", () => {
       ["--performance-mode", "zzz"],
       "has no `zzz` for `--performance-mode`. It takes balanced, interactivity, throughput.",
     ],
-    [
-      ["--enable-prefix-cachin-g"],
-      "has no flag `--enable-prefix-cachin-g`. Write `--enable-prefix-caching`.",
-    ],
+    [["--enable-prefix-cachin-g"], "has no flag `--enable-prefix-cachin-g`. Write `--enable-prefix-caching`."],
     [
       ["--device-memory-utilization", "0.4"],
       "has no flag `--device-memory-utilization`. Write `--gpu-memory-utilization`.",
@@ -68,18 +62,7 @@ describe("engine-names", () => {
     [["--attention-backend", "flashinfer"]],
     [["--speculative-config", '{"method": "mtp", "num_speculative_tokens": 3}']],
     [["--speculative-config", "{"]],
-    [
-      [
-        "--gpu-mem",
-        "0.4",
-        "--no_enable_prefix_caching",
-        "-tp",
-        "1",
-        "-O3",
-        "--compilation-config.level",
-        "3",
-      ],
-    ],
+    [["--gpu-mem", "0.4", "--no_enable_prefix_caching", "-tp", "1", "-O3", "--compilation-config.level", "3"]],
     [["--reasoning-parser", ""]],
     [["--middleware", "anything.at.all", "--hf-overrides", "{}"]],
   ])("has nothing against %j", (more) => {
@@ -98,14 +81,9 @@ describe("engine-names", () => {
   });
 
   it("only warns of a fork, and of a version without data", () => {
-    const fork = said(RULE, [
-      server({ image: FORK, command: [...CLEAN_COMMAND, "--load-format", "b12x"] }),
-      record(),
-    ]);
+    const fork = said(RULE, [server({ image: FORK, command: [...CLEAN_COMMAND, "--load-format", "b12x"] }), record()]);
     expect(fork).toEqual([
-      expect.stringMatching(
-        /^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/,
-      ),
+      expect.stringMatching(/^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/),
     ]);
     const later = serving(...CLEAN_COMMAND, "--moe-backend", "newest");
     expect(said(RULE, [later, record({ vllm: "0.99.0", transformers: "6" })])).toEqual([
@@ -139,11 +117,7 @@ describe("engine-names", () => {
   });
 
   it.each([
-    [
-      "VLLM_ATTENTION_BACKEND=FLASHINFER",
-      "releases up to 0.14.1",
-      "Write `attentionBackend: FLASHINFER` instead.",
-    ],
+    ["VLLM_ATTENTION_BACKEND=FLASHINFER", "releases up to 0.14.1", "Write `attentionBackend: FLASHINFER` instead."],
     ["VLLM_ATTENTION_BACKEND=FLASH_ATTN_VLLM_V1", "releases up to 0.14.1", "Use `attentionBackend` instead."],
     ["VLLM_ALL2ALL_BACKEND=naive", "releases up to 0.15.1", "Use `--all2all-backend` instead."],
     ["VLLM_TORCH_PROFILER_DIR=/tmp/p", "releases up to 0.15.1", "Use `--profiler-config` instead."],
@@ -169,8 +143,7 @@ describe("engine-names", () => {
 
   it("has nothing against the default instance B", () => {
     const settings = loadStackFile("Pulumi.dgx.yaml").machines.dgx?.inferenceServers.b;
-    const command =
-      settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
+    const command = settings === undefined ? [] : launchArguments(settings, served("b", "container", settings));
     expect(said(RULE, [serving(...command), record()])).toEqual([]);
   });
 });

@@ -32,13 +32,9 @@ describe("moving-tag", () => {
 
   it("takes another level from the configuration", () => {
     const moving = [container("x", { image: "ollama/ollama" })];
-    expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([
-      { level: "advisory", verdict: "warned" },
-    ]);
+    expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([{ level: "advisory", verdict: "warned" }]);
     expect(verdictsOf(RULE, moving, { [RULE]: "disabled" })).toEqual([]);
-    expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([
-      { verdict: "refused" },
-    ]);
+    expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
   });
 });
 

@@ -1,15 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  container,
-  DIGEST,
-  declared,
-  IMAGE,
-  record,
-  said,
-  server,
-  UNKNOWN_TEXT,
-  verdictsOf,
-} from "../declared";
+import { container, DIGEST, declared, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 const RULE = "inference-image";
 
@@ -81,26 +71,10 @@ describe("the versions inside", () => {
 
   it.each([
     ["vllm below", { vllm: "0.25.3", transformers: "5.10.4" }, "it holds vllm 0.25.3, below 0.26.0"],
-    [
-      "a release candidate",
-      { vllm: "0.26.0rc1", transformers: "5.10.4" },
-      "it holds vllm 0.26.0rc1, below 0.26.0",
-    ],
-    [
-      "a nightly of it",
-      { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" },
-      "vllm 0.26.0.dev3+gabc, below 0.26.0",
-    ],
-    [
-      "transformers below",
-      { vllm: "0.30.0", transformers: "5.7.9" },
-      "it holds transformers 5.7.9, below 5.8.0",
-    ],
-    [
-      "9 is below 10 only as text",
-      { vllm: "0.9.0", transformers: "5.10.4" },
-      "it holds vllm 0.9.0, below 0.26.0",
-    ],
+    ["a release candidate", { vllm: "0.26.0rc1", transformers: "5.10.4" }, "it holds vllm 0.26.0rc1, below 0.26.0"],
+    ["a nightly of it", { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" }, "vllm 0.26.0.dev3+gabc, below 0.26.0"],
+    ["transformers below", { vllm: "0.30.0", transformers: "5.7.9" }, "it holds transformers 5.7.9, below 5.8.0"],
+    ["9 is below 10 only as text", { vllm: "0.9.0", transformers: "5.10.4" }, "it holds vllm 0.9.0, below 0.26.0"],
     ["no vllm", { transformers: "5.10.4" }, "its record has no version of vllm"],
     ["no transformers", { vllm: "0.30.0" }, "its record has no version of transformers"],
     [
@@ -108,11 +82,7 @@ describe("the versions inside", () => {
       { vllm: "nightly", transformers: "5.10.4" },
       "`nightly` is not a version of vllm that can be compared",
     ],
-    [
-      "unknown",
-      { vllm: UNKNOWN_TEXT, transformers: "5.10.4" },
-      "the version of vllm in its record is not known",
-    ],
+    ["unknown", { vllm: UNKNOWN_TEXT, transformers: "5.10.4" }, "the version of vllm in its record is not known"],
   ])("are refused: %s", (_, versions, why) => {
     const messages = said(RULE, [server(), record(versions)]);
     expect(messages).toHaveLength(1);

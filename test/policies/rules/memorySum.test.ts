@@ -112,14 +112,9 @@ describe("the sum of a machine's memory", () => {
 });
 
 describe("the sum in a plan", () => {
-  const verdicts = (
-    settings: Record<string, unknown>,
-    meminfo?: { totalGiB: number; availableGiB: number },
-  ) =>
+  const verdicts = (settings: Record<string, unknown>, meminfo?: { totalGiB: number; availableGiB: number }) =>
     judge(
-      declaredResources(
-        plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) }),
-      ),
+      declaredResources(plan(stack(settings), { home: "/home/me", ...(meminfo && { meminfo: { dgx: meminfo } }) })),
     ).filter((each) => each.name === RULE);
 
   it("refuses a declared operating system that the pair leaves no room for", () => {
@@ -135,9 +130,7 @@ describe("the sum in a plan", () => {
     const [found] = verdicts({ operatingSystemGiB: 5, simpleServer });
     expect(found?.verdict).toBe("refused");
     expect(found?.message).toContain("Ollama's loaded models 19.20");
-    expect(found?.message).toMatch(
-      /the largest first: instance A.*, Ollama's loaded models.*, operating system/,
-    );
+    expect(found?.message).toMatch(/the largest first: instance A.*, Ollama's loaded models.*, operating system/);
   });
 
   it("refuses by a meminfo, and not by the default in its place", () => {

@@ -1,14 +1,5 @@
 import { describe, expect, it } from "vitest";
-import {
-  CLEAN_COMMAND,
-  container,
-  said,
-  server,
-  serverRecord,
-  serving,
-  UNKNOWN_LIST,
-  verdictsOf,
-} from "../declared";
+import { CLEAN_COMMAND, container, said, server, serverRecord, serving, UNKNOWN_LIST, verdictsOf } from "../declared";
 
 describe("tool-calling", () => {
   const RULE = "tool-calling";
@@ -70,17 +61,14 @@ describe("tool-calling", () => {
   });
 
   it("leaves other containers alone", () => {
-    expect(
-      said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })]),
-    ).toEqual([]);
+    expect(said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })])).toEqual([]);
   });
 });
 
 describe("reasoning-parser", () => {
   const RULE = "reasoning-parser";
   const thinking = (value: boolean) => serverRecord({ model: { id: "x", kind: "chat", thinking: value } });
-  const parsing = (model: string) =>
-    serving(model, "--served-model-name", "m", "--reasoning-parser", "qwen3");
+  const parsing = (model: string) => serving(model, "--served-model-name", "m", "--reasoning-parser", "qwen3");
 
   it("refuses it for a model that is declared not to think", () => {
     expect(said(RULE, [parsing("Qwen/X"), thinking(false)])).toEqual([
@@ -103,9 +91,7 @@ describe("reasoning-parser", () => {
   it.each(["Qwen/Qwen3-30B-A3B-Instruct-2507", "Qwen/Qwen3-Coder-30B-A3B", "Qwen/Qwen3-8B-Base"])(
     "refuses it by the name %s where nothing is declared",
     (model) =>
-      expect(said(RULE, [parsing(model)]).join()).toMatch(
-        /has no thinking mode by its name.*or declare the model's/,
-      ),
+      expect(said(RULE, [parsing(model)]).join()).toMatch(/has no thinking mode by its name.*or declare the model's/),
   );
 
   it("passes without a parser, and other names where nothing is declared", () => {
@@ -118,8 +104,6 @@ describe("reasoning-parser", () => {
   });
 
   it("takes another level", () => {
-    expect(verdictsOf(RULE, [parsing("a/b-Instruct")], { [RULE]: "advisory" })).toMatchObject([
-      { verdict: "warned" },
-    ]);
+    expect(verdictsOf(RULE, [parsing("a/b-Instruct")], { [RULE]: "advisory" })).toMatchObject([{ verdict: "warned" }]);
   });
 });

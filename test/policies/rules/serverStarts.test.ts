@@ -35,13 +35,7 @@ const A = (gpuMemoryUtilization: number) => ({ instanceA: { gpuMemoryUtilization
 const mtp = (drafts: number) => ({ speculative: { method: "mtp", numSpeculativeTokens: drafts } });
 
 /** Starts that people published of one machine: model, GB on disk, share, window, and what else counts. */
-const PUBLISHED: readonly [
-  id: string,
-  gb: number | undefined,
-  share: number,
-  window: number,
-  more?: object,
-][] = [
+const PUBLISHED: readonly [id: string, gb: number | undefined, share: number, window: number, more?: object][] = [
   // The record of a DGX Spark with three drafts, and NVIDIA's own recipe at 0.4.
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.6, 262144, mtp(3)],
   ["nvidia/Qwen3.6-35B-A3B-NVFP4", 22, 0.4, 262144],
@@ -92,19 +86,16 @@ const PUBLISHED: readonly [
 ];
 
 describe("server-starts", () => {
-  it.each(PUBLISHED)(
-    "passes what started: %s of %s GB at %d with %d tokens",
-    (id, gb, share, window, more) => {
-      const model = gb === undefined ? {} : { weightsGB: gb };
-      const settings = {
-        gpuMemoryUtilization: share,
-        maxModelLen: window,
-        maxNumBatchedTokens: 8192,
-        ...more,
-      };
-      expect(said({ id, ...model, settings }).filter((each) => each.startsWith("refused"))).toEqual([]);
-    },
-  );
+  it.each(PUBLISHED)("passes what started: %s of %s GB at %d with %d tokens", (id, gb, share, window, more) => {
+    const model = gb === undefined ? {} : { weightsGB: gb };
+    const settings = {
+      gpuMemoryUtilization: share,
+      maxModelLen: window,
+      maxNumBatchedTokens: 8192,
+      ...more,
+    };
+    expect(said({ id, ...model, settings }).filter((each) => each.startsWith("refused"))).toEqual([]);
+  });
 
   it.each<[string, Server, string]>([
     [
@@ -154,10 +145,7 @@ describe("server-starts", () => {
   });
 
   it.each<[string, Server]>([
-    [
-      "loaded from disk in part",
-      { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } },
-    ],
+    ["loaded from disk in part", { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } }],
     ["offloaded in part", { weightsGB: 61, settings: { extraArgs: ["--cpu-offload-gb", "20"] } }],
     [
       "with VLLM_ALLOW_LONG_MAX_MODEL_LEN",
@@ -200,10 +188,7 @@ describe("server-starts", () => {
 
   it.each<[string, Server]>([
     ["nothing is known of its weights", {}],
-    [
-      "they are quantized while they load",
-      { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } },
-    ],
+    ["they are quantized while they load", { weightsGB: 200, settings: { extraArgs: ["--quantization", "fp8"] } }],
   ])("warns where %s", (_, server) => {
     expect(said({ id: "org/model", ...server })).toEqual([
       "warned: Whether vllm-model-8001 can start isn't judged: nobody knows what its weights take. Set `model.weightsGB`, or `model.residentGiB`.",

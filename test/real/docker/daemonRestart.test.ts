@@ -80,8 +80,7 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
   const says = (words: string, since?: string) =>
     expect.poll(() => said(since), { timeout: 10_000, interval: 100 }).toContain(words);
   const starts = async () => (await said()).split(STARTED).length - 1;
-  const state = (field: string) =>
-    daemon.docker("inspect", "--format", `{{.State.${field}}}`, container ?? "");
+  const state = (field: string) => daemon.docker("inspect", "--format", `{{.State.${field}}}`, container ?? "");
   const startAgain = async () => {
     const before = new Date().toISOString();
     await daemon.start();
@@ -117,26 +116,23 @@ describeOwnDaemon("a container behind the start gate, and a restart of the Docke
     expect(await starts()).toBe(1);
   });
 
-  it.each(ENDS)(
-    "%s while B runs: starts again at once with room, else only when there is room",
-    async (_, end) => {
-      available(50);
-      await start();
-      await says(STARTED);
-      await end();
-      await says(STARTED, await startAgain());
-      expect(await said()).not.toContain("waiting");
-      await end();
-      available(20);
-      const again = await startAgain();
-      await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available", again);
-      await waitsForAMinute(again);
-      expect(await starts()).toBe(2);
-      available(50);
-      await says(STARTED, again);
-      expect(await starts()).toBe(3);
-    },
-  );
+  it.each(ENDS)("%s while B runs: starts again at once with room, else only when there is room", async (_, end) => {
+    available(50);
+    await start();
+    await says(STARTED);
+    await end();
+    await says(STARTED, await startAgain());
+    expect(await said()).not.toContain("waiting");
+    await end();
+    available(20);
+    const again = await startAgain();
+    await says("start gate: waiting for 45.00 GiB, 20.00 GiB are available", again);
+    await waitsForAMinute(again);
+    expect(await starts()).toBe(2);
+    available(50);
+    await says(STARTED, again);
+    expect(await starts()).toBe(3);
+  });
 
   it("stopped while the gate waits: starts at once beside an instance A that answers by then", async () => {
     available(70);
@@ -190,9 +186,7 @@ describeOwnDaemon("a Docker daemon of a test", () => {
       await makeImage(daemon);
       const id = await daemon.docker("run", "--detach", "--network", "none", IMAGE, "vllm");
       const before = remainsOf(daemon.folder);
-      expect(before.processes).toContain(
-        Number(await daemon.docker("inspect", "--format", "{{.State.Pid}}", id)),
-      );
+      expect(before.processes).toContain(Number(await daemon.docker("inspect", "--format", "{{.State.Pid}}", id)));
       expect(before.mounts.join("\n")).toContain(`${daemon.folder}/data/`);
       expect(before.cgroups.join("\n")).toContain(id);
       const network = (pid: number) => readlinkSync(`/proc/${pid}/ns/net`);

@@ -52,8 +52,7 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     "%s: ours are the same",
     async (_, { cases }) => {
       expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
-      for (const each of cases)
-        expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
+      for (const each of cases) expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
     },
   );
 
@@ -68,17 +67,11 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     expect(await servingKv(folder, version, { ...other, config: renamed })).toEqual(plan);
   });
 
-  it.each(byName(UNKNOWN))(
-    "%s: vLLM plans it, and ours says that it is unknown",
-    async (_, { asked, field }) => {
-      expect(answerTo(asked).fits).toBe(true);
-      const { fits, issues } = await servingKv(folder, version, asked);
-      expect([fits, issues]).toEqual([
-        null,
-        [expect.objectContaining({ path: field, code: "unknown_architecture" })],
-      ]);
-    },
-  );
+  it.each(byName(UNKNOWN))("%s: vLLM plans it, and ours says that it is unknown", async (_, { asked, field }) => {
+    expect(answerTo(asked).fits).toBe(true);
+    const { fits, issues } = await servingKv(folder, version, asked);
+    expect([fits, issues]).toEqual([null, [expect.objectContaining({ path: field, code: "unknown_architecture" })]]);
+  });
 
   it.each(byName(REFUSALS.filter(({ only = version }) => only === version)))(
     "%s: refused, and ours says so",
@@ -101,20 +94,12 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
   });
 });
 
-const FIGURES = [
-  "fits",
-  "starts",
-  "blockSize",
-  "bytesPerBlock",
-  "blocksPerRequest",
-  "bytesPerRequest",
-] as const;
+const FIGURES = ["fits", "starts", "blockSize", "bytesPerBlock", "blocksPerRequest", "bytesPerRequest"] as const;
 const FIGURES_OF_A_POOL = ["numBlocks", "tokens", "maxConcurrency"] as const;
 
 /** What vLLM planned, its refusal told by the code that ours has for it. */
 function figuresOf({ refused, ...answer }: Answer, asked: Case): Record<string, unknown> {
-  if (answer.fits === undefined)
-    throw new Error(`vLLM can't have this case: ${refused}\n${JSON.stringify(asked)}`);
+  if (answer.fits === undefined) throw new Error(`vLLM can't have this case: ${refused}\n${JSON.stringify(asked)}`);
   const longest = /estimated maximum model length is (\d+)/.exec(refused ?? "")?.[1];
   return {
     ...answer,

@@ -3,11 +3,7 @@ import { join } from "node:path";
 import { runServing } from "../../operate/runServing";
 import type { Case } from "./cases";
 
-export async function servingKv(
-  folder: string,
-  version: string,
-  asked: Case,
-): Promise<Record<string, unknown>> {
+export async function servingKv(folder: string, version: string, asked: Case): Promise<Record<string, unknown>> {
   const { config, engine, availableBytes } = asked;
   const file = join(folder, "config.json");
   writeFileSync(file, JSON.stringify(config));

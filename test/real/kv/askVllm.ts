@@ -47,8 +47,6 @@ function vllmArguments(engine: KvEngineSettings): Record<string, unknown> {
     enable_prefix_caching: engine.prefixCaching ?? true,
     mamba_ssm_cache_dtype: engine.mambaSsmCacheDtype ?? "auto",
     gdn_prefill_backend: engine.gdnPrefillBackend ?? "auto",
-    ...(draftTokens > 0
-      ? { speculative_config: { method: "mtp", num_speculative_tokens: draftTokens } }
-      : {}),
+    ...(draftTokens > 0 ? { speculative_config: { method: "mtp", num_speculative_tokens: draftTokens } } : {}),
   };
 }

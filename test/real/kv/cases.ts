@@ -32,15 +32,11 @@ function engines({ drafts, formats = FORMATS }: Family): fc.Arbitrary<KvEngineSe
 }
 
 /** Any memory, or by our plan exactly what one request needs, or one byte less: there the fit check has its edge. */
-const memories = fc.oneof(
-  fc.constantFrom("enough", "one byte less"),
-  fc.integer({ min: 2 ** 20, max: 2 ** 36 }),
-);
+const memories = fc.oneof(fc.constantFrom("enough", "one byte less"), fc.integer({ min: 2 ** 20, max: 2 ** 36 }));
 
 /** A half format other than the model's own is refused from vLLM 0.33 on. */
 function ownHalf(config: Config, { kvCacheDtype, ...engine }: KvEngineSettings): KvEngineSettings {
-  const other =
-    (kvCacheDtype === "float16" || kvCacheDtype === "bfloat16") && kvCacheDtype !== dtypeOf(config);
+  const other = (kvCacheDtype === "float16" || kvCacheDtype === "bfloat16") && kvCacheDtype !== dtypeOf(config);
   return { ...engine, kvCacheDtype: other ? "auto" : kvCacheDtype };
 }
 
@@ -62,9 +58,7 @@ function caseOf(config: Config, sampled: KvEngineSettings, memory: string | numb
 function elsewhereDifferent(config: Config): Config {
   const others = { vocab_size: 2048, rope_theta: 5_000_000, intermediate_size: 512, rms_norm_eps: 1e-5 };
   const text = config.text_config;
-  return typeof text === "object"
-    ? { ...config, text_config: { ...text, ...others } }
-    : { ...config, ...others };
+  return typeof text === "object" ? { ...config, text_config: { ...text, ...others } } : { ...config, ...others };
 }
 
 /** The perturbed configs of every family, each with an engine and a memory. */

@@ -14,8 +14,7 @@ const KEPT_IN = process.env.ENGINES_KEPT_IN;
 
 /** Installs vLLM as it is published for GPUs. Its Python runs without one; `remove` takes it away again. */
 export async function installVllm(version: string): Promise<{ readonly python: string; remove(): void }> {
-  const folder =
-    KEPT_IN === undefined ? temporaryFolder(`vllm-gpu-${version}-`) : join(KEPT_IN, `kv-${version}`);
+  const folder = KEPT_IN === undefined ? temporaryFolder(`vllm-gpu-${version}-`) : join(KEPT_IN, `kv-${version}`);
   const python = join(folder, "bin", "python");
   if (!existsSync(python)) {
     await run("python3", ["-m", "venv", folder]);

@@ -132,10 +132,7 @@ export const REFUSALS: readonly {
   ...(["nvfp4", "fp8_e5m2", "int8_per_token_head", "fp8_per_token_head"] as const).map((kvCacheDtype) => ({
     name: `MLA in ${kvCacheDtype}`,
     asked: asked(LATENT, { kvCacheDtype }),
-    words:
-      kvCacheDtype === "nvfp4"
-        ? "nvfp4 KV cache is not supported with MLA"
-        : "No valid attention backend found",
+    words: kvCacheDtype === "nvfp4" ? "nvfp4 KV cache is not supported with MLA" : "No valid attention backend found",
     ours: "error impossible_value",
   })),
   {

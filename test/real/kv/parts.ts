@@ -21,11 +21,7 @@ export const OTHERS = {
 
 type Part = fc.Arbitrary<object> | object;
 
-export function config(
-  architecture: string,
-  model_type: string,
-  ...parts: readonly Part[]
-): fc.Arbitrary<Config> {
+export function config(architecture: string, model_type: string, ...parts: readonly Part[]): fc.Arbitrary<Config> {
   const all = parts.map((part) => (part instanceof fc.Arbitrary ? part : fc.constant(part)));
   const common = { ...OTHERS, architectures: [architecture], model_type };
   return fc
@@ -175,9 +171,7 @@ export const EXPERTS = {
   ...{ first_k_dense_replace: 0, moe_layer_freq: 1, routed_scaling_factor: 1.5, norm_topk_prob: true },
   ...{ scoring_func: "softmax", moe_shared_expert_intermediate_size: 128 },
 };
-export const drafter = fc
-  .constantFrom(1, 2)
-  .map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
+export const drafter = fc.constantFrom(1, 2).map((num_nextn_predict_layers) => ({ num_nextn_predict_layers }));
 
 export const stateSpace = fc.record({
   mamba_num_heads: fc.constantFrom(8, 16, 64),
@@ -195,12 +189,10 @@ export const letters = fc.array(fc.constantFrom("M", "M", "*", "-"), { maxLength
   hybrid_override_pattern: `*${rest.join("")}`,
   num_hidden_layers: rest.length + 1,
 }));
-export const words = fc
-  .array(fc.constantFrom("mamba", "mamba", "attention", "moe"), { maxLength: 40 })
-  .map((rest) => ({
-    layers_block_type: ["attention", ...rest],
-    num_hidden_layers: rest.length + 1,
-  }));
+export const words = fc.array(fc.constantFrom("mamba", "mamba", "attention", "moe"), { maxLength: 40 }).map((rest) => ({
+  layers_block_type: ["attention", ...rest],
+  num_hidden_layers: rest.length + 1,
+}));
 export const DRAFT_PATTERN = {
   ...{ num_nextn_predict_layers: 1, mtp_layers_block_type: ["attention", "moe"] },
   mtp_hybrid_override_pattern: "*E",

@@ -34,18 +34,14 @@ export interface Engine {
  * kernels and its memory are not a GPU's.
  */
 export async function installEngine(version: EngineVersion): Promise<Engine> {
-  const folder =
-    KEPT_IN === undefined ? temporaryFolder(`vllm-${version}-`) : join(KEPT_IN, `vllm-${version}`);
+  const folder = KEPT_IN === undefined ? temporaryFolder(`vllm-${version}-`) : join(KEPT_IN, `vllm-${version}`);
   const program = (name: string) => join(folder, "bin", name);
   const home = join(folder, "huggingface");
   if (!existsSync(join(home, "tolerant.jinja"))) {
     await run("python3", ["-m", "venv", folder]);
     await run(program("pip"), ["install", "--quiet", "uv"]);
     // It asks for torch's builds for CPUs, which PyPI lacks.
-    const override = [
-      `torch==${TORCH[version]}`,
-      ...LEFT_OUT.map((name) => `${name}; sys_platform == 'none'`),
-    ];
+    const override = [`torch==${TORCH[version]}`, ...LEFT_OUT.map((name) => `${name}; sys_platform == 'none'`)];
     writeFileSync(join(folder, "override.txt"), override.join("\n"));
     await run(
       program("uv"),

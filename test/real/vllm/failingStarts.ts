@@ -29,18 +29,10 @@ function modelFolder(home: string, name: "dense" | "hybrid"): string {
   return join(home, "hub", `models--rig--${name}`, "snapshots", "0".repeat(40));
 }
 
-const withFields = (fields: object) =>
-  changedModel((folder) => config(folder, (all) => ({ ...all, ...fields })));
+const withFields = (fields: object) => changedModel((folder) => config(folder, (all) => ({ ...all, ...fields })));
 
 /** Runs it behind other commands of a shell, in mounts of its own. */
-const after = (script: string): readonly string[] => [
-  "unshare",
-  "--mount",
-  "sh",
-  "-c",
-  `${script} && exec "$@"`,
-  "sh",
-];
+const after = (script: string): readonly string[] => ["unshare", "--mount", "sh", "-c", `${script} && exec "$@"`, "sh"];
 
 export const FAILING_STARTS: readonly FailingStart[] = [
   { name: "reasoning-parser-unknown", options: { args: ["--reasoning-parser", "qwen4"] } },
@@ -64,9 +56,7 @@ export const FAILING_STARTS: readonly FailingStart[] = [
   { name: "model-type-unknown", options: withFields({ model_type: "qwen4" }) },
   {
     name: "config-not-json",
-    options: changedModel((folder) =>
-      writeFileSync(join(folder, "config.json"), "version https://git-lfs\n"),
-    ),
+    options: changedModel((folder) => writeFileSync(join(folder, "config.json"), "version https://git-lfs\n")),
   },
   {
     name: "weights-cut",
@@ -78,10 +68,7 @@ export const FAILING_STARTS: readonly FailingStart[] = [
     late: true,
     options: changedModel((folder) => {
       const weight_map = { "model.embed_tokens.weight": "model-00002-of-00002.safetensors" };
-      writeFileSync(
-        join(folder, "model.safetensors.index.json"),
-        JSON.stringify({ metadata: {}, weight_map }),
-      );
+      writeFileSync(join(folder, "model.safetensors.index.json"), JSON.stringify({ metadata: {}, weight_map }));
     }),
   },
   {
@@ -153,10 +140,7 @@ export const FAILING_STARTS: readonly FailingStart[] = [
   {
     name: "draft-missing",
     options: {
-      args: [
-        "--speculative-config",
-        '{"method":"draft_model","model":"rig/draft","num_speculative_tokens":2}',
-      ],
+      args: ["--speculative-config", '{"method":"draft_model","model":"rig/draft","num_speculative_tokens":2}'],
     },
   },
 ];

@@ -26,12 +26,7 @@ export interface ProgramImageOptions {
 }
 
 /** What Python asks the system for: users, how names are found, certificates. */
-const OF_THE_SYSTEM = [
-  "/etc/passwd",
-  "/etc/group",
-  "/etc/nsswitch.conf",
-  "/etc/ssl/certs/ca-certificates.crt",
-];
+const OF_THE_SYSTEM = ["/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ssl/certs/ca-certificates.crt"];
 
 const IMPORT_SECONDS = 2400;
 

@@ -61,9 +61,7 @@ const CLIENTS = [
 
 /** A call in the form of the parser qwen3_coder, behind thoughts. */
 function toolCall(name: string, parameters: Readonly<Record<string, string>>): string {
-  const values = Object.entries(parameters).map(
-    ([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`,
-  );
+  const values = Object.entries(parameters).map(([key, value]) => `<parameter=${key}>\n${value}\n</parameter>\n`);
   return `</think>\n\n<tool_call>\n<function=${name}>\n${values.join("")}</function>\n</tool_call>\n`;
 }
 
@@ -119,11 +117,7 @@ describe.skipIf(why !== undefined)(
     });
     /** A program of the project, as its package.json starts it. */
     const ours = async (program: "engine" | "serving", ...args: string[]) => {
-      const said = await run(
-        "node",
-        [`bundle/${program}.cjs`, ...args, "--stack", workspace.stack],
-        inside(),
-      );
+      const said = await run("node", [`bundle/${program}.cjs`, ...args, "--stack", workspace.stack], inside());
       expect(said, `${said.stdout}${said.stderr}`).toMatchObject({ code: 0 });
       return said.stdout;
     };
@@ -177,9 +171,7 @@ describe.skipIf(why !== undefined)(
     /** Ids of the stack's containers by name. */
     const containers = async () => {
       const named = ["ps", "--all", "--no-trunc", "--filter", `network=${network()}`];
-      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"]))
-        .split("\n")
-        .filter(Boolean);
+      const lines = (await mustRun("docker", [...named, "--format", "{{.Names}} {{.ID}}"])).split("\n").filter(Boolean);
       return Object.fromEntries(lines.map((line) => line.split(" "))) as Record<string, string>;
     };
 

@@ -47,9 +47,7 @@ export const chatFaults = {
       ? withMessage(
           body,
           {
-            tool_calls: [
-              { id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path": ' } },
-            ],
+            tool_calls: [{ id: "call_1", type: "function", function: { name: "read_file", arguments: '{"path": ' } }],
           },
           "tool_calls",
         )
@@ -91,9 +89,7 @@ export const chatFaults = {
   }),
   "no-text-after-tool-result": changed((reply, request) => {
     const body = answered(reply);
-    return body && objects(request.messages).at(-1)?.role === "tool"
-      ? withMessage(body, { content: "" })
-      : reply;
+    return body && objects(request.messages).at(-1)?.role === "tool" ? withMessage(body, { content: "" }) : reply;
   }),
   /** A server in front that drops `response_format`. */
   "ignores-json": changed((reply, request) => {

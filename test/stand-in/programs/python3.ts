@@ -7,9 +7,7 @@ import { readVersions } from "./versions";
 function main(argv: readonly string[]): void {
   const code = argv[0] === "-c" ? (argv[1] ?? "") : "";
   const extra = argv.slice(2).map((name) => `"${name}"`);
-  const asked = [...`${code} ${extra.join(" ")}`.matchAll(/["']([\w-]+)["']/g)].map(
-    (match) => match[1] ?? "",
-  );
+  const asked = [...`${code} ${extra.join(" ")}`.matchAll(/["']([\w-]+)["']/g)].map((match) => match[1] ?? "");
   const versions = readVersions();
   const found = [...new Set(asked)].filter((name) => name in versions);
   if (!code.includes("importlib.metadata") || found.length === 0) {

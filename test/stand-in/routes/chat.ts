@@ -11,16 +11,7 @@ import {
   type RouteTable,
   type StreamEvent,
 } from "../exchange";
-import {
-  countTokens,
-  type Generation,
-  generate,
-  letters,
-  pieces,
-  type Tool,
-  textOf,
-  tokens,
-} from "../generate";
+import { countTokens, type Generation, generate, letters, pieces, type Tool, textOf, tokens } from "../generate";
 import { CHOICE_NULLS, fingerprint, usage, wholeAnswer } from "./completions";
 
 /** OpenAI's chat, with structured tool calls and reasoning in a field of its own. */

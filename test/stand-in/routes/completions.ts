@@ -31,9 +31,7 @@ function complete(exchange: Exchange): Reply {
     logprobs: null,
     finish_reason,
   });
-  const choices = [
-    { ...choice(made.text, finish), ...nulls(...CHOICE_NULLS, "prompt_logprobs", "prompt_token_ids") },
-  ];
+  const choices = [{ ...choice(made.text, finish), ...nulls(...CHOICE_NULLS, "prompt_logprobs", "prompt_token_ids") }];
   if (body.stream !== true)
     return ok({
       ...head,

@@ -62,9 +62,7 @@ const stopReason = (made: Generation) => (made.toolCall === undefined ? "end_tur
 
 function contentBlocks(made: Generation): JsonObject[] {
   const thinking =
-    made.reasoning === undefined
-      ? []
-      : [{ type: "thinking", thinking: made.reasoning, signature: SIGNATURE }];
+    made.reasoning === undefined ? [] : [{ type: "thinking", thinking: made.reasoning, signature: SIGNATURE }];
   const said =
     made.toolCall === undefined
       ? { type: "text", text: made.text }

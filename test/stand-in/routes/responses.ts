@@ -21,8 +21,7 @@ function respond(exchange: Exchange): Reply {
   const { body, server } = exchange;
   // Its reader has put a field of its own there before it looks.
   checkFields({ ...body, request_id: "" }, "input");
-  const input =
-    typeof body.input === "string" ? [{ role: "user", content: body.input }] : objects(body.input);
+  const input = typeof body.input === "string" ? [{ role: "user", content: body.input }] : objects(body.input);
   const tools = objects(body.tools).filter((tool) => tool.type === "function");
   const made = generate(exchange, {
     text: [
@@ -69,14 +68,7 @@ const SETTINGS = {
   ...nulls("prompt", "reasoning", "text", "top_logprobs", "user"),
   ...nulls("kv_transfer_params", "ec_transfer_params", "input_messages", "output_messages"),
 };
-const TOOL_NULLS = nulls(
-  "strict",
-  "allowed_callers",
-  "async",
-  "defer_loading",
-  "description",
-  "output_schema",
-);
+const TOOL_NULLS = nulls("strict", "allowed_callers", "async", "defer_loading", "description", "output_schema");
 
 const reasoningItem = ({ reasoning }: Generation): JsonObject[] =>
   reasoning === undefined
