@@ -103,6 +103,7 @@ function nextCommands({ name, server, network }: Wanted): string[] {
     `${serving} plan`,
     ...(server === undefined ? [] : [`${serving} pin ${IMAGES.server.split("@")[0]} --write`]),
     ...(network === undefined ? [] : [newKey(BRIDGE_KEY)]),
+    ...(server === undefined ? [] : [`${serving} fetch`]),
     "npm run up",
     ...(server === undefined ? [] : [`${serving} wait`]),
     `${serving} verify`,

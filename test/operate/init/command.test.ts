@@ -50,6 +50,7 @@ describe("serving init", () => {
       "  export LOCAL_SERVING_STACK=spark",
       "  npm run -s serving -- plan",
       "  npm run -s serving -- pin vllm/vllm-openai:v0.30.0 --write",
+      "  npm run -s serving -- fetch",
       "  npm run up",
       "  npm run -s serving -- wait",
       "  npm run -s serving -- verify",

@@ -15,7 +15,7 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)("a real vLLM 0.30.0 with a model of kind %s", (kind, id, detail) => {
-  const settings = { model: { id, kind }, servedModelName: kind, maxModelLen: WINDOW };
+  const settings = { model: { id, kind }, servedModelName: kind, maxModelLen: WINDOW, kvCacheDtype: "auto" };
   let engine: Engine;
   let server: RunningEngine;
 
