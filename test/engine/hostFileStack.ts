@@ -20,8 +20,7 @@ export interface DeclaredFiles {
 /** Takes the place of this project's own program: host files and nothing else, with the project's components. */
 const PROGRAM = `
 import { readFileSync } from "node:fs";
-import { HostFile } from "./components/host/hostFile";
-import { secretFileArgs } from "./components/host/secretFile";
+import { HostFile, secretFileArgs } from "./components/host/hostFile";
 import { SystemdDropIn } from "./components/host/systemdDropIn";
 export = async () => {
   const declared = JSON.parse(readFileSync("declared.json", "utf8"));
