@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { start } from "../../../commandLine/run";
@@ -65,10 +65,13 @@ function namedVllm(folder: string, version: EngineVersion): void {
 }
 
 /** What the stack's default server is started with, but for the model, the port and the window of 32,768. */
+/** On a CPU vLLM keeps an 8-bit cache only with AVX-512. */
+export const KV_DTYPE = readFileSync("/proc/cpuinfo", "utf8").includes("avx512") ? "fp8" : "auto";
+
 const DEFAULT_FLAGS: readonly string[] = [
   ...["--host", "127.0.0.1", "--tensor-parallel-size", "1", "--trust-remote-code"],
   ...["--max-model-len", "32768", "--max-num-seqs", "4", "--max-num-batched-tokens", "8192"],
-  ...["--gpu-memory-utilization", "0.45", "--kv-cache-dtype", "fp8", "--enable-chunked-prefill"],
+  ...["--gpu-memory-utilization", "0.45", "--kv-cache-dtype", KV_DTYPE, "--enable-chunked-prefill"],
   ...["--enable-prefix-caching", "--enable-auto-tool-choice", "--tool-call-parser", "qwen3_coder"],
   ...["--reasoning-parser", "qwen3", "--moe-backend", "marlin", "--allowed-origins", "[]"],
 ];

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { probesOf } from "../../../operate/verify/run/catalog";
 import { machineOf, planned, run } from "../../operate/verify/environment";
-import { answering, type Engine, installEngine, type RunningEngine, startEngine } from "./engine";
+import { answering, type Engine, installEngine, KV_DTYPE, type RunningEngine, startEngine } from "./engine";
 
 /** Installing an engine, and a start on a busy machine. */
 const START_MS = 1_200_000;
@@ -15,7 +15,7 @@ const KINDS = [
 ] as const;
 
 describe.each(KINDS)("a real vLLM 0.30.0 with a model of kind %s", (kind, id, detail) => {
-  const settings = { model: { id, kind }, servedModelName: kind, maxModelLen: WINDOW, kvCacheDtype: "auto" };
+  const settings = { model: { id, kind }, servedModelName: kind, maxModelLen: WINDOW, kvCacheDtype: KV_DTYPE };
   let engine: Engine;
   let server: RunningEngine;
 

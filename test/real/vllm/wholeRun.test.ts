@@ -10,7 +10,7 @@ import { createSmallestModel } from "../../simple-server/realOllama";
 import { type Program, title } from "../programs";
 import { PROGRAMS } from "../setup";
 import { TINY } from "../wholeStack";
-import { installEngine } from "./engine";
+import { installEngine, KV_DTYPE } from "./engine";
 import { type ProgramImage, programImage } from "./programImage";
 import { type Systemd, startSystemd } from "./systemd";
 
@@ -135,6 +135,7 @@ describe.skipIf(why !== undefined)(
             versions: { vllm: "0.30.0", transformers: "5.23.0", evidence: "read", source: "the environment" },
             gpuMemoryUtilization: 0.2,
             maxModelLen: 131_072,
+            kvCacheDtype: KV_DTYPE,
             // What the build for CPUs needs, and the script of the model's words.
             environment: {
               ...{ HF_HUB_OFFLINE: "1", TORCHDYNAMO_DISABLE: "1", VLLM_CPU_KVCACHE_SPACE: "1" },
