@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { readJsonFile } from "../../faults/jsonDocument";
+import { modelFolder } from "../catalogue/readCatalogue";
 
 /** A GB is 10^9 bytes. */
 export const BYTES_PER_GB = 1e9;
@@ -44,7 +45,7 @@ export function isWhole(cache: string, id: string, revision?: string): boolean {
 
 /** The folder of a model in a cache as huggingface_hub lays it out. */
 export function repositoryIn(cache: string, id: string): string {
-  return join(cache, "hub", `models--${id.replaceAll("/", "--")}`);
+  return join(cache, "hub", `models--${modelFolder(id)}`);
 }
 
 /**

@@ -2,7 +2,7 @@ import { gte } from "@renovatebot/pep440";
 import type { Recipe } from "../../components/catalogue/recipe";
 import { type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
 import { AGGREGATE_LIMIT, downToHundredth } from "../../components/planned/utilization";
-import { fitModel } from "../models/fit";
+import { fitModel, leavesOf } from "../models/fit";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
 import { SERVER_VERSIONS } from "./images";
@@ -45,12 +45,16 @@ export function* offers(
   const cached = new Set(facts.modelCache.models.flatMap(({ id, whole }) => (whole ? [id] : [])));
   const rank = ({ id }: Recipe) => (cached.has(id) ? 0 : id === DEFAULT_MODEL ? 1 : 2);
   const beside = facts.servers.length > 0;
-  const free = freeShare(facts, wanted);
-  for (const recipe of recipes.filter(isServable).sort((a, b) => rank(a) - rank(b))) {
-    const asked = shareFor(recipe, { beside });
-    if (asked === undefined) continue;
-    const { settings, machine } = draft(facts, { ...wanted, server: serverValues(recipe, { beside }) }, home);
-    const seat = { settings, machine: machine.name, server: "b", project, leaves: [], free };
+  const asks = (recipe: Recipe) => shareFor(recipe, { beside });
+  const servable = recipes.filter((recipe) => isServable(recipe) && asks(recipe) !== undefined);
+  const [first, ...others] = servable.sort((a, b) => rank(a) - rank(b));
+  if (first === undefined) return;
+  // The first one holds the place for all.
+  const { settings, machine } = draft(facts, { ...wanted, server: serverValues(first, { beside }) }, home);
+  const place = { settings, machine: machine.name, server: "b", project, free: freeShare(facts, wanted) };
+  const seat = { ...place, leaves: leavesOf(place) };
+  for (const recipe of [first, ...others]) {
+    const asked = asks(recipe);
     const { verdict, values, kv } = fitModel(recipe, seat);
     const share = Number(values.find(({ path }) => path[0] === "gpuMemoryUtilization")?.value);
     if (verdict === "yes" || (verdict === "perhaps" && kv !== null && share === asked))

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import { gte, valid } from "@renovatebot/pep440";
+import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
 import { MODEL_KEYS, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
 import { readEvidence } from "../../components/evidence/readEvidence";
@@ -95,8 +97,15 @@ export function seatFor({ kind }: Recipe, seat: Seat): Seat {
   const { inferenceServers } = machineOf(seat.settings, seat.machine);
   const kinds = Object.entries(inferenceServers).map(([key, { model }]) => [key, model.kind] as const);
   const isKept = kinds.every(([key, has]) => key !== seat.server || has === kind);
-  const server = kinds.find(([, has]) => has === kind)?.[0] ?? kind;
-  return isKept ? seat : { ...seat, server, leaves: [] };
+  const moved = { ...seat, server: kinds.find(([, has]) => has === kind)?.[0] ?? kind };
+  return isKept ? seat : { ...moved, leaves: leavesOf(moved) };
+}
+
+/** The variables that a seat's present model has by its recipe. Throws as `readRecipe` does. */
+export function leavesOf({ settings, machine, server, project }: Omit<Seat, "leaves">): string[] {
+  const there = machineOf(settings, machine).inferenceServers[server];
+  const leaving = there && readRecipe(join(project, "models", modelFolder(there.model.id)));
+  return Object.keys(leaving?.settings.environment ?? {});
 }
 
 /** Whether other engines take memory of the machine. */
@@ -177,7 +186,8 @@ function half(tokens = 0): number {
   return 2 ** Math.floor(Math.log2(tokens / 2));
 }
 
-function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
+/** The server in a seat; a new one has image and versions of another, and the next port. */
+export function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
   const { inferenceServers } = machineOf(settings, machine);
   const there = inferenceServers[server];
   if (there !== undefined) return there;

@@ -10,7 +10,7 @@ import { NAMESPACE } from "../../components/settings/stackSettings";
 import type { OneMachine } from "../stack/readStack";
 import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
 import { commented } from "../stackEdit/commentedYaml";
-import { aloneIn, type Fit, fitModel, type Seat } from "./fit";
+import { aloneIn, currentServer, type Fit, fitModel, leavesOf, type Seat } from "./fit";
 
 /** The change of a stack file by which a server serves a model. */
 export interface ModelChange {
@@ -48,12 +48,9 @@ export function seatOf(stack: OneMachine, project: string, named?: string): Seat
     throw new WrongUse(`Which server? Say --server ${servers.map(([key]) => key).join(" or --server ")}.`);
   if (named !== undefined && !/^[a-z][a-z0-9-]{0,30}$/.test(named))
     throw new WrongUse(`--server ${named}: expected lower-case letters, digits and dashes, first a letter.`);
-  const server = named ?? first[0];
-  const now = servers.find(([key]) => key === server)?.[1].model.id;
-  const leaving = readCatalogue(project).find(({ id }) => id === now);
   const settings = parseStackFile(stack.file, stack.text);
-  const leaves = Object.keys(leaving?.settings.environment ?? {});
-  return { settings, machine: stack.name, server, project, leaves };
+  const seat = { settings, machine: stack.name, server: named ?? first[0], project };
+  return { ...seat, leaves: leavesOf(seat) };
 }
 
 /** The change by which a seat gets a model. Throws `Failed` with figures and remedies where it doesn't fit. */
@@ -99,17 +96,13 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
   const variables = stays || values.some(({ path }) => path[0] === "environment");
   const leaves = variables ? seat.leaves.map((name) => ["environment", name]) : [["environment"]];
   const gone = [...MODEL_KEYS, ...leaves].filter((path) => !kept(path));
-  const [other] = Object.values(settings.inferenceServers);
-  const ports = Object.values(settings.inferenceServers).map(({ port }) => port);
+  const { image, versions, port } = currentServer(seat);
   const added: Edit[] =
-    server === undefined && other !== undefined
+    server === undefined
       ? [
-          { path: [...at, "image"], value: other.image },
-          ...Object.entries(other.versions ?? {}).map(([key, value]) => ({
-            path: [...at, "versions", key],
-            value,
-          })),
-          { path: [...at, "port"], value: Math.max(...ports) + 1 },
+          { path: [...at, "image"], value: image },
+          ...Object.entries(versions ?? {}).map(([key, value]) => ({ path: [...at, "versions", key], value })),
+          { path: [...at, "port"], value: port },
         ]
       : [];
   return [

@@ -202,6 +202,26 @@ describe("serving models use", () => {
     expect([code, err]).toEqual([0, ""]);
   });
 
+  it("takes the variables of the model that leaves from the server that the new one gets", () => {
+    const embedding = [
+      "  embedding:",
+      "    model: { id: nvidia/Qwen3.6-35B-A3B-NVFP4, kind: embedding }",
+      "    servedModelName: vectors",
+      "    image: vllm/vllm-openai:v0.30.0",
+      "    port: 8002",
+      "    gpuMemoryUtilization: 0.1",
+      "    maxModelLen: 32768",
+      '    environment: { VLLM_MARLIN_USE_ATOMIC_ADD: "1", MINE: "1" }',
+    ];
+    const withEmbedding = ALONE.replace(/^( *)inferenceServers:\n/m, (line, indent) =>
+      [line.trimEnd(), ...embedding.map((each) => indent + each), ""].join("\n"),
+    );
+    const seat = seatOf(readOneMachine(stackFile(withEmbedding)), process.cwd());
+    const [recipe] = readCatalogue(process.cwd()).filter(({ id }) => id === "Qwen/Qwen3-Embedding-0.6B");
+    if (recipe === undefined) throw new Error("no such recipe");
+    expect(seatFor(recipe, seat)).toMatchObject({ server: "embedding", leaves: ["VLLM_MARLIN_USE_ATOMIC_ADD"] });
+  });
+
   const stacks = { beside: DEFAULT, alone: ALONE };
   it.each(Object.entries(stacks))("writes what was planned, %s", (_, text) => {
     const stack = readOneMachine(stackFile(text));
