@@ -144,6 +144,21 @@ describe("server-starts", () => {
     }
   });
 
+  it.each<[string, Record<string, unknown>, string, number | undefined]>([
+    ["weights above the share", { gpuMemoryUtilization: 0.1 }, "gpuMemoryUtilization", 0.2],
+    ["a window above the best room", { gpuMemoryUtilization: 0.18 }, "gpuMemoryUtilization", 0.2],
+    [
+      "a window above fixed bytes",
+      { gpuMemoryUtilization: 0.35, kvCacheMemoryBytes: 1024 ** 3 },
+      "kvCacheMemoryBytes",
+      2940495463,
+    ],
+    ["a window above the model's own", { maxModelLen: 262145 }, "maxModelLen", 262144],
+  ])("names the setting that mends %s, and its value", (_, settings, setting, value) => {
+    const [found] = verdicts({ weightsGB: 22, settings }).filter(({ name }) => name === "server-starts");
+    expect([found?.path, found?.value]).toEqual([`machines.dgx.inferenceServers.b.${setting}`, value]);
+  });
+
   it.each<[string, Server]>([
     ["loaded from disk in part", { weightsGB: 132, residentGiB: 60, settings: { gpuMemoryUtilization: 0.6 } }],
     ["offloaded in part", { weightsGB: 61, settings: { extraArgs: ["--cpu-offload-gb", "20"] } }],
