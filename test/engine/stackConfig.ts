@@ -17,12 +17,31 @@ export const TOTAL_GIB = Number(parseMeminfo(readFileSync("/proc/meminfo", "utf8
 /** The share that each server of a test asks for: small enough for any machine that runs tests. */
 export const SHARE = 0.02;
 
-/** A stack of one machine with instance A and one server; tests overlay what they are about. */
+/**
+ * A stack of one machine with instance A and one server; tests overlay what they are about. `beside` are further servers
+ * by key, each like the first but for what is written there.
+ */
 export function stackConfig(
   parts: StackParts,
   server: Record<string, unknown> = {},
   machine: Record<string, unknown> = {},
+  beside: Readonly<Record<string, Record<string, unknown>>> = {},
 ): Record<string, unknown> {
+  const b = {
+    model: { id: "org/model", family: "qwen3", thinking: true },
+    servedModelName: `model-${parts.unique}`,
+    image: parts.image.reference,
+    versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "read", source: "test" },
+    port: parts.portB,
+    gpuMemoryUtilization: SHARE,
+    maxModelLen: 4096,
+    // A daemon inside a sandbox may not lift the limit; that -1 is passed on is tested with the plan.
+    lockedMemoryBytes: 65536,
+    healthcheck: { intervalSeconds: 1 },
+    stopGraceSeconds: 5,
+    ...server,
+  };
+  const others = Object.entries(beside).map(([key, settings]) => [key, { ...b, ...settings }]);
   return {
     "local-serving:machines": {
       dgx: {
@@ -31,22 +50,7 @@ export function stackConfig(
         network: `net-${parts.unique}`,
         operatingSystemGiB: 1,
         instanceA: { port: parts.portA, gpuMemoryUtilization: SHARE },
-        inferenceServers: {
-          b: {
-            model: { id: "org/model", family: "qwen3", thinking: true },
-            servedModelName: `model-${parts.unique}`,
-            image: parts.image.reference,
-            versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "read", source: "test" },
-            port: parts.portB,
-            gpuMemoryUtilization: SHARE,
-            maxModelLen: 4096,
-            // A daemon inside a sandbox may not lift the limit; that -1 is passed on is tested with the plan.
-            lockedMemoryBytes: 65536,
-            healthcheck: { intervalSeconds: 1 },
-            stopGraceSeconds: 5,
-            ...server,
-          },
-        },
+        inferenceServers: { b, ...Object.fromEntries(others) },
         ...machine,
       },
     },

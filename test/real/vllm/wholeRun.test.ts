@@ -43,6 +43,12 @@ const FOR_A_GPU = [
   "nvidia/cudnn/lib/libcudnn_engines_precompiled.so.9",
 ];
 
+/** Servers that search documents, beside the one that chats. */
+const SEARCH_KINDS = {
+  embedding: { model: { id: "rig/dense", kind: "embedding" }, servedModelName: "rig-embedding" },
+  rerank: { model: { id: "rig/rerank", kind: "rerank" }, servedModelName: "rig-rerank" },
+} as const;
+
 /** How each client is told to do one thing and end, and the tool that it runs commands with. */
 const CLIENTS = [
   {
@@ -78,13 +84,13 @@ describe.skipIf(why !== undefined)(
     let systemd: Systemd;
     let workspace: Workspace;
     let images: Record<"b" | "bridge" | "chatUi", string>;
-    let ports: Record<"b" | "bridge" | "chatUi" | "ollama", number>;
+    let ports: Record<"b" | "bridge" | "chatUi" | "ollama" | keyof typeof SEARCH_KINDS, number>;
 
     beforeAll(async () => {
       systemd = startSystemd(installed(await PROGRAMS.ollama()));
       workspace = await Workspace.open({ env: systemd.env });
       const [b, bridge, chatUi] = [await freePort(), await freePort(), await freePort()];
-      ports = { b, bridge, chatUi, ollama: await freePort() };
+      ports = { b, bridge, chatUi, ollama: await freePort(), embedding: await freePort(), rerank: await freePort() };
     }, LIMIT_SECONDS * 1000);
     afterAll(async () => {
       console.log(
@@ -121,9 +127,19 @@ describe.skipIf(why !== undefined)(
       expect(said, `${said.stdout}${said.stderr}`).toMatchObject({ code: 0 });
       return said.stdout;
     };
-    const configure = (server: Record<string, unknown> = {}) => {
+    const configure = (server: Record<string, unknown> = {}, searches = false) => {
       const { b, bridge, chatUi } = images;
       const image = { tag: b, digest: "", reference: b };
+      // What the build for CPUs needs.
+      const environment = { HF_HUB_OFFLINE: "1", TORCHDYNAMO_DISABLE: "1", VLLM_CPU_KVCACHE_SPACE: "1" };
+      const search = Object.entries(SEARCH_KINDS).map(([kind, settings]) => [
+        kind,
+        {
+          ...{ ...settings, port: ports[kind as keyof typeof SEARCH_KINDS], environment, maxModelLen: 2048 },
+          ...{ tools: undefined, reasoningParser: undefined, moeBackend: undefined, gpuMemoryUtilization: 0.12 },
+          ...{ extraArgs: ["--enforce-eager"] },
+        },
+      ]);
       workspace.configure(
         stackConfig(
           { image, portA: 0, portB: ports.b, unique: `whole${ports.b}` },
@@ -136,11 +152,8 @@ describe.skipIf(why !== undefined)(
             gpuMemoryUtilization: 0.2,
             maxModelLen: 131_072,
             kvCacheDtype: KV_DTYPE,
-            // What the build for CPUs needs, and the script of the model's words.
-            environment: {
-              ...{ HF_HUB_OFFLINE: "1", TORCHDYNAMO_DISABLE: "1", VLLM_CPU_KVCACHE_SPACE: "1" },
-              PYTHONPATH: "/opt/scripted",
-            },
+            // The script of the model's words.
+            environment: { ...environment, PYTHONPATH: "/opt/scripted" },
             moeBackend: "marlin",
             extraArgs: ["--enforce-eager", "--logits-processors", "scripted:Scripted"],
             stopGraceSeconds: 30,
@@ -157,17 +170,19 @@ describe.skipIf(why !== undefined)(
             },
             elevate: ["sudo", "-n"],
             clients: { claudeCode: {}, codex: {}, clientEnv: {} },
-            harness: {},
+            harness: searches ? { embeddingServer: "embedding" satisfies keyof typeof SEARCH_KINDS } : {},
           },
+          searches ? Object.fromEntries(search) : {},
         ),
       );
     };
-    const verify = async () => {
+    const verify = async (passing: readonly string[] = ["native-messages-path"]) => {
       const { probes } = JSON.parse(await ours("serving", "verify", "--format", "json")) as {
         probes: ProbeResult[];
       };
-      const count = (status: string) => probes.filter((each) => each.status === status).length;
-      return `${count("pass")} passed, ${count("fail")} failed, ${count("skip")} skipped`;
+      const named = (status: string) => probes.filter((each) => each.status === status).map(({ name }) => name);
+      expect(named("pass")).toEqual(expect.arrayContaining([...passing]));
+      return `${named("pass").length} passed, ${named("fail").length} failed, ${named("skip").length} skipped`;
     };
     /** Ids of the stack's containers by name. */
     const containers = async () => {
@@ -216,7 +231,7 @@ describe.skipIf(why !== undefined)(
       await createSmallestModel(`http://127.0.0.1:${ports.ollama}`, TINY);
       return lastLine(said);
     });
-    phase("verify", verify);
+    phase("verify", () => verify());
     phase("doctor", async () => {
       const said = await ours("serving", "doctor");
       expect(said).toContain("No trouble found");
@@ -253,11 +268,23 @@ describe.skipIf(why !== undefined)(
       return created(said);
     });
     phase("wait again", async () => lastLine(await ours("serving", "wait")));
-    phase("verify again", verify);
+    phase("verify again", () => verify());
     phase("a third up", async () => {
       await ours("engine", "up", "--yes", "--expect-no-changes");
       return "nothing changed";
     });
+    phase("up with document search", async () => {
+      const before = await containers();
+      configure({ maxNumSeqs: 8 }, true);
+      const said = await ours("engine", "up", "--yes");
+      const after = await containers();
+      expect(Object.keys(after).filter((name) => !(name in before))).toHaveLength(2);
+      const chats = `vllm-rig-dense-${ports.b}`;
+      expect(after[chats]).toBe(before[chats]);
+      return created(said);
+    });
+    phase("wait for three servers", async () => lastLine(await ours("serving", "wait")));
+    phase("verify all", () => verify(["embeddings", "rerank", "harness-embedding"]));
     phase("down", async () => {
       await ours("engine", "down", "--yes");
       expect(await containers()).toEqual({});
