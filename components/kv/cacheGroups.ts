@@ -1,10 +1,5 @@
-/** Layers of one kind, split into groups that share a block table. */
-export type CacheGroups = {
-  readonly layers: number;
-  readonly groups: number;
-  /** Tokens that a block of the pool holds for such a group. */
-  readonly blockSize: number;
-} & (
+/** What a group keeps of a request. */
+export type CacheKind =
   | { readonly kind: "full" }
   | {
       readonly kind: "sliding";
@@ -15,8 +10,15 @@ export type CacheGroups = {
       readonly kind: "linear";
       /** Blocks that a request holds in each group, whatever its length. */
       readonly blocks: number;
-    }
-);
+    };
+
+/** Layers of one kind, split into groups that share a block table. */
+export type CacheGroups = CacheKind & {
+  readonly layers: number;
+  readonly groups: number;
+  /** Tokens that a block of the pool holds for such a group. */
+  readonly blockSize: number;
+};
 
 /** A window that does not start at a block's first token touches one block more. */
 const WINDOW_STARTS_INSIDE = 1;

@@ -1,5 +1,6 @@
 import { type CacheGroups, groupBlocks } from "./cacheGroups";
-import { packedGroups } from "./compressedLayers";
+import { indexedCaches, ngramStateBytes } from "./compressedIndex";
+import { compressedCaches } from "./compressedLayers";
 import { engineRules, INDEXED_BLOCK, SMALLEST_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
@@ -46,15 +47,15 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
   if (model.compressed !== undefined) {
-    const { fullBytes, ...packed } = packedGroups(model.compressed, model.layers.full + drafts, tokensUnderWay);
+    const { fullBytes, ...caches } = compressedCaches(model.compressed, model.layers.full + drafts, tokensUnderWay);
     return {
-      ...packed,
+      ...caches,
       pageBytes: fullBytes,
       draftLayers: drafts,
       paddingLayers: 0,
       padding: 0,
       kvCacheDtype: dtype,
-      bytesPerToken: fullBytes / packed.blockSize,
+      bytesPerToken: fullBytes / caches.blockSize,
     };
   }
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
@@ -72,6 +73,25 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
   // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
   const blockOf = (bytes: number) => (pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize);
+  if (model.compressedIndex !== undefined) {
+    const { fullBytes, ...caches } = indexedCaches(
+      model.compressedIndex,
+      { tokens: blockSize, bytes: pageBytes },
+      { full, linear },
+      rules.stateBlocks,
+      engine.draftTokens,
+    );
+    return {
+      ...caches,
+      blockSize,
+      pageBytes,
+      draftLayers: drafts,
+      paddingLayers: 0,
+      padding: (pageBytes - state) / state,
+      kvCacheDtype: dtype,
+      bytesPerToken: fullBytes / blockSize,
+    };
+  }
   const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
   const kinds = [full, sliding, linear].filter((layers) => layers > 0);
   const most = Math.max(...kinds);
@@ -114,11 +134,14 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   };
 }
 
-/** Bytes of one linear layer's state on one device; heads and channels are divided among the devices. */
+/** Bytes of the largest state of a layer on one device; heads and channels are divided among the devices. */
 function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
   if (model.linear === null) return 0;
   const dtype = engine.mambaSsmCacheDtype === "auto" ? null : engine.mambaSsmCacheDtype;
-  return stateBytes(model.linear, engine.draftTokens, dtype) / engine.tensorParallelSize;
+  const state = stateBytes(model.linear, engine.draftTokens, dtype) / engine.tensorParallelSize;
+  return model.compressedIndex === undefined
+    ? state
+    : Math.max(state, ngramStateBytes(model.compressedIndex, engine.draftTokens));
 }
 
 /** Blocks of the pool that one request of so many tokens (prompt and answer) takes at most. */

@@ -1,6 +1,6 @@
 import type { Fault } from "../../faults/fault";
-import type { CacheGroups } from "./cacheGroups";
 import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
+import { type Caches, type PackedCaches, packed } from "./packedCaches";
 import { keyBytes } from "./sparseIndex";
 
 /** A model that caches a window of tokens in each layer, and in most of them compressed tokens beside it. */
@@ -53,29 +53,31 @@ export function compressedLayers(config: ConfigFields): { layers: CompressedLaye
   return { layers, faults };
 }
 
-/** Caches with one block table, by the bytes of their pages. */
-interface Bucket {
-  readonly blockSize: number;
-  /** `null`: every token is kept. */
-  readonly window: number | null;
-  /** Layers of the model that these are the caches of; what is still to be compressed counts with its layer. */
-  readonly layers: number;
-  readonly pages: readonly { readonly bytes: number; readonly layers: number }[];
-}
-
-function buckets({ window, byFour, byMany }: CompressedLayers, layers: number): Bucket[] {
+/**
+ * Such a model's caches, as vLLM packs them.
+ *
+ * @param layers layers with a window, draft layers included
+ * @param tokensUnderWay tokens of the batches that are scheduled and not yet settled
+ */
+export function compressedCaches(
+  { window, byFour, byMany }: CompressedLayers,
+  layers: number,
+  tokensUnderWay: number,
+): PackedCaches & { readonly blockSize: number } {
   const page = (bytes: number, count: number) => ({
     bytes: Math.ceil(bytes / ALIGNMENT) * ALIGNMENT,
     layers: count,
   });
   const state = (tokens: number, width: number) => tokens * width * STATE_NUMBER;
   const vectors = (ratio: number, bytes: number) => (BLOCKS.engine / ratio) * bytes;
-  const all: Bucket[] = [
-    { blockSize: BLOCKS.window, window, layers, pages: [page(BLOCKS.window * COMPRESSED_VECTOR, layers)] },
+  const sliding = (tokens: number) => ({ kind: "sliding", mostTokens: tokens - 1 + tokensUnderWay }) as const;
+  const caches: Caches[] = [
     {
-      blockSize: BLOCKS.engine,
-      window: null,
-      layers: byFour + byMany,
+      group: { ...sliding(window), blockSize: BLOCKS.window, layers },
+      pages: [page(BLOCKS.window * COMPRESSED_VECTOR, layers)],
+    },
+    {
+      group: { kind: "full", blockSize: BLOCKS.engine, layers: byFour + byMany },
       pages: [
         page(vectors(FOUR, COMPRESSED_VECTOR), byFour),
         page(vectors(MANY, COMPRESSED_VECTOR), byMany),
@@ -83,64 +85,13 @@ function buckets({ window, byFour, byMany }: CompressedLayers, layers: number): 
       ].filter((each) => each.layers > 0),
     },
     {
-      blockSize: BLOCKS.byFour,
-      window: OVERLAP * FOUR,
-      layers: 0,
+      group: { ...sliding(OVERLAP * FOUR), blockSize: BLOCKS.byFour, layers: 0 },
       pages: [HEAD_DIM, INDEX_DIM].map((width) => page(state(BLOCKS.byFour, OVERLAP * width), byFour)),
     },
     {
-      blockSize: BLOCKS.byMany,
-      window: MANY,
-      layers: 0,
+      group: { ...sliding(MANY), blockSize: BLOCKS.byMany, layers: 0 },
       pages: [page(state(BLOCKS.byMany, HEAD_DIM), byMany)],
     },
   ];
-  return all.filter((each) => each.pages.some((of) => of.layers > 0));
-}
-
-/**
- * The groups in which vLLM packs such caches, and the bytes of one block of the pool: those of the widest group.
- * Source: vLLM 0.30 `kv_cache_utils.py`, _get_packed_kv_cache_groups.
- *
- * @param layers layers with a window, draft layers included
- * @param tokensUnderWay tokens of the batches that are scheduled and not yet settled
- */
-export function packedGroups(compressed: CompressedLayers, layers: number, tokensUnderWay: number) {
-  const all = buckets(compressed, layers);
-  const counts = all.flatMap(({ pages }) => (isPattern(pages) ? [pages[0]?.layers ?? 0] : []));
-  const repeats = leastPadding(counts, compressed.byFour);
-  const packed = all.map(({ pages, window, ...bucket }) => {
-    const most = Math.max(...pages.map((page) => page.layers));
-    const groups = isPattern(pages) ? Math.ceil(most / repeats) : 1;
-    const bytes = pages.reduce((sum, page) => sum + Math.ceil(page.layers / groups) * page.bytes, 0);
-    return { bytes, group: cacheGroup({ ...bucket, groups }, window, tokensUnderWay) };
-  });
-  return {
-    groups: packed.map(({ group }) => group),
-    layersPerGroup: repeats,
-    blockSize: BLOCKS.engine,
-    bytesPerBlock: Math.max(...packed.map(({ bytes }) => bytes)),
-    fullBytes: packed.find(({ group }) => group.kind === "full")?.bytes ?? 0,
-  };
-}
-
-function cacheGroup(
-  group: { readonly layers: number; readonly groups: number; readonly blockSize: number },
-  window: number | null,
-  tokensUnderWay: number,
-): CacheGroups {
-  if (window === null) return { ...group, kind: "full" };
-  return { ...group, kind: "sliding", mostTokens: window - 1 + tokensUnderWay };
-}
-
-/** Whether there are as many pages of each size, so that they can be split evenly. */
-function isPattern(pages: Bucket["pages"]): boolean {
-  return pages.every((page) => page.layers === pages[0]?.layers);
-}
-
-/** The size of groups, at least `least`, for which the fewest places stay empty; of several the largest. */
-function leastPadding(counts: readonly number[], least: number): number {
-  const empty = (size: number) => counts.reduce((sum, count) => sum + ((size - (count % size)) % size), 0);
-  const sizes = Array.from({ length: Math.max(...counts) - least + 1 }, (_, index) => least + index);
-  return sizes.reduce((best, size) => (empty(size) <= empty(best) ? size : best), least);
+  return { ...packed(caches), blockSize: BLOCKS.engine };
 }

@@ -44,6 +44,16 @@ export const configSchema = z.looseObject({
   index_skip_topk_offset: z.int().min(0).nullish().describe("the first layers, which select all"),
   index_topk_pattern: z.string().nullish().describe("one letter a layer: S uses the selection of another"),
 
+  indexer_kv_heads: width()
+    .nullish()
+    .describe("keys of a token by which sparse attention selects, where it compresses them"),
+  indexer_head_dim: width().nullish().describe("width of such a key"),
+  indexer_compress_ratio: z.int().min(1).nullish().describe("tokens whose keys become one"),
+  ple_layer_ids: z.array(z.int().min(1)).nullish().describe("layers that look up n-grams in a table, from 1 on"),
+  ple_conv_kernel_size: z.int().min(1).nullish().describe("length of the convolution over what they find"),
+  ngram_size: z.int().min(1).nullish().describe("tokens of an n-gram"),
+  hc_count: z.int().min(1).nullish().describe("parallel residual streams"),
+
   compress_ratios: z
     .array(z.int().min(0))
     .min(1)

@@ -1,5 +1,6 @@
 import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
+import { waitingTokens } from "./compressedIndex";
 import { engineRules } from "./engineRules";
 import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
 import type { KvPlan, RequestCost } from "./figures";
@@ -31,7 +32,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const window = cost(maxModelLen);
   const layersOf = (kind: "full" | "sliding" | "linear") =>
     layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
-  const states = layout.groups.find((each) => each.kind === "linear");
+  const states = layout.groups.map((each) => (each.kind === "linear" ? each.groups * each.blocks : 0));
 
   const plan = {
     fits: window.blocks <= usableBlocks,
@@ -57,7 +58,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     maxNumSeqs: settings.maxNumSeqs ?? null,
     kvCacheDtype: layout.kvCacheDtype,
     vllmVersion: settings.vllmVersion,
-    constantBytesPerRequest: states?.kind === "linear" ? states.groups * states.blocks * layout.bytesPerBlock : 0,
+    constantBytesPerRequest: states.reduce((sum, blocks) => sum + blocks, 0) * layout.bytesPerBlock,
     bytesPerToken: layout.bytesPerToken,
     usableBlocks,
     largestMaxModelLen: longestRequest(layout, usableBlocks),
@@ -82,6 +83,16 @@ function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, la
       model.attention.kind === "packed" ? "sparse attention on a GB10" : "compressed key/value vectors (MLA)";
     const message = `vLLM has no ${layout.kvCacheDtype} KV cache for ${what}; use fp8 or auto.`;
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
+  }
+  const index = model.compressedIndex;
+  if (index !== undefined && layout.kvCacheDtype !== "bfloat16") {
+    const message = `vLLM has no ${layout.kvCacheDtype} KV cache for sparse attention whose index compresses keys; use bfloat16.`;
+    faults.push(errorAt("kvCacheDtype", "impossible_value", message));
+  }
+  const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);
+  if (layout.blockSize % waiting !== 0) {
+    const message = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
+    faults.push(errorAt("draftTokens", "impossible_value", message));
   }
   const heads = model.linear?.heads ?? [];
   if (heads.some((count) => count % settings.tensorParallelSize !== 0)) {

@@ -4,6 +4,7 @@ import { isRecord, type JsonObject } from "../../faults/json";
 import { schemaFaults } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type AttentionShape, attentionShape, fullAttentionShape, ignoresKvDtype } from "./attentionShape";
+import { type CompressedIndex, compressedIndex } from "./compressedIndex";
 import { type CompressedLayers, compressedLayers } from "./compressedLayers";
 import { type ConfigFields, configSchema, missingField, unknownArchitecture } from "./configSchema";
 import { checkpointKvDtype, type KvDtype } from "./kvDtype";
@@ -25,6 +26,8 @@ export interface ModelShape {
   readonly linear: RecurrentState | null;
   /** What sparse attention caches to select tokens by; absent where attention is not sparse. */
   readonly index?: SparseIndex;
+  /** The same where one key is that of several tokens. */
+  readonly compressedIndex?: CompressedIndex;
   /** Layers that cache compressed tokens beside a window, in a layout of their own; absent where there are none. */
   readonly compressed?: CompressedLayers;
   /** Attention layers of the draft module (MTP); `null` where the config names none. */
@@ -83,8 +86,9 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const linear = recurrentState(config, counts, isRecord(root.text_config));
   const { index, faults: indexFaults } = sparseIndex(config);
   const { layers: compressed, faults: compressedFaults } = compressedLayers(config);
+  const { index: indexOfGroups, faults: groupFaults } = compressedIndex(config);
   const full = fullAttentionShape(config);
-  faults.push(...found.faults, ...linear.faults, ...indexFaults, ...compressedFaults);
+  faults.push(...groupFaults, ...found.faults, ...linear.faults, ...indexFaults, ...compressedFaults);
   if (tellsStateSpace(config) && config.sliding_window) {
     faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
   }
@@ -93,6 +97,10 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   }
   if (counts.linear > 0 && counts.full === 0) {
     faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
+  }
+  if (indexOfGroups !== null && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")) {
+    const why = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
+    faults.push(unknownArchitecture("indexer_compress_ratio", why));
   }
   if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers) {
     const why = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
@@ -103,6 +111,7 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     attention: full ?? found.attention,
     ...(full === null ? {} : { slidingAttention: found.attention }),
     ...(index === null ? {} : { index }),
+    ...(indexOfGroups === null ? {} : { compressedIndex: indexOfGroups }),
     ...(compressed === null ? {} : { compressed }),
     layers: counts,
     slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,

@@ -1,4 +1,5 @@
 import type { Fault } from "../../faults/fault";
+import { COMPRESSED_INDEX_FIELDS } from "./compressedIndex";
 import { COMPRESSED_FIELDS } from "./compressedLayers";
 import { unknownArchitecture } from "./configSchema";
 import { INDEX_FIELDS } from "./sparseIndex";
@@ -10,7 +11,7 @@ import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
  */
 const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   { field: /^(mamba_(?!ssm_dtype$)|ssm_|rwkv|lru_|recurrent_|time_step_)/, says: "state-space layers" },
-  { field: /^(conv_L_cache|conv_dim_cache|short_conv)/, says: "short-convolution layers" },
+  { field: /^(conv_L_cache|conv_dim_cache|short_conv|ple_layer_ids$)/, says: "short-convolution layers" },
   {
     field: /^(linear_attn_config|lightning_|kda_|layer_group_size$)/,
     says: "another kind of linear attention",
@@ -63,6 +64,7 @@ function plannedFields(fields: Readonly<Record<string, unknown>>): readonly stri
   const mixed = ["global_head_dim", "num_global_key_value_heads"];
   if (tellsStateSpace(fields)) return [...mixed, ...STATE_SPACE_FIELDS];
   if (fields.compress_ratios != null) return [...mixed, ...COMPRESSED_FIELDS];
+  if (fields.indexer_compress_ratio != null) return [...mixed, ...COMPRESSED_INDEX_FIELDS];
   return fields.kv_lora_rank != null ? [...mixed, ...INDEX_FIELDS] : mixed;
 }
 

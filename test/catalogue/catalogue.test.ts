@@ -8,14 +8,11 @@ import { type Recipe, recipe, sourceIssues } from "../../components/catalogue/re
 import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { otherFamily } from "../../components/inference-server/parsers";
 import { kvPlan, modelShape } from "../../components/kv";
-import { FaultyInput } from "../../faults/fault";
+import { plannedKvDtype } from "../../components/kv/kvDtype";
 
 const recipes = readCatalogue(process.cwd());
 const each = recipes.map((given) => [given.id, given] as const);
 const configOf = ({ id }: Recipe) => JSON.parse(readFileSync(join("models", modelFolder(id), "config.json"), "utf8"));
-
-/** Models whose KV cache has no plan yet. */
-const UNPLANNED = ["local-inference-lab/Qwen3.8-Flash-Next-NVFP4"];
 
 /** The releases that may serve a model. */
 function engines({ minimumVllm = "0.30.0" }: Recipe): EngineData[] {
@@ -69,10 +66,9 @@ describe("the catalogue", () => {
     expect(parsers.tool !== undefined).toBe(kind === "chat");
   });
 
-  it.each(each)("%s: the KV cache can be planned, or it is a known exception", (id, given) => {
-    const planned = () => kvPlan(modelShape(configOf(given)), { kvCacheDtype: "fp8" }, 60 * 2 ** 30).fits;
-    if (UNPLANNED.includes(id)) expect(planned).toThrow(FaultyInput);
-    else expect(planned()).toBe(true);
+  it.each(each)("%s: the KV cache can be planned in its format", (_, given) => {
+    const kvCacheDtype = plannedKvDtype(given.settings.kvCacheDtype ?? "fp8");
+    expect(kvPlan(modelShape(configOf(given)), { kvCacheDtype }, 60 * 2 ** 30).fits).toBe(true);
   });
 });
 

@@ -91,7 +91,7 @@ describe("plans for the models of the repository", () => {
     }
   });
 
-  it("are all there but one, whose index compresses its keys, and those that write no text", () => {
+  it("are all there but one that has no fp8 cache (`compressedIndex.test.ts`), and those that write no text", () => {
     const folders = readdirSync(MODELS, { withFileTypes: true }).filter((each) => each.isDirectory());
     const missing = folders.map(({ name }) => name).filter((name) => !ROWS.some(([model]) => model === name));
     expect(missing.sort()).toEqual([
