@@ -1,3 +1,6 @@
+/** Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM 0.26 and 0.33. */
+export const SMALLEST_BLOCK = 16;
+
 /** What a group keeps of a request. */
 export type CacheKind =
   | { readonly kind: "full" }

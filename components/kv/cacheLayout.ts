@@ -1,7 +1,7 @@
-import { type CacheGroups, groupBlocks } from "./cacheGroups";
+import { type CacheGroups, groupBlocks, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { compressedCaches } from "./compressedLayers";
-import { engineRules, INDEXED_BLOCK, SMALLEST_BLOCK } from "./engineRules";
+import { engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";

@@ -1,4 +1,5 @@
 import { parse } from "@renovatebot/pep440";
+import { SMALLEST_BLOCK } from "./cacheGroups";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import type { ModelShape } from "./modelShape";
 
@@ -16,10 +17,7 @@ export interface EngineRules {
   readonly oldestChecked: string;
 }
 
-/** Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM 0.26 and 0.33. */
-export const SMALLEST_BLOCK = 16;
-
-/** The same of models with sparse attention over compressed vectors. */
+/** Block of models with sparse attention over compressed vectors. */
 export const INDEXED_BLOCK = 64;
 
 /**
