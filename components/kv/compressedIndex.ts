@@ -43,9 +43,12 @@ export function compressedIndex(config: ConfigFields): { index: CompressedIndex 
   return { index: { tokensPerKey: ratio, keyWidth: keyWidth ?? 0, ngrams }, faults };
 }
 
-/** Bytes of one n-gram layer's state; it is not divided among devices, and remembers one more input for each draft. */
+/**
+ * Bytes of one n-gram layer's state; it is not divided among devices, and remembers one more input for each draft. vLLM
+ * sizes its blocks by it even where no layer has one.
+ */
 export function ngramStateBytes({ ngrams }: CompressedIndex, drafts: number): number {
-  return ngrams.layers === 0 ? 0 : ngrams.channels * (ngrams.inputs + drafts) * NUMBER_BYTES;
+  return ngrams.channels * (ngrams.inputs + drafts) * NUMBER_BYTES;
 }
 
 /** Tokens whose keys wait to become one: those of a step with its drafts, in whole keys. */

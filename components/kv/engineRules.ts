@@ -1,6 +1,7 @@
 import { parse } from "@renovatebot/pep440";
 import { SMALLEST_BLOCK } from "./cacheGroups";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
+import type { KvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
 /** What the layout of the cache depends on and differs from one vLLM version to the next. */
@@ -11,6 +12,8 @@ export interface EngineRules {
   readonly stateBlocks: number;
   /** Blocks of the pool that the fit check keeps free. */
   readonly reservedBlocks: 0 | 1;
+  /** Formats of a cache whose index compresses its keys; absent where there is no such index. */
+  readonly indexedFormats?: readonly KvDtype[];
   /** Whether the rules were compared with this version's own code. */
   readonly checked: boolean;
   /** The oldest version with which they were compared for such a model. */
@@ -31,6 +34,9 @@ const CHECKPOINTS = { since: "0.33", stateBlocks: 3 } as const;
 
 /** States that a request holds without drafts: the current one, and with prefix caching the last aligned one. */
 const STATE_BLOCKS = { withoutPrefixCaching: 1, withPrefixCaching: 2 } as const;
+
+/** Beside compressed index keys (vLLM 0.30.0, 0.32.0 and 0.33.0, class of the QSA attention; 0.31 was not looked at). */
+const INDEXED_FORMATS = { first: ["bfloat16"], since: "0.32", later: ["bfloat16", "fp8", "fp8_e4m3"] } as const;
 
 /** From this version on the fit check leaves out the pool's null block. */
 const NULL_BLOCK_SINCE = "0.29";
@@ -56,11 +62,14 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
     : engine.prefixCaching
       ? STATE_BLOCKS.withPrefixCaching
       : STATE_BLOCKS.withoutPrefixCaching;
-  const unequal = [model.slidingAttention, model.index, model.compressed].some((each) => each !== undefined);
+  const { slidingAttention, index, compressedIndex, compressed } = model;
+  const unequal = [slidingAttention, index, compressedIndex, compressed].some((each) => each !== undefined);
+  const { first, since: newer, later } = INDEXED_FORMATS;
   const oldestChecked = unequal ? OLDEST_OF_UNEQUAL_LAYERS : CHECKED_VERSIONS.oldest;
   return {
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
     stateBlocks: states + engine.draftTokens,
+    ...(compressedIndex === undefined ? {} : { indexedFormats: since(engine.vllmVersion, newer) ? later : first }),
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
     checked: since(engine.vllmVersion, oldestChecked) && sameOrOlderMinor(engine.vllmVersion, CHECKED_VERSIONS.newest),
     oldestChecked,

@@ -1,7 +1,7 @@
 import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
 import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
-import { engineRules } from "./engineRules";
+import { type EngineRules, engineRules } from "./engineRules";
 import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
 import type { KvPlan, RequestCost } from "./figures";
 import { supports } from "./kvDtype";
@@ -20,8 +20,8 @@ const USUAL_LENGTHS = [32_768, 65_536, 131_072] as const;
 export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableBytes: number): KvPlan {
   const settings = resolveKvEngineSettings(engine);
   const layout = cacheLayout(model, settings);
-  const maxModelLen = checkedWindow(model, settings, layout);
   const rules = engineRules(model, settings);
+  const maxModelLen = checkedWindow(model, settings, layout, rules);
 
   const numBlocks = Math.max(0, Math.floor(availableBytes / layout.bytesPerBlock));
   const usableBlocks = Math.max(0, numBlocks - rules.reservedBlocks);
@@ -71,7 +71,12 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   return { ...plan, starts: !hasErrors(problems), problems };
 }
 
-function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, layout: CacheLayout): number {
+function checkedWindow(
+  model: ModelShape,
+  settings: ResolvedKvEngineSettings,
+  layout: CacheLayout,
+  { indexedFormats }: EngineRules,
+): number {
   const faults: Fault[] = [];
   const maxModelLen = settings.maxModelLen ?? model.window;
   if (maxModelLen === null) {
@@ -85,8 +90,8 @@ function checkedWindow(model: ModelShape, settings: ResolvedKvEngineSettings, la
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const index = model.compressedIndex;
-  if (index !== undefined && layout.kvCacheDtype !== "bfloat16") {
-    const message = `vLLM has no ${layout.kvCacheDtype} KV cache for sparse attention whose index compresses keys; use bfloat16.`;
+  if (indexedFormats?.includes(layout.kvCacheDtype) === false) {
+    const message = `vLLM ${settings.vllmVersion} has no ${layout.kvCacheDtype} KV cache for sparse attention whose index compresses keys; use ${indexedFormats.join(" or ")}.`;
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);

@@ -86,11 +86,23 @@ describe("a hybrid whose index keeps one key of several tokens", () => {
     expect(counted).toMatchObject({ full: 12, linear: 36, groups: 6 });
   });
 
-  it("is refused with another cache than bf16, as vLLM does", () => {
+  it("is refused with another cache than bf16 up to 0.30, and takes fp8 from 0.32 on", () => {
     expect(() => planOf({}, { kvCacheDtype: "fp8" }, 20)).toThrow(
-      "vLLM has no fp8 KV cache for sparse attention whose index compresses keys; use bfloat16.",
+      "vLLM 0.30.0 has no fp8 KV cache for sparse attention whose index compresses keys; use bfloat16.",
     );
     expect(planOf({}, { kvCacheDtype: "bfloat16" }, 20).numBlocks).toBe(540);
+    expect(() => planOf({}, { kvCacheDtype: "int8_per_token_head", vllmVersion: "0.33.0" }, 20)).toThrow(
+      "vLLM 0.33.0 has no int8_per_token_head KV cache for sparse attention whose index compresses keys; use bfloat16 or fp8 or fp8_e4m3.",
+    );
+    expect(planOf({}, { kvCacheDtype: "fp8", vllmVersion: "0.32.0" }, 20).fits).toBe(true);
+  });
+
+  it.each([
+    ["bf16", {}, [1600, 40_550_400, 34, 529, 509_831]],
+    ["fp8", { kvCacheDtype: "fp8" }, [3136, 40_943_616, 24, 524, 715_434]],
+  ] as const)("%s: the figures of vLLM 0.33.0, which has other blocks and a state more", (_, engine, figures) => {
+    const plan = planOf({}, { ...engine, vllmVersion: "0.33.0" }, 20);
+    expect([plan.blockSize, plan.bytesPerBlock, plan.blocksPerRequest, plan.numBlocks, plan.tokens]).toEqual(figures);
   });
 
   it("is refused with drafts that its waiting keys don't divide a block by, and the advice passes", () => {

@@ -3,6 +3,7 @@ import type { KvEngineSettings } from "../../../components/kv";
 import {
   COMPRESSED,
   type Config,
+  compressedKeys,
   compression,
   config,
   DRAFT_PATTERN,
@@ -176,6 +177,12 @@ export const FAMILIES: readonly Family[] = [
     }),
     drafts: true,
     formats: PACKED,
+  },
+  {
+    name: "gated delta nets, and an index that compresses its keys",
+    configs: config("Qwen4ExpForCausalLM", "qwen4_exp_text", compressedKeys, linear, stateFormat),
+    drafts: true,
+    formats: ["auto", "bfloat16"],
   },
   {
     name: "state space, layers in letters",

@@ -119,6 +119,29 @@ export const everyLayerFull = fc
   .integer({ min: 1, max: 40 })
   .map((layers) => ({ num_hidden_layers: layers, attn_type_list: Array(layers).fill(1) }));
 
+/** Hybrids whose index keeps one key of several tokens; n-grams are looked up in linear layers alone. */
+export const compressedKeys = fc
+  .record({
+    layers: fc.array(fc.constantFrom("full_attention", "linear_attention", "linear_attention"), { maxLength: 30 }),
+    ngrams: fc.nat({ max: 4 }),
+    indexer_compress_ratio: fc.constantFrom(4, 8),
+    hc_count: fc.constantFrom(2, 4),
+    ple_conv_kernel_size: fc.constantFrom(4, 64),
+    num_key_value_heads: fc.constantFrom(1, 2, 4),
+    head_dim: fc.constantFrom(128, 256),
+  })
+  .map(({ layers, ngrams, ...fields }) => {
+    const layer_types = ["linear_attention", "full_attention", ...layers];
+    const linearLayers = layer_types.flatMap((kind, index) => (kind === "linear_attention" ? [index + 1] : []));
+    return {
+      ...{ ...fields, layer_types, num_hidden_layers: layer_types.length, num_attention_heads: 8, hidden_size: 512 },
+      ...{ ple_layer_ids: linearLayers.slice(0, ngrams), indexer_budget: 512 * fields.indexer_compress_ratio },
+      ...{ indexer_n_heads: 4, indexer_kv_heads: 1, indexer_head_dim: 128, torch_dtype: "bfloat16" },
+      ...{ hc_lowrank: 32, ple_embed_dim: 256, ngram_size: 3, heads_per_ngram: 8, ngram_vocab_size_base: 1000 },
+      ...{ eos_token_id: 1, output_gate_type: "sigmoid", mtp_num_hidden_layers: 1, rope_parameters: ROPE },
+    };
+  });
+
 /** Which layers select the tokens that they and the ones behind them read. */
 export const selections = depth.chain((layers) =>
   fc

@@ -51,6 +51,8 @@ def pretend_gb10():
     for name in NAMED_BY_MODELS + ASKED_BY_MODELS:
         setattr(torch.ops._C, name, lambda *_: False)
 
+    torch.ops._C.get_cuda_view_from_cpu_tensor = lambda tensor: tensor  # of tables that stay in the host's memory
+
     properties = SimpleNamespace(multi_processor_count=48, major=12, minor=1, name="NVIDIA GB10")
     torch.cuda.get_device_properties = lambda *_: properties
     torch.cuda.Stream = torch.cuda.Event = type("Unused", (), {"__init__": lambda *_, **__: None})
@@ -70,7 +72,8 @@ def pretend_gb10():
 
     vllm.platforms._current_platform = GB10()
     from vllm.model_executor.models import registry
-    from vllm.utils import torch_utils
+    from vllm.utils import platform_utils, torch_utils
+    platform_utils.is_uva_available = lambda: True
     registry._run_in_subprocess = lambda inspect: inspect()  # a child process would see the real machine
     torch_utils._aux_stream = object()  # else a CUDA stream is made
 
@@ -90,7 +93,8 @@ def on_meta():
         def __torch_function__(self, function, types, args=(), kwargs=None):
             if torch.device((kwargs or {}).get("device") or "meta").type == "cuda":
                 kwargs = kwargs | {"device": "meta"}
-            return function(*args, **(kwargs or {}))
+            kwargs = {name: value for name, value in (kwargs or {}).items() if name != "pin_memory"}
+            return function(*args, **kwargs)
 
     return OnMeta()
 
