@@ -56,6 +56,7 @@ export const MODEL_KEYS: readonly (readonly string[])[] = [
   ["speculative"],
   ["extraArgs"],
   ["measured"],
+  ["measuredSpeeds"],
 ];
 
 /** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */

@@ -42,6 +42,11 @@ export function isMeasured({ measured, image }: InferenceServerSettings): boolea
   return measured !== undefined && measured.image.split("@").at(-1) === image.split("@").at(-1);
 }
 
+/** The recorded rates, where they are of the image that runs. */
+export function ownSpeeds({ measuredSpeeds: own, image }: InferenceServerSettings): typeof own {
+  return own?.image.split("@").at(-1) === image.split("@").at(-1) ? own : undefined;
+}
+
 /** Size of a model's weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
 export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
   return model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;

@@ -14,7 +14,7 @@ import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admi
 import type { ModelEvidence } from "../planned/evidence";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { type KvRoom, kvRoom, weightsGB } from "./kvRoom";
+import { type KvRoom, kvRoom, ownSpeeds, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
   readonly room: KvRoom;
@@ -72,6 +72,8 @@ export function serverKv(
     );
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
+  const own = ownSpeeds(server);
+  const prefill = own && { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
@@ -84,7 +86,7 @@ export function serverKv(
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
       agents: agentsAtOnce(least, maxOutputTokens),
       weightsGB: weightsGB(server, model) ?? null,
-      prefill: prefillOf(model.prefill, least.maxModelLen),
+      prefill: prefillOf(prefill ?? model.prefill, least.maxModelLen),
     };
     const notes = least.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };

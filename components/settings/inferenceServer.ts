@@ -11,7 +11,7 @@ import {
   variableName,
 } from "../planned/fields";
 import { imageReference, imageVersions } from "./image";
-import { measured } from "./measured";
+import { measured, measuredSpeeds } from "./measured";
 import { model } from "./model";
 
 const tools = strictObject({
@@ -128,6 +128,7 @@ export const inferenceServer = strictObject({
     "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
   ),
   measured: measured.optional(),
+  measuredSpeeds: measuredSpeeds.optional(),
   healthcheck,
   lockedMemoryBytes: usual(-1, count(-1)).describe(
     "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",

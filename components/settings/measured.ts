@@ -31,5 +31,12 @@ export const measured = strictObject({
   "What was measured after all servers of the machine had loaded and served a request; `serving verify --only memory` prints these lines. With it the KV plan is exact, and the pair counts as proven.",
 );
 
+/** How fast a server was, recorded so that plans need not rely on what others published. */
+export const measuredSpeeds = strictObject({
+  prefill: z.number().positive().describe("Tokens of a cold prompt that were read in a second."),
+  decode: z.number().positive().describe("Tokens in a second of one answer alone."),
+  ...{ at: measured.shape.at, image: measured.shape.image },
+}).describe("What `serving bench --record` measured: plans and `serving models` take it before published rates.");
+
 /** A recorded measurement, parsed. */
 export type MeasuredSettings = z.output<typeof measured>;

@@ -3,7 +3,7 @@ import { command } from "../../commandLine/command";
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
 import { addModel } from "../models/addModel";
-import { aloneIn, type Fit, fitModel, type Seat, seatFor } from "../models/fit";
+import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
@@ -62,7 +62,8 @@ function show(): Command {
       const { seat } = placed(options);
       const recipe = chooseRecipe(seat.project, wanted);
       const row = rowOf(recipe, seat);
-      return { result: { ...rowResult(row), recipe }, text: recipeText(recipe, row) };
+      const speeds = [...new Set([...row.fit.recipe.speeds, ...recipe.speeds])];
+      return { result: { ...rowResult(row), recipe }, text: recipeText({ ...recipe, speeds }, row) };
     },
   });
 }
@@ -146,7 +147,8 @@ function placed(options: Options) {
   return { stack, seat: seatOf(stack, projectFolder(), options.server) };
 }
 
-function rowOf(recipe: Recipe, given: Seat): ModelRow {
+function rowOf(known: Recipe, given: Seat): ModelRow {
+  const recipe = withOwnSpeeds(known, given);
   const seat = seatFor(recipe, given);
   const here = fitModel(recipe, seat);
   const alone = here.beside && here.verdict === "no" ? fitModel(recipe, aloneIn(seat)).verdict : here.verdict;

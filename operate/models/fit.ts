@@ -5,6 +5,7 @@ import type { Recipe } from "../../components/catalogue/recipe";
 import { MODEL_KEYS, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
+import { ownSpeeds } from "../../components/memory/kvRoom";
 import type { ServerKv } from "../../components/memory/serverKv";
 import { plan } from "../../components/plan/plan";
 import { BYTES_PER_GIB, upToHundredth, utilizationText } from "../../components/planned/utilization";
@@ -99,6 +100,17 @@ export function seatFor({ kind }: Recipe, seat: Seat): Seat {
   const isKept = kinds.every(([key, has]) => key !== seat.server || has === kind);
   const moved = { ...seat, server: kinds.find(([, has]) => has === kind)?.[0] ?? kind };
   return isKept ? seat : { ...moved, leaves: leavesOf(moved) };
+}
+
+/** A recipe with the speeds that were measured of its model on the seat's machine, where there are any, in place of its own. */
+export function withOwnSpeeds(recipe: Recipe, { settings, machine }: Seat): Recipe {
+  const servers = Object.values(machineOf(settings, machine).inferenceServers);
+  const own = servers.flatMap((each) => (each.model.id === recipe.id && ownSpeeds(each)) || []);
+  const basis = { basis: "measured", source: "serving bench on this machine" } as const;
+  const speeds = own.flatMap(({ at: date, ...rates }) =>
+    (["decode", "prefill"] as const).map((what) => ({ what, tokensPerSecond: rates[what], date, ...basis })),
+  );
+  return speeds.length > 0 ? { ...recipe, speeds } : recipe;
 }
 
 /** The variables that a seat's present model has by its recipe. Throws as `readRecipe` does. */

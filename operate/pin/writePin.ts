@@ -1,11 +1,10 @@
-import { basename } from "node:path";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import { imageReference } from "../../policies/lib/imageReference";
-import { applyEdits, type Edit, unifiedDiff } from "../stackEdit/applyEdits";
-import { writeStackFile } from "../stackEdit/writeStackFile";
+import type { Edit } from "../stackEdit/applyEdits";
+import { editStackFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
 
 /** A place of the stack file that names an image. */
@@ -115,7 +114,5 @@ export function writePin(file: string, entry: ImageEntry, reading: ImageReading)
   const name = entryName(entry);
   const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);
   if (!there) throw new Failed(`${file} was edited meanwhile and has no ${name} any more: nothing was written.`);
-  const after = applyEdits(before, pinEdits(entry, reading));
-  const diff = unifiedDiff(basename(file), before, after);
-  return { file, entry: name, diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };
+  return { file, entry: name, ...editStackFile(file, before, pinEdits(entry, reading)) };
 }

@@ -78,7 +78,8 @@ function withPair(text: string, map: YAMLMap | undefined, key: string, value: Ed
   const at = neighbour === undefined ? undefined : lineOf(text, neighbour);
   if (at === undefined) return undefined;
   const indentation = /^ */.exec(text.slice(at.start))?.[0] ?? "";
-  const added = stringify({ [key]: value }, { lineWidth: 0 })
+  // Other readers of YAML make a time of a day without quotes.
+  const added = stringify({ [key]: value }, { lineWidth: 0, compat: "yaml-1.1" })
     .trimEnd()
     .split("\n")
     .map((line) => `${indentation}${line}\n`)

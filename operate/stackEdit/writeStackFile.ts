@@ -1,7 +1,9 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
+import { basename } from "node:path";
 import { explainWriting, Failed } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import { replaceFile } from "../../harness/files/replaceFile";
+import { applyEdits, type Edit, unifiedDiff } from "./applyEdits";
 
 /**
  * Writes a changed stack file in one step, with the old text in a backup beside it; returns the backup's path. Throws, and
@@ -18,4 +20,11 @@ export function writeStackFile(file: string, before: string, after: string): str
     explainWriting(file, error);
   }
   return backup;
+}
+
+/** Makes edits of a stack file's text and writes it as `writeStackFile` does; "" for both where it has all of it already. */
+export function editStackFile(file: string, before: string, edits: readonly Edit[]) {
+  const after = applyEdits(before, edits);
+  const diff = unifiedDiff(basename(file), before, after);
+  return { diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };
 }

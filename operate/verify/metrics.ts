@@ -35,6 +35,15 @@ export async function readMetrics(api: Api): Promise<Metrics> {
   return metrics;
 }
 
+/** Tokens of prompts that were looked up in the prefix cache, and found there, since the start. Throws as `readMetrics` does. */
+export async function cacheCounters(api: Api) {
+  const metrics = await readMetrics(api);
+  return {
+    queries: metrics.sum("vllm:prefix_cache_queries_total") ?? 0,
+    hits: metrics.sum("vllm:prefix_cache_hits_total") ?? 0,
+  };
+}
+
 function parseMetrics(text: string): Metrics {
   const samples = new Map<string, Sample[]>();
   for (const line of text.split("\n")) {

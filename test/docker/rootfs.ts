@@ -5,7 +5,7 @@ import { mustRun } from "../layers/run";
 
 /** The shell and the tools that scripts inside the image may use; the host's own, with their libraries. */
 const TOOLS = [
-  ...["sh", "awk", "cat", "cut", "date", "env", "flock", "grep", "head", "id", "ls", "mkdir", "rm", "sed"],
+  ...["sh", "awk", "cat", "cut", "date", "env", "flock", "grep", "head", "id", "ls", "mkdir", "mv", "rm", "sed"],
   ...["setsid", "sleep"],
 ];
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { readMetrics } from "../metrics";
+import { cacheCounters } from "../metrics";
 import { fail, pass, quote, type Verdict } from "../probe";
 import { CHAT } from "../surfaces/chat";
 import type { ProbesOf, ServerTarget } from "../target";
@@ -115,7 +115,7 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
       more: { tool_choice: "none" },
     });
   await call(2);
-  const before = await counters(target);
+  const before = await cacheCounters(target.api);
   await call(4);
   const after = await settled(target, before.queries);
   const queries = after.queries - before.queries;
@@ -131,19 +131,11 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
   );
 }
 
-async function counters({ api }: ServerTarget) {
-  const metrics = await readMetrics(api);
-  return {
-    queries: metrics.sum("vllm:prefix_cache_queries_total") ?? 0,
-    hits: metrics.sum("vllm:prefix_cache_hits_total") ?? 0,
-  };
-}
-
 async function settled(target: ServerTarget, queriesBefore: number) {
   for (let wait = 0; wait < WAITS.times; wait++) {
-    const now = await counters(target);
+    const now = await cacheCounters(target.api);
     if (now.queries > queriesBefore) return now;
     await sleep(WAITS.milliseconds);
   }
-  return counters(target);
+  return cacheCounters(target.api);
 }

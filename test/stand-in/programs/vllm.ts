@@ -1,10 +1,12 @@
 import { parseServerArguments, RefusedArguments } from "../arguments";
+import { benchServe } from "../benchClient";
 import { LOG } from "../log";
 import { KV_CONCURRENCY, startStandIn } from "../server";
 import { readVersions } from "./versions";
 
-/** `vllm` of the image: `vllm serve MODEL ...` and `vllm --version`. */
+/** `vllm` of the image: `vllm serve MODEL ...`, `vllm bench serve ...` and `vllm --version`. */
 async function main(argv: readonly string[]): Promise<void> {
+  if (argv[0] === "bench") return benchServe(argv.slice(2));
   const version = readVersions().vllm ?? "unknown";
   if (argv.includes("--version")) {
     console.log(version);

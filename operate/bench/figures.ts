@@ -1,0 +1,64 @@
+import { z } from "zod";
+import { columns } from "../../commandLine/output";
+import type { Recipe } from "../../components/catalogue/recipe";
+import { Failed } from "../../faults/fault";
+import { jsonIn } from "../../faults/json";
+import type { BenchRun } from "./runs";
+
+/** What vLLM's client saves, as far as it is read here. */
+const saved = z.object({
+  completed: z.int(),
+  total_input_tokens: z.int().positive(),
+  output_throughput: z.number(),
+  median_ttft_ms: z.number().positive(),
+  p99_ttft_ms: z.number(),
+  median_tpot_ms: z.number(),
+});
+
+type Counters = Readonly<Record<"queries" | "hits", number>>;
+
+/** One run's figures: lengths in tokens, times in seconds, rates in tokens a second. */
+export type BenchFigures = ReturnType<typeof figuresOf>;
+
+/** Reads a run's figures. Throws `Failed` where a request failed, or the file isn't of the known form. */
+export function figuresOf({ title, requests, before }: BenchRun, text: string, first: Counters, last: Counters) {
+  const { data, error } = saved.safeParse(jsonIn(text));
+  if (data === undefined) throw new Failed(`This vLLM's results have another form: ${z.prettifyError(error)}`);
+  const failed = requests - data.completed;
+  if (failed > 0) throw new Failed(`${title}: ${failed} of ${requests} requests failed. See: serving doctor`);
+  const { total_input_tokens: read, median_ttft_ms: wait, median_tpot_ms: step } = data;
+  const looked = last.queries - first.queries;
+  return {
+    ...{ title, requests, promptTokens: Math.round(read / requests) },
+    ...{ firstToken: wait / 1000, firstTokenP99: data.p99_ttft_ms / 1000 },
+    /** Until the first token; of a cold prompt it is the prefill rate. */
+    prefill: Math.round(read / requests / (wait / 1000)),
+    /** Of one answer; `null` where it has but one token. */
+    decode: step > 0 ? Math.round(10_000 / step) / 10 : null,
+    together: data.output_throughput,
+    /** Share of the prompts that came from the cache; `null` where prefix caching is off. */
+    reuse: looked > 0 ? (last.hits - first.hits) / read : null,
+    /** Whether clients had prompts read meanwhile; the run's own differ a little in length. */
+    disturbed: looked > read * (1 + before / requests) * 1.02,
+  };
+}
+
+/** A table of the runs, and the rates beside what was published. */
+export function benchText(runs: readonly BenchFigures[], speeds: Recipe["speeds"]): string[] {
+  const [cold, one] = runs;
+  const published = (what: "prefill" | "decode") => {
+    const said = speeds.filter((each) => each.what === what);
+    return said.map((each) => `${each.tokensPerSecond} (${each.source})`).join(", ") || "not known";
+  };
+  const rows = runs.map(({ title, firstToken, firstTokenP99, decode, together, reuse }) => [
+    ...[title, `${firstToken.toFixed(2)} s`, `${firstTokenP99.toFixed(2)} s`],
+    ...(decode === null ? ["-", "-"] : [decode.toFixed(1), together.toFixed(1)]),
+    reuse === null ? "off" : `${Math.round(reuse * 100)} %`,
+  ]);
+  return [
+    ...columns([["", "first token", "p99", "tokens/s each", "together", "reused"], ...rows], { numbers: true }),
+    "",
+    `prefill ${cold?.prefill} tokens/s of a cold prompt; published: ${published("prefill")}`,
+    `decode ${one?.decode} tokens/s of one agent; published: ${published("decode")}`,
+  ];
+}

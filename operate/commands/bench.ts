@@ -1,0 +1,127 @@
+import { randomBytes, randomInt } from "node:crypto";
+import { join } from "node:path";
+import { Argument, type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { endingInOrder, interruption } from "../../commandLine/interrupt";
+import { say } from "../../commandLine/output";
+import { runShown } from "../../commandLine/run";
+import { wholeNumber } from "../../commandLine/values";
+import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
+import { docker } from "../../components/docker/docker";
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import { isPooling } from "../../components/planned/modelKind";
+import { isHere, originOf } from "../../components/planned/reach";
+import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
+import { type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
+import { readOneMachine } from "../stack/readStack";
+import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import { editStackFile } from "../stackEdit/writeStackFile";
+import { Api } from "../verify/api";
+import { cacheCounters } from "../verify/metrics";
+
+type BenchOptions = StackFileOptions & Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
+
+const SHORT_SECONDS = 30;
+
+export function benchCommand(): Command {
+  const option = (flag: string, what: string, least = 2) => new Option(flag, what).argParser(wholeNumber(least));
+  return command({
+    name: "bench",
+    description: "Measure a running server with vLLM's own client: how fast it reads prompts and answers agents.",
+    arguments: [new Argument("[server]", "key of inferenceServers (default: the only one that writes text)")],
+    options: [
+      ...[...stackFileOptions(), machineOption()],
+      option("--prompt <tokens>", "prompt of each call").default(30_000),
+      option("--new <tokens>", "what is new in it; the rest is the same in all of them").default(2000),
+      option("--answer <tokens>", "length of each answer").default(1024),
+      option("--cold <tokens>", "one prompt with nothing in the cache (default: 131072, or what the window holds)"),
+      option("--agents <n>", "most agents at once (default: 4, or maxNumSeqs)", 1),
+      option("--calls <n>", "calls of each agent", 1).default(3),
+      new Option("--record", "write the rates into the stack file (measuredSpeeds), for the plan and `models`"),
+    ],
+    notes: `Clients feel it: for minutes their answers come slower. It starts \`vllm bench serve\` in the server's container; Ctrl-C
+ends it there, too. With --record the old file is kept beside it as FILE.bak.
+
+Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong use.`,
+    example: "bench b --agents 2 --record",
+    run: async (options: BenchOptions, key?: string) => {
+      const file = stackFile(options);
+      const { machine, settings } = readOneMachine(file, options.machine);
+      const writing = machine.inferenceServers.filter(({ model }) => !isPooling(model.kind));
+      const [server, ...more] = writing.filter((each) => key === undefined || each.key === key);
+      if (server === undefined || more.length > 0)
+        throw new WrongUse(`Which server? These write text: ${writing.map((each) => each.key).join(", ") || "none"}.`);
+      const shape = shapeFor(server.serve, options);
+      if (!isHere(machine)) throw new Failed(`${machine.name} is another computer: run \`serving bench\` on it.`);
+      const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
+      const published = recipe?.speeds ?? [];
+      const own = settings.inferenceServers[server.key]?.measuredSpeeds;
+      const rate = (of: "prefill" | "decode", guess: number) =>
+        own?.[of] ?? published.find(({ what }) => what === of)?.tokensPerSecond ?? guess;
+      const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
+      const { name, image } = server.container;
+      say(`Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`);
+      const runs = await endingInOrder((interrupt) => measure(server, shape, machine.dockerHost, interrupt));
+      const text = [`${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`];
+      text.push("", ...benchText(runs, published));
+      const disturbed = runs.some((run) => run.disturbed);
+      if (disturbed) text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
+      const result = { machine: machine.name, server: server.key, shape, runs, published };
+      if (options.record === undefined || disturbed) return { result, text: text.join("\n") };
+      // Read anew: it may have been edited in these minutes.
+      const { text: before } = readOneMachine(file, machine.name);
+      const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
+      const [{ prefill = 0 } = {}, one] = runs;
+      const at = new Date().toISOString().slice(0, 10);
+      const value = { prefill, decode: one?.decode ?? 0, at, image: image.replace(/^.*@/, "") };
+      const edits = [
+        { path, value: undefined },
+        { path, value },
+      ];
+      const { diff, backup } = editStackFile(file, before, edits);
+      text.push("", diff.trimEnd(), backup === "" ? "" : `${file} is written; the old file is ${backup}.`);
+      return { result: { ...result, diff, backup }, text: text.join("\n") };
+    },
+  });
+}
+
+/** What the client runs in: the hub is never asked, and a key of the server stays inside. */
+const BEGIN = 'echo $$ > "$0/pid" && export HF_HUB_OFFLINE=1 OPENAI_API_KEY="$VLLM_API_KEY" && cd "$0" && exec "$@"';
+
+/** Docker leaves a program running whose caller went away. One that is only about to begin ends without its folder. */
+const END = 'mv "$0" "$0.over" && { kill -KILL "-$(cat "$0.over/pid")"; rm -rf "$0.over"; }';
+
+/** All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't come to its end. */
+async function measure(server: InferenceServerPlan, shape: BenchShape, dockerHost: string, interrupt: AbortSignal) {
+  const { name } = server.container;
+  const inside = (...words: string[]) => docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
+  const counters = () =>
+    cacheCounters(new Api(originOf(server.reach), SHORT_SECONDS)).catch((error: Error) => {
+      throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
+    });
+  const figures: BenchFigures[] = [];
+  for (const run of runsOf(shape)) {
+    const first = await counters();
+    say(`Run ${figures.length + 1} of ${shape.agents + 1}: ${run.title}`);
+    const folder = `/tmp/local-serving-bench-${randomBytes(6).toString("hex")}`;
+    await inside("mkdir", folder);
+    let ended: Promise<string> | undefined;
+    const end = () => (ended ??= inside("sh", "-c", END, folder).catch(() => ""));
+    interrupt.addEventListener("abort", end, { once: true });
+    try {
+      // Another seed for each: nothing of an earlier run is in the cache.
+      const argv = benchArguments(server, run, randomInt(2 ** 31), folder);
+      const env = { ...process.env, DOCKER_HOST: dockerHost };
+      const words = ["docker", "exec", name, "sh", "-c", BEGIN, folder, ...argv];
+      const code = interrupt.aborted ? 1 : await runShown(words, { env, stdio: ["ignore", 2, 2] });
+      if (interrupt.aborted) throw new Failed(`The measurement was ${interruption(interrupt)}.`);
+      if (code !== 0)
+        throw new Failed(`\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`);
+      figures.push(figuresOf(run, await inside("cat", `${folder}/result.json`), first, await counters()));
+    } finally {
+      await end();
+    }
+  }
+  return figures;
+}
