@@ -85,7 +85,7 @@ function sameOrOlderMinor(version: string, last: string): boolean {
   return compareMinor(version, last) <= 0;
 }
 
-function compareMinor(a: string, b: string): number {
+export function compareMinor(a: string, b: string): number {
   const [majorA = 0, minorA = 0] = parse(a)?.release ?? [];
   const [majorB = 0, minorB = 0] = parse(b)?.release ?? [];
   return majorA - majorB || minorA - minorB;

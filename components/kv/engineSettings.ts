@@ -37,6 +37,11 @@ const kvEngineSettingsSchema = strictObject({
     .default(0)
     .describe("draft tokens of a step (`num_speculative_tokens`); 0: no speculative decoding"),
   prefixCaching: z.boolean().default(true).describe("`--enable-prefix-caching`"),
+  prefixMatchUnit: z
+    .int()
+    .min(1)
+    .optional()
+    .describe("`--prefix-match-unit`: prefixes are found again in such steps; absent: in steps of a block"),
   gdnPrefillBackend: z
     .enum(GDN_PREFILL_BACKENDS)
     .default("auto")

@@ -1,6 +1,7 @@
 import type { Fault } from "../../faults/fault";
 import type { CacheLayout } from "./cacheLayout";
 import type { KvDtype } from "./kvDtype";
+import type { AgentReuse } from "./prefixReuse";
 
 /** What requests of one length cost. */
 export interface RequestCost {
@@ -55,6 +56,8 @@ export interface KvPlan {
   readonly fullWindowsAtOnce: number;
   /** A prompt's cached prefix is found again in steps of so many tokens; `null` without prefix caching. */
   readonly prefixReuseTokens: number | null;
+  /** What an agent's calls find again; `null` without prefix caching, and for kinds of layers that were not compared. */
+  readonly agentReuse: AgentReuse | null;
   /** The full window, and the usual lengths below it. */
   readonly requests: readonly RequestCost[];
   /** Errors stop the engine at its start; warnings are worth knowing. */

@@ -13,3 +13,4 @@ export { gib, thousands } from "./gib";
 export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
 export { kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape, ownWindow } from "./modelShape";
+export { reuseText } from "./prefixReuse";

@@ -7,6 +7,7 @@ import type { KvPlan, RequestCost } from "./figures";
 import { supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { planProblems } from "./planProblems";
+import { agentReuse } from "./prefixReuse";
 
 /** Lengths that coding agents are compared at, in tokens. */
 const USUAL_LENGTHS = [32_768, 65_536, 131_072] as const;
@@ -33,6 +34,17 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const layersOf = (kind: "full" | "sliding" | "linear") =>
     layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
   const states = layout.groups.map((each) => (each.kind === "linear" ? each.groups * each.blocks : 0));
+
+  const reuse = {
+    hybrid: layersOf("linear") > 0,
+    block: layout.blockSize,
+    chunk: settings.maxNumBatchedTokens,
+    drafts: settings.draftTokens,
+    vllmVersion: settings.vllmVersion,
+  };
+  const { slidingAttention, index, compressedIndex, compressed } = model;
+  const plain = [slidingAttention, index, compressedIndex, compressed].every((each) => each === undefined);
+  const reuseKnown = settings.prefixCaching && plain && layersOf("full") > 0;
 
   const plan = {
     fits: window.blocks <= usableBlocks,
@@ -64,6 +76,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     largestMaxModelLen: longestRequest(layout, usableBlocks),
     fullWindowsAtOnce: Math.floor(usableBlocks / window.blocks),
     prefixReuseTokens: settings.prefixCaching ? layout.blockSize : null,
+    agentReuse: reuseKnown ? agentReuse(reuse, settings.prefixMatchUnit) : null,
     requests: [...USUAL_LENGTHS.filter((tokens) => tokens < maxModelLen).map(cost), window],
     layout,
   };

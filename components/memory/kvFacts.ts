@@ -1,4 +1,4 @@
-import { thousands } from "../kv";
+import { reuseText, thousands } from "../kv";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { ServerKv } from "./serverKv";
 import { weightBand, weightsText } from "./weightBands";
@@ -29,8 +29,14 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ],
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
-    ["prefix reuse", kv.prefixReuseTokens === null ? "off" : `in steps of ${thousands(kv.prefixReuseTokens)} tokens`],
+    ["prefix reuse", reuseFact(kv)],
   ];
+}
+
+function reuseFact({ prefixReuseTokens, agentReuse }: ServerKv): string {
+  if (prefixReuseTokens === null) return "off";
+  const steps = `in steps of ${thousands(prefixReuseTokens)} tokens`;
+  return agentReuse === null ? steps : `${steps}; a turn of an agent finds ${reuseText(agentReuse)} of its last prompt`;
 }
 
 function prefillFact({ prompts, source }: NonNullable<ServerKv["prefill"]>): [label: string, text: string] {

@@ -1,5 +1,5 @@
 import { instanceAFromContainer } from "../inference-server/startGate";
-import { thousands } from "../kv";
+import { reuseText, thousands } from "../kv";
 import type { Warning } from "../planned/facts";
 import { AGGREGATE_LIMIT, BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -14,6 +14,9 @@ import type { ServerKv, ServerKvResult } from "./serverKv";
  * boot, and vLLM wants its whole share at once.
  */
 const HIGHEST_THAT_STARTED = 102 / 121.69;
+
+/** Share of its last prompt that every turn of an agent should find again. */
+const LEAST_REUSE = 0.9;
 
 /** A window that was measured is known from rounded figures: tokens by concurrency of two places. */
 const WINDOW_ROUNDING = 1.01;
@@ -122,6 +125,8 @@ function roomWarnings(
       `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`,
     ]);
   }
+  const reuse = reuseTooLow(kv);
+  if (reuse !== undefined) warnings.push(["kv-reuse", reuse]);
   if (server.kvCacheMemoryBytes !== undefined) {
     const budget = server.gpuMemoryUtilization * totalGiB;
     const taken = room.lowGiB + room.outsideGiB.low;
@@ -133,6 +138,17 @@ function roomWarnings(
     }
   }
   return warnings;
+}
+
+/** Too little of an agent's last prompt is found again, and what finds more of it, if anything does. */
+function reuseTooLow({ agentReuse, vllmVersion }: ServerKv): string | undefined {
+  if (agentReuse === null || agentReuse.least >= LEAST_REUSE) return undefined;
+  const { inFineSteps } = agentReuse;
+  const better =
+    inFineSteps.least >= LEAST_REUSE
+      ? `With \`extraArgs: [--prefix-match-unit, "16"]\`: ${reuseText(inFineSteps)}.`
+      : `vLLM 0.30 and newer find nearly all with --prefix-match-unit 16, ${vllmVersion} does not.`;
+  return `A turn of an agent finds ${reuseText(agentReuse)} of its last prompt again: whole blocks only, and with draft tokens one less. ${better}`;
 }
 
 /** What gives one whole window its room, at the worst of what is known, and whether the machine leaves so much. */

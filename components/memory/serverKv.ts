@@ -109,6 +109,7 @@ function engineSettings(
   kvCacheDtype: NonNullable<KvEngineSettings["kvCacheDtype"]>,
 ): KvEngineSettings {
   const vllmVersion = server.versions?.vllm;
+  const unit = Number(extra(server, "--prefix-match-unit"));
   const stateDtype = SSM_CACHE_DTYPES.find((dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"));
   return {
     ...defined({ vllmVersion }),
@@ -119,7 +120,7 @@ function engineSettings(
     draftTokens: server.speculative?.numSpeculativeTokens ?? 0,
     prefixCaching: server.prefixCaching,
     gdnPrefillBackend: GDN_PREFILL_BACKENDS.find((backend) => backend === server.gdnPrefillBackend) ?? "auto",
-    ...defined({ mambaSsmCacheDtype: stateDtype }),
+    ...defined({ mambaSsmCacheDtype: stateDtype, prefixMatchUnit: unit > 0 ? unit : undefined }),
     tensorParallelSize: server.tensorParallelSize,
   };
 }

@@ -1,5 +1,5 @@
 import { columns } from "../../commandLine/output";
-import { type Admission, gib, type KvPlan, thousands } from "../../components/kv";
+import { type Admission, gib, type KvPlan, reuseText, thousands } from "../../components/kv";
 import { BYTES_PER_GIB } from "../../components/planned/utilization";
 
 /** A KV plan for people: what the engine will do, what requests cost, how many agents work at once. */
@@ -61,6 +61,10 @@ function facts(plan: KvPlan): [string, string][] {
     plan.prefixReuseTokens === null
       ? "none (prefix caching is off)"
       : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
+  const agent: [string, string][] =
+    plan.agentReuse === null
+      ? []
+      : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
   const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
   return [
     ["layers", kinds.join(", ")],
@@ -72,6 +76,7 @@ function facts(plan: KvPlan): [string, string][] {
     ["longest window", plan.largestMaxModelLen === null ? "any" : `${thousands(plan.largestMaxModelLen)} tokens`],
     ["full windows", `${plan.fullWindowsAtOnce} at once`],
     ["prefix reuse", reuse],
+    ...agent,
   ];
 }
 

@@ -244,4 +244,17 @@ describe("a model of which too little is known", () => {
     expect(state(["--mamba-ssm-cache-dtype", "bfloat16"])).toBeLessThan(state([]) ?? 0);
     expect(state(["--mamba-ssm-cache-dtype=bfloat16"])).toBe(state(["--mamba-ssm-cache-dtype", "bfloat16"]));
   });
+
+  it("says where a turn of an agent finds less than 90 % of its last prompt, and what finds more", () => {
+    const said = (server: Record<string, unknown>) =>
+      planned({ speculative: { method: "mtp", numSpeculativeTokens: 3 }, ...server }).said.filter((each) =>
+        each.startsWith("kv-reuse"),
+      );
+    expect(said({})).toEqual([
+      'kv-reuse: b: A turn of an agent finds 90 %, at worst 85 % of its last prompt again: whole blocks only, and with draft tokens one less. With `extraArgs: [--prefix-match-unit, "16"]`: 99 %, at worst 99 %.',
+    ]);
+    expect(said({ extraArgs: ["--prefix-match-unit", "16"] })).toEqual([]);
+    expect(said({ prefixCaching: false })).toEqual([]);
+    expect(planned().codes).not.toContain("kv-reuse");
+  });
 });

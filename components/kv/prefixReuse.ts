@@ -1,0 +1,132 @@
+import { SMALLEST_BLOCK } from "./cacheGroups";
+import { compareMinor } from "./engineRules";
+
+/** What decides which tokens of a prompt an engine finds again; `hybrid` has linear layers beside full attention. */
+export interface ReuseRules {
+  readonly hybrid: boolean;
+  /** Tokens of a block. */
+  readonly block: number;
+  /** `--max-num-batched-tokens`: as much of a prompt is computed at once. */
+  readonly chunk: number;
+  readonly drafts: number;
+  readonly vllmVersion: string;
+}
+
+/** An agent's call: its prompt is the last one with its answer and what is new behind it, all in tokens. */
+export type AgentCall = readonly [agent: number, prompt: number, answer: number];
+
+/** From this version on only the state behind a prompt's last whole block is kept, and that where prompts parted. */
+const LAST_STATE_ONLY = "0.30";
+
+/** From this version on a prompt of whole blocks keeps the state that its own repetition can start from. */
+const REPEATED_PROMPTS = "0.32";
+
+/** What an agent left in the cache: tokens of full attention, and after how many tokens the linear layers' state is. */
+interface Kept {
+  readonly tokens: number;
+  readonly states: ReadonlySet<number>;
+}
+
+/**
+ * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler counts (0.26, 0.30, 0.32).
+ * The cache is taken to have room for all of them.
+ *
+ * @param shared tokens that the prompts of all agents begin with: the system prompt and the tools
+ */
+export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: readonly AgentCall[]): number[] {
+  const { block, hybrid } = rules;
+  const whole = (tokens: number) => tokens - (tokens % block);
+  // The draft module needs the last tokens computed anew, so a block is given back.
+  const givenBack = rules.drafts > 0 ? block : 0;
+  const agents = new Map<number, Kept>();
+  return calls.map(([agent, prompt, answer]) => {
+    const seen = [...agents].map(([other, kept]) => ({
+      ...kept,
+      limit: other === agent ? prompt - 1 : Math.min(shared, prompt - 1),
+    }));
+    const attention = Math.max(0, ...seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit)) - givenBack));
+    const usable = seen.flatMap(({ states, limit }) => [...states].filter((at) => at <= Math.min(limit, attention)));
+    const found = hybrid ? Math.max(0, ...usable) : attention;
+    const tokens = prompt + answer - 1;
+    const own = agents.get(agent)?.states ?? [];
+    const states = hybrid ? [...own, ...usable, ...statesKept(rules, found, attention, prompt, tokens)] : [];
+    agents.set(agent, { tokens, states: new Set(states) });
+    return found;
+  });
+}
+
+/** After how many tokens a call leaves a state behind: its chunks end there, and the version keeps it. */
+function statesKept(rules: ReuseRules, found: number, parted: number, prompt: number, tokens: number): number[] {
+  const { block, chunk, drafts, vllmVersion } = rules;
+  const whole = (count: number) => count - (count % block);
+  const behind = (count: number) => Math.max(0, whole(count) - (drafts > 0 ? block : 0));
+  const every = compareMinor(vllmVersion, LAST_STATE_ONLY) < 0;
+  // They never schedule a block that is wider than a chunk.
+  if (every && block > chunk) return [];
+  const last = behind(drafts === 0 && compareMinor(vllmVersion, REPEATED_PROMPTS) >= 0 ? prompt - 1 : prompt);
+  // The first versions leave chunks behind the last state as they come.
+  const aligned = every ? last : prompt;
+  const ends: number[] = [];
+  for (let start = found; start < prompt; ) {
+    let end = Math.min(start + chunk, prompt);
+    if (end < aligned && (whole(end) > start || block <= chunk)) end = whole(end);
+    const next = start % block === 0 ? 0 : whole(start) + block;
+    const stops = [next <= aligned ? next : 0, last, whole(parted)];
+    end = Math.min(end, ...stops.filter((stop) => stop > start));
+    ends.push(end);
+    start = end;
+  }
+  const states = ends.filter((end) => end % block === 0);
+  if (every) {
+    for (let at = whole(prompt) + block; at <= tokens; at += block) states.push(at);
+    return states;
+  }
+  const kept = drafts > 0 ? [behind(prompt - 1), behind(prompt)] : [whole(prompt - 1)];
+  return states.filter((at) => kept.includes(at) || at === parted);
+}
+
+/** Shares of its previous prompt that an agent's call finds again: of all calls together, and of the worst one. */
+export interface ReuseShares {
+  readonly usual: number;
+  readonly least: number;
+}
+
+export interface AgentReuse extends ReuseShares {
+  /** The same with `--prefix-match-unit` at its smallest. */
+  readonly inFineSteps: ReuseShares;
+}
+
+/** A loop of the specification's agents: 30K tokens at first, 1K to 4K more with each turn. */
+const FIRST_PROMPT = 30_000;
+const GROWTHS = [1000, 2000, 3000, 4000] as const;
+const TURNS = 8;
+const ANSWER = 300;
+
+/** Hybrids match in finer steps on all compared versions, and with draft tokens from this one on. */
+const FINE_WITH_DRAFTS = "0.30";
+
+/** What agents find again turn by turn; `unit` is that of `--prefix-match-unit`. */
+export function agentReuse(rules: ReuseRules, unit?: number): AgentReuse {
+  return { ...shares(rules, unit), inFineSteps: shares(rules, SMALLEST_BLOCK) };
+}
+
+function shares(rules: ReuseRules, unit: number | undefined): ReuseShares {
+  const follows = rules.hybrid && (rules.drafts === 0 || compareMinor(rules.vllmVersion, FINE_WITH_DRAFTS) >= 0);
+  const turns = GROWTHS.flatMap((growth) => {
+    const prompts = Array.from({ length: TURNS }, (_, turn) => FIRST_PROMPT + turn * growth);
+    const calls = prompts.map((prompt) => [0, prompt, ANSWER] as const);
+    const found = tokensFoundAgain(rules, 0, calls).slice(1);
+    return found.map((tokens, turn) => {
+      const before = prompts[turn] ?? 0;
+      // Two units at most are computed anew.
+      return { before, again: Math.min(before, follows && unit !== undefined ? before - 2 * unit : tokens) };
+    });
+  });
+  const sum = (key: "before" | "again") => turns.reduce((total, turn) => total + turn[key], 0);
+  return { usual: sum("again") / sum("before"), least: Math.min(...turns.map(({ before, again }) => again / before)) };
+}
+
+/** `97 %, at worst 94 %`: whole percents, rounded down. */
+export function reuseText({ usual, least }: ReuseShares): string {
+  return `${Math.floor(100 * usual)} %, at worst ${Math.floor(100 * least)} %`;
+}
