@@ -23,7 +23,7 @@ const loops = readFileSync(join(__dirname, "prefixReuse.jsonl"), "utf8")
   .split("\n")
   .map((line) => JSON.parse(line) as Recorded);
 const inBlocks = loops.filter(({ engine }) => engine === undefined);
-const VERSIONS = ["0.30.0", "0.32.0"];
+const VERSIONS = ["0.26.0", "0.30.0", "0.32.0"];
 
 describe("tokens that calls find again", () => {
   it.each(VERSIONS)("are those that the scheduler of vLLM %s found, on 200 loops and more", (vllmVersion) => {

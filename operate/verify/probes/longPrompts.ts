@@ -127,7 +127,7 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
     seen,
     !server.serve.prefixCaching
       ? `${setting("prefixCaching")}: true`
-      : `${setting("prefixCaching")} is on: see in the log whether the KV cache is too small to keep the prompt, or whether other requests ran meanwhile; newer server builds also reuse more of hybrid models.`,
+      : `${setting("prefixCaching")} is on: a hybrid model finds whole blocks only (the block of serving plan), with draft tokens one less (--prefix-match-unit 16); see also whether the KV cache is too small to keep the prompt, or other requests ran meanwhile.`,
   );
 }
 
