@@ -15,6 +15,9 @@ const saved = z.object({
   median_tpot_ms: z.number(),
 });
 
+/** Faster than any answer is written: where tokens come in less, in ms, the server held them back and sent them at once. */
+const LEAST_STEP_MS = 0.1;
+
 type Counters = Readonly<Record<"queries" | "hits", number>>;
 
 /** One run's figures: lengths in tokens, times in seconds, rates in tokens a second. */
@@ -33,8 +36,8 @@ export function figuresOf({ title, requests, before }: BenchRun, text: string, f
     ...{ firstToken: wait / 1000, firstTokenP99: data.p99_ttft_ms / 1000 },
     /** Until the first token; of a cold prompt it is the prefill rate. */
     prefill: Math.round(read / requests / (wait / 1000)),
-    /** Of one answer; `null` where it has but one token. */
-    decode: step > 0 ? Math.round(10_000 / step) / 10 : null,
+    /** Of one answer; `null` where it has but one token, or where all came at once. */
+    decode: step >= LEAST_STEP_MS ? Math.round(10_000 / step) / 10 : null,
     together: data.output_throughput,
     /** Share of the prompts that came from the cache; `null` where prefix caching is off. */
     reuse: looked > 0 ? (last.hits - first.hits) / read : null,

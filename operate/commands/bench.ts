@@ -67,14 +67,16 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       text.push("", ...benchText(runs, published));
       const disturbed = runs.some((run) => run.disturbed);
       if (disturbed) text.push("Clients used the server meanwhile, so nothing is recorded: alone it is faster.");
+      const [{ prefill = 0 } = {}, { decode = null } = {}] = runs;
+      if (decode === null)
+        text.push("Answers came in one piece, so nothing is recorded: ask for longer ones (--answer).");
       const result = { machine: machine.name, server: server.key, shape, runs, published };
-      if (options.record === undefined || disturbed) return { result, text: text.join("\n") };
+      if (options.record === undefined || disturbed || decode === null) return { result, text: text.join("\n") };
       // Read anew: it may have been edited in these minutes.
       const { text: before } = readOneMachine(file, machine.name);
       const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
-      const [{ prefill = 0 } = {}, one] = runs;
       const at = new Date().toISOString().slice(0, 10);
-      const value = { prefill, decode: one?.decode ?? 0, at, image: image.replace(/^.*@/, "") };
+      const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
       const edits = [
         { path, value: undefined },
         { path, value },

@@ -62,9 +62,7 @@ function facts(plan: KvPlan): [string, string][] {
       ? "none (prefix caching is off)"
       : `in steps of ${thousands(plan.prefixReuseTokens)} tokens; a shorter prompt is never found again`;
   const agent: [string, string][] =
-    plan.agentReuse === null
-      ? []
-      : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
+    plan.agentReuse === null ? [] : [["agent's turn", `finds ${reuseText(plan.agentReuse)} of its last prompt again`]];
   const groups = `${layers.groups} of ${layers.layersPerGroup} layers${layers.padding > 0 ? `, ${layers.padding} places empty` : ""}`;
   return [
     ["layers", kinds.join(", ")],

@@ -83,7 +83,7 @@ describe("the argv of vLLM's client", () => {
   });
 });
 
-/** As vLLM 0.30.0 saved it, less what is not read. */
+/** In the form in which vLLM 0.30.0 saves it, less what is not read. */
 const SAVED = {
   ...{ completed: 6, failed: 0, total_input_tokens: 180_000, request_goodput: null, output_throughput: 81.5 },
   ...{ median_ttft_ms: 400, p99_ttft_ms: 912.5, median_tpot_ms: 19.2 },
@@ -107,6 +107,15 @@ describe("a run's figures", () => {
       reuse: 166_000 / 180_000,
       disturbed: false,
     });
+  });
+
+  it.each([
+    [0, null],
+    [0.0049, null],
+    [0.1, 10_000],
+  ])("have no rate of an answer whose tokens came all at once: %d ms apart, %s tokens/s", (median_tpot_ms, decode) => {
+    const last = { queries: 211_000, hits: 166_500 };
+    expect(figuresOf(AGENTS, JSON.stringify({ ...SAVED, median_tpot_ms }), zero, last).decode).toBe(decode);
   });
 
   it("say that somebody else asked meanwhile", () => {

@@ -11,7 +11,7 @@ import { installEngine, serveEngine } from "./engine";
 /** Installing an engine, its start, and the client's starts, on a busy machine. */
 const MS = 2_400_000;
 
-const SMALL = ["--prompt", "1200", "--new", "100", "--answer", "16", "--cold", "4000", "--agents", "2", "--calls", "2"];
+const SMALL = ["--prompt", "1200", "--new", "100", "--answer", "64", "--cold", "4000", "--agents", "2", "--calls", "2"];
 
 it("serving bench measures the real vLLM 0.30.0 with its own client", { timeout: MS }, async () => {
   const engine = await installEngine("0.30.0");
