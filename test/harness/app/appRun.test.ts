@@ -112,9 +112,10 @@ describe.concurrent("the states table of the specification", () => {
 
   test("an answer after the app's own group has ended is not the app's", async () => {
     const place = await scene("");
-    // The server leaves the group for a session of its own, which the driver does not own.
+    // The server leaves the group for a session of its own, which the driver does not own, and answers once the group is gone.
+    const server = `exec node ${SERVER} ${place.marker} ${place.port} dies-after=3000`;
     changeApp(place, {
-      command: `setsid node ${SERVER} ${place.marker} ${place.port} dies-after=3000 & sleep 0.1`,
+      command: `setsid sh -c 'while kill -0 $0 2>/dev/null; do sleep 0.05; done; ${server}' $$ & sleep 0.1`,
     });
     const finished = await run(serving, place, "true").finished;
     expect(report(finished).verdict).toBe("fail");
