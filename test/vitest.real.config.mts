@@ -7,8 +7,8 @@ const ENGINES = "test/real/vllm/!(clients|wholeRun).test.ts";
 
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 
-/** It needs the parts of the engine and docker layers, and installs the programs that it puts into images. */
-const WHOLE_RUN = "test/real/vllm/wholeRun.test.ts";
+/** They need the parts of the engine and docker layers; the first installs the programs that it puts into images. */
+const WITH_LAYERS = ["test/real/vllm/wholeRun.test.ts", "test/real/docker/fullDisk.test.ts"];
 
 /** The generated files in the real programs. Slow, and the first run installs them: `npm run test:real`. */
 export default defineConfig({
@@ -25,14 +25,14 @@ export default defineConfig({
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
       {
         extends: true,
-        test: { name: "whole-run", include: [WHOLE_RUN], globalSetup: ["test/layers/setup.ts"] },
+        test: { name: "with-layers", include: WITH_LAYERS, globalSetup: ["test/layers/setup.ts"] },
       },
       {
         extends: true,
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA, ENGINES, KV_CLASSES, WHOLE_RUN],
+          exclude: [ENGINE_DATA, ENGINES, KV_CLASSES, ...WITH_LAYERS],
           globalSetup: ["test/real/setup.ts"],
         },
       },

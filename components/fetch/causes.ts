@@ -72,6 +72,12 @@ const CAUSES: readonly (readonly [sign: RegExp, image: Saying, model: Saying])[]
     ["the registry can't be reached", "See to the network (and Docker's own proxy)"],
     ["the hub can't be reached", "See to the network (HTTPS_PROXY, HF_ENDPOINT)"],
   ],
+  [
+    // What is left of Docker's words where they came as a part of its answer: the provider drops them.
+    /^(\* )?provider=docker@\S+$/,
+    ["the Docker provider leaves out why", "`serving fetch` says it"],
+    ["nothing says why", "See to that"],
+  ],
 ];
 
 /** One sentence: what didn't come, why, what to do, and what to run then. */

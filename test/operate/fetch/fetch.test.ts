@@ -194,6 +194,7 @@ describe("the cause of what didn't come", () => {
       "the hub can't be reached",
     ],
     ["something new", model, "something new"],
+    ["provider=docker@5.2.0\n", image, "the Docker provider leaves out why. `serving fetch` says it"],
   ])("is told of %j", (words, of, told) => {
     const sentence = explained(of, words);
     expect(sentence).toContain(told);
