@@ -1,10 +1,11 @@
 import { type CacheGroups, groupBlocks, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
-import { compressedCaches } from "./compressedLayers";
+import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
 import { engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
+import type { PackedCaches } from "./packedCaches";
 import { stateBytes } from "./recurrentState";
 
 /** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
@@ -46,17 +47,19 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
   );
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
+  const full = model.layers.full + drafts;
+  const ofPacked = ({ fullBytes, ...caches }: PackedCaches, blockSize: number, pageBytes = fullBytes, padding = 0) => ({
+    ...caches,
+    blockSize,
+    pageBytes,
+    draftLayers: drafts,
+    paddingLayers: 0,
+    padding,
+    kvCacheDtype: dtype,
+    bytesPerToken: fullBytes / blockSize,
+  });
   if (model.compressed !== undefined) {
-    const { fullBytes, ...caches } = compressedCaches(model.compressed, model.layers.full + drafts, tokensUnderWay);
-    return {
-      ...caches,
-      pageBytes: fullBytes,
-      draftLayers: drafts,
-      paddingLayers: 0,
-      padding: 0,
-      kvCacheDtype: dtype,
-      bytesPerToken: fullBytes / caches.blockSize,
-    };
+    return ofPacked(compressedCaches(model.compressed, full, tokensUnderWay), COMPRESSED_BLOCK);
   }
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
   const slidingBytes = bytesPerToken(model.slidingAttention ?? model.attention, dtype, engine.tensorParallelSize);
@@ -69,28 +72,14 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
         : INDEXED_BLOCK
       : rules.blockMultiple * Math.ceil(state / (rules.blockMultiple * tokenBytes));
   const { sliding, linear } = model.layers;
-  const full = model.layers.full + drafts;
   const pageBytes = blockSize * Math.max(full > 0 ? tokenBytes : 0, sliding > 0 ? slidingBytes : 0);
   // Layers that cache less of a token get more tokens in their block, or a padded page where it isn't a multiple.
   const blockOf = (bytes: number) => (pageBytes % (blockSize * bytes) === 0 ? pageBytes / bytes : blockSize);
   if (model.compressedIndex !== undefined) {
-    const { fullBytes, ...caches } = indexedCaches(
-      model.compressedIndex,
-      { tokens: blockSize, bytes: pageBytes },
-      { full, linear },
-      rules.stateBlocks,
-      engine.draftTokens,
-    );
-    return {
-      ...caches,
-      blockSize,
-      pageBytes,
-      draftLayers: drafts,
-      paddingLayers: 0,
-      padding: (pageBytes - state) / state,
-      kvCacheDtype: dtype,
-      bytesPerToken: fullBytes / blockSize,
-    };
+    const page = { tokens: blockSize, bytes: pageBytes };
+    const layers = { full, linear };
+    const caches = indexedCaches(model.compressedIndex, page, layers, rules.stateBlocks, engine.draftTokens);
+    return ofPacked(caches, blockSize, pageBytes, (pageBytes - state) / state);
   }
   const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
   const kinds = [full, sliding, linear].filter((layers) => layers > 0);
@@ -112,13 +101,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     });
   }
   if (linear > 0) {
-    groups.push({
-      kind: "linear",
-      layers: linear,
-      groups: groupsOf(linear),
-      blockSize,
-      blocks: rules.stateBlocks,
-    });
+    groups.push({ kind: "linear", layers: linear, groups: groupsOf(linear), blockSize, blocks: rules.stateBlocks });
   }
   return {
     blockSize,

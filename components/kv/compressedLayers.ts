@@ -1,6 +1,6 @@
 import type { Fault } from "../../faults/fault";
 import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
-import { type Caches, type PackedCaches, packed } from "./packedCaches";
+import { type PackedCaches, packed } from "./packedCaches";
 import { keyBytes } from "./sparseIndex";
 
 /** A model that caches a window of tokens in each layer, and in most of them compressed tokens beside it. */
@@ -26,8 +26,10 @@ const INDEX_DIM = 128;
 export const COMPRESSED_VECTOR = 584;
 /** Pages are a multiple of this. */
 const ALIGNMENT = 576;
-/** Tokens of a block: the engine's, of the windows, and of the tokens that are still to be compressed. */
-const BLOCKS = { engine: 256, window: 64, byFour: 4, byMany: 8 } as const;
+/** Tokens of the engine's block. */
+export const COMPRESSED_BLOCK = 256;
+/** Tokens of a block of the windows, and of the tokens that are still to be compressed. */
+const BLOCKS = { window: 64, byFour: 4, byMany: 8 } as const;
 /** A value and a score in float32 for each number; those that make one of 4 tokens overlap, so they keep twice as many. */
 const STATE_NUMBER = 2 * 4;
 const OVERLAP = 2;
@@ -63,21 +65,21 @@ export function compressedCaches(
   { window, byFour, byMany }: CompressedLayers,
   layers: number,
   tokensUnderWay: number,
-): PackedCaches & { readonly blockSize: number } {
+): PackedCaches {
   const page = (bytes: number, count: number) => ({
     bytes: Math.ceil(bytes / ALIGNMENT) * ALIGNMENT,
     layers: count,
   });
   const state = (tokens: number, width: number) => tokens * width * STATE_NUMBER;
-  const vectors = (ratio: number, bytes: number) => (BLOCKS.engine / ratio) * bytes;
+  const vectors = (ratio: number, bytes: number) => (COMPRESSED_BLOCK / ratio) * bytes;
   const sliding = (tokens: number) => ({ kind: "sliding", mostTokens: tokens - 1 + tokensUnderWay }) as const;
-  const caches: Caches[] = [
+  return packed([
     {
       group: { ...sliding(window), blockSize: BLOCKS.window, layers },
       pages: [page(BLOCKS.window * COMPRESSED_VECTOR, layers)],
     },
     {
-      group: { kind: "full", blockSize: BLOCKS.engine, layers: byFour + byMany },
+      group: { kind: "full", blockSize: COMPRESSED_BLOCK, layers: byFour + byMany },
       pages: [
         page(vectors(FOUR, COMPRESSED_VECTOR), byFour),
         page(vectors(MANY, COMPRESSED_VECTOR), byMany),
@@ -92,6 +94,5 @@ export function compressedCaches(
       group: { ...sliding(MANY), blockSize: BLOCKS.byMany, layers: 0 },
       pages: [page(state(BLOCKS.byMany, HEAD_DIM), byMany)],
     },
-  ];
-  return { ...packed(caches), blockSize: BLOCKS.engine };
+  ]);
 }

@@ -14,6 +14,8 @@ export interface EngineRules {
   readonly reservedBlocks: 0 | 1;
   /** Formats of a cache whose index compresses its keys; absent where there is no such index. */
   readonly indexedFormats?: readonly KvDtype[];
+  /** Whether all of its layers that keep tokens cache them in the same way. */
+  readonly alike: boolean;
   /** Whether the rules were compared with this version's own code. */
   readonly checked: boolean;
   /** The oldest version with which they were compared for such a model. */
@@ -63,30 +65,23 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
       ? STATE_BLOCKS.withPrefixCaching
       : STATE_BLOCKS.withoutPrefixCaching;
   const { slidingAttention, index, compressedIndex, compressed } = model;
-  const unequal = [slidingAttention, index, compressedIndex, compressed].some((each) => each !== undefined);
+  const alike = [slidingAttention, index, compressedIndex, compressed].every((each) => each === undefined);
   const { first, since: newer, later } = INDEXED_FORMATS;
-  const oldestChecked = unequal ? OLDEST_OF_UNEQUAL_LAYERS : CHECKED_VERSIONS.oldest;
+  const oldestChecked = alike ? CHECKED_VERSIONS.oldest : OLDEST_OF_UNEQUAL_LAYERS;
   return {
     blockMultiple: flashInfer ? FLASHINFER_GDN.blockMultiple : SMALLEST_BLOCK,
     stateBlocks: states + engine.draftTokens,
     ...(compressedIndex === undefined ? {} : { indexedFormats: since(engine.vllmVersion, newer) ? later : first }),
     reservedBlocks: since(engine.vllmVersion, NULL_BLOCK_SINCE) ? 1 : 0,
-    checked: since(engine.vllmVersion, oldestChecked) && sameOrOlderMinor(engine.vllmVersion, CHECKED_VERSIONS.newest),
+    alike,
+    checked: since(engine.vllmVersion, oldestChecked) && since(CHECKED_VERSIONS.newest, engine.vllmVersion),
     oldestChecked,
   };
 }
 
 /** Release candidates and nightlies of a version have its rules already, so only the release numbers count. */
-function since(version: string, first: string): boolean {
-  return compareMinor(version, first) >= 0;
-}
-
-function sameOrOlderMinor(version: string, last: string): boolean {
-  return compareMinor(version, last) <= 0;
-}
-
-export function compareMinor(a: string, b: string): number {
-  const [majorA = 0, minorA = 0] = parse(a)?.release ?? [];
-  const [majorB = 0, minorB = 0] = parse(b)?.release ?? [];
-  return majorA - majorB || minorA - minorB;
+export function since(version: string, first: string): boolean {
+  const [major = 0, minor = 0] = parse(version)?.release ?? [];
+  const [firstMajor = 0, firstMinor = 0] = parse(first)?.release ?? [];
+  return (major - firstMajor || minor - firstMinor) >= 0;
 }

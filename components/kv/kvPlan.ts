@@ -33,8 +33,10 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const window = cost(maxModelLen);
   const layersOf = (kind: "full" | "sliding" | "linear") =>
     layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
-  const states = layout.groups.map((each) => (each.kind === "linear" ? each.groups * each.blocks : 0));
-
+  const constantBlocks = layout.groups.reduce(
+    (sum, each) => sum + (each.kind === "linear" ? each.groups * each.blocks : 0),
+    0,
+  );
   const reuse = {
     hybrid: layersOf("linear") > 0,
     block: layout.blockSize,
@@ -42,9 +44,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     drafts: settings.draftTokens,
     vllmVersion: settings.vllmVersion,
   };
-  const { slidingAttention, index, compressedIndex, compressed } = model;
-  const plain = [slidingAttention, index, compressedIndex, compressed].every((each) => each === undefined);
-  const reuseKnown = settings.prefixCaching && plain && layersOf("full") > 0;
+  const reuseKnown = settings.prefixCaching && rules.alike && layersOf("full") > 0;
 
   const plan = {
     fits: window.blocks <= usableBlocks,
@@ -70,7 +70,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
     maxNumSeqs: settings.maxNumSeqs ?? null,
     kvCacheDtype: layout.kvCacheDtype,
     vllmVersion: settings.vllmVersion,
-    constantBytesPerRequest: states.reduce((sum, blocks) => sum + blocks, 0) * layout.bytesPerBlock,
+    constantBytesPerRequest: constantBlocks * layout.bytesPerBlock,
     bytesPerToken: layout.bytesPerToken,
     usableBlocks,
     largestMaxModelLen: longestRequest(layout, usableBlocks),

@@ -1,5 +1,5 @@
 import { SMALLEST_BLOCK } from "./cacheGroups";
-import { compareMinor } from "./engineRules";
+import { since } from "./engineRules";
 
 /** What decides which tokens of a prompt an engine finds again; `hybrid` has linear layers beside full attention. */
 export interface ReuseRules {
@@ -35,7 +35,6 @@ interface Kept {
  */
 export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: readonly AgentCall[]): number[] {
   const { block, hybrid } = rules;
-  const whole = (tokens: number) => tokens - (tokens % block);
   // The draft module needs the last tokens computed anew, so a block is given back.
   const givenBack = rules.drafts > 0 ? block : 0;
   const agents = new Map<number, Kept>();
@@ -44,7 +43,10 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
       ...kept,
       limit: other === agent ? prompt - 1 : Math.min(shared, prompt - 1),
     }));
-    const attention = Math.max(0, ...seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit)) - givenBack));
+    const attention = Math.max(
+      0,
+      ...seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit), block) - givenBack),
+    );
     const usable = seen.flatMap(({ states, limit }) => [...states].filter((at) => at <= Math.min(limit, attention)));
     const found = hybrid ? Math.max(0, ...usable) : attention;
     const tokens = prompt + answer - 1;
@@ -55,33 +57,35 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
   });
 }
 
+/** The tokens of whole blocks among so many. */
+const whole = (tokens: number, block: number) => tokens - (tokens % block);
+
 /** After how many tokens a call leaves a state behind: its chunks end there, and the version keeps it. */
 function statesKept(rules: ReuseRules, found: number, parted: number, prompt: number, tokens: number): number[] {
   const { block, chunk, drafts, vllmVersion } = rules;
-  const whole = (count: number) => count - (count % block);
-  const behind = (count: number) => Math.max(0, whole(count) - (drafts > 0 ? block : 0));
-  const every = compareMinor(vllmVersion, LAST_STATE_ONLY) < 0;
+  const behind = (count: number) => Math.max(0, whole(count, block) - (drafts > 0 ? block : 0));
+  const every = !since(vllmVersion, LAST_STATE_ONLY);
   // They never schedule a block that is wider than a chunk.
   if (every && block > chunk) return [];
-  const last = behind(drafts === 0 && compareMinor(vllmVersion, REPEATED_PROMPTS) >= 0 ? prompt - 1 : prompt);
+  const last = behind(drafts === 0 && since(vllmVersion, REPEATED_PROMPTS) ? prompt - 1 : prompt);
   // The first versions leave chunks behind the last state as they come.
   const aligned = every ? last : prompt;
   const ends: number[] = [];
   for (let start = found; start < prompt; ) {
     let end = Math.min(start + chunk, prompt);
-    if (end < aligned && (whole(end) > start || block <= chunk)) end = whole(end);
-    const next = start % block === 0 ? 0 : whole(start) + block;
-    const stops = [next <= aligned ? next : 0, last, whole(parted)];
+    if (end < aligned && (whole(end, block) > start || block <= chunk)) end = whole(end, block);
+    const next = start % block === 0 ? 0 : whole(start, block) + block;
+    const stops = [next <= aligned ? next : 0, last, whole(parted, block)];
     end = Math.min(end, ...stops.filter((stop) => stop > start));
     ends.push(end);
     start = end;
   }
   const states = ends.filter((end) => end % block === 0);
   if (every) {
-    for (let at = whole(prompt) + block; at <= tokens; at += block) states.push(at);
+    for (let at = whole(prompt, block) + block; at <= tokens; at += block) states.push(at);
     return states;
   }
-  const kept = drafts > 0 ? [behind(prompt - 1), behind(prompt)] : [whole(prompt - 1)];
+  const kept = drafts > 0 ? [behind(prompt - 1), behind(prompt)] : [whole(prompt - 1, block)];
   return states.filter((at) => kept.includes(at) || at === parted);
 }
 
@@ -107,23 +111,26 @@ const FINE_WITH_DRAFTS = "0.30";
 
 /** What agents find again turn by turn; `unit` is that of `--prefix-match-unit`. */
 export function agentReuse(rules: ReuseRules, unit?: number): AgentReuse {
-  return { ...shares(rules, unit), inFineSteps: shares(rules, SMALLEST_BLOCK) };
-}
-
-function shares(rules: ReuseRules, unit: number | undefined): ReuseShares {
-  const follows = rules.hybrid && (rules.drafts === 0 || compareMinor(rules.vllmVersion, FINE_WITH_DRAFTS) >= 0);
   const turns = GROWTHS.flatMap((growth) => {
     const prompts = Array.from({ length: TURNS }, (_, turn) => FIRST_PROMPT + turn * growth);
     const calls = prompts.map((prompt) => [0, prompt, ANSWER] as const);
     const found = tokensFoundAgain(rules, 0, calls).slice(1);
-    return found.map((tokens, turn) => {
-      const before = prompts[turn] ?? 0;
-      // Two units at most are computed anew.
-      return { before, again: Math.min(before, follows && unit !== undefined ? before - 2 * unit : tokens) };
-    });
+    return found.map((tokens, turn) => ({ before: prompts[turn] ?? 0, tokens }));
   });
-  const sum = (key: "before" | "again") => turns.reduce((total, turn) => total + turn[key], 0);
-  return { usual: sum("again") / sum("before"), least: Math.min(...turns.map(({ before, again }) => again / before)) };
+  const follows = rules.hybrid && (rules.drafts === 0 || since(rules.vllmVersion, FINE_WITH_DRAFTS));
+  const shares = (step: number | undefined): ReuseShares => {
+    const found = turns.map(({ before, tokens }) => {
+      // Two steps at most are computed anew.
+      const again = follows && step !== undefined ? before - 2 * step : tokens;
+      return { before, again: Math.min(before, again) };
+    });
+    const sum = (key: "before" | "again") => found.reduce((total, turn) => total + turn[key], 0);
+    return {
+      usual: sum("again") / sum("before"),
+      least: Math.min(...found.map(({ before, again }) => again / before)),
+    };
+  };
+  return { ...shares(unit), inFineSteps: shares(SMALLEST_BLOCK) };
 }
 
 /** `97 %, at worst 94 %`: whole percents, rounded down. */

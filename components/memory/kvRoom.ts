@@ -39,13 +39,17 @@ export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?
 
 /** Whether the record is of the image that runs. */
 export function isMeasured({ measured, image }: InferenceServerSettings): boolean {
-  return measured !== undefined && measured.image.split("@").at(-1) === image.split("@").at(-1);
+  return measured !== undefined && isOf(image, measured);
 }
 
 /** The recorded rates, where they are of the image that runs. */
 export function ownSpeeds({ measuredSpeeds: own, image }: InferenceServerSettings): typeof own {
-  return own?.image.split("@").at(-1) === image.split("@").at(-1) ? own : undefined;
+  return own !== undefined && isOf(image, own) ? own : undefined;
 }
+
+/** Whether a record is of an image: of its digest, whatever it is called. */
+const isOf = (image: string, record: { readonly image: string }) =>
+  record.image.split("@").at(-1) === image.split("@").at(-1);
 
 /** Size of a model's weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
 export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {

@@ -1,4 +1,3 @@
-import { basename } from "node:path";
 import type { Command } from "commander";
 import { command } from "../../commandLine/command";
 import { columns } from "../../commandLine/output";
@@ -22,7 +21,7 @@ Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an un
     run: async (options: StackFileOptions & { readonly machine?: string }) => {
       const stack = readOneMachine(stackFile(options), options.machine);
       const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
-      const diff = unifiedDiff(basename(stack.file), stack.text, applyEdits(stack.text, found.record));
+      const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
       return {
         result: { ...found, record: { edits: found.record, diff } },
         text: inventoryText(found, diff),

@@ -63,7 +63,7 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
     fit: found,
     before: stack.text,
     after,
-    diff: unifiedDiff(basename(stack.file), stack.text, after),
+    diff: unifiedDiff(stack.file, stack.text, after),
   };
 }
 

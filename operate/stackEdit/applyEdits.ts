@@ -1,3 +1,4 @@
+import { basename } from "node:path";
 import { FILE_HEADERS_ONLY, formatPatch, structuredPatch } from "diff";
 import { isCollection, isMap, isNode, isPair, isScalar, type Pair, parseDocument, stringify, type YAMLMap } from "yaml";
 import { NAMESPACE } from "../../components/settings/stackSettings";
@@ -160,9 +161,10 @@ function scalar(value: Plain, inFlow = false): string {
   return inFlow && typeof value === "string" && /^[^"'].*[,[\]{}]/.test(plain) ? JSON.stringify(value) : plain;
 }
 
-/** The difference of two texts as `git apply` and `patch -p1` take it; empty where there is none. */
-export function unifiedDiff(name: string, before: string, after: string): string {
+/** The difference of two texts of a file as `git apply` and `patch -p1` in its folder take it; empty where there is none. */
+export function unifiedDiff(file: string, before: string, after: string): string {
   if (before === after) return "";
+  const name = basename(file);
   const context = { context: 3 };
   const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, context);
   return formatPatch(patch, FILE_HEADERS_ONLY);

@@ -1,5 +1,4 @@
 import { readFileSync, realpathSync, statSync } from "node:fs";
-import { basename } from "node:path";
 import { explainWriting, Failed } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import { replaceFile } from "../../harness/files/replaceFile";
@@ -25,6 +24,6 @@ export function writeStackFile(file: string, before: string, after: string): str
 /** Makes edits of a stack file's text and writes it as `writeStackFile` does; "" for both where it has all of it already. */
 export function editStackFile(file: string, before: string, edits: readonly Edit[]) {
   const after = applyEdits(before, edits);
-  const diff = unifiedDiff(basename(file), before, after);
+  const diff = unifiedDiff(file, before, after);
   return { diff, backup: diff === "" ? "" : writeStackFile(file, before, after) };
 }

@@ -83,7 +83,7 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
     // Something else has to be declared first; the advice says what.
     return { change: inWords(open), edits: open };
   }
-  return { change: unifiedDiff(basename(stack.file), stack.text, changed), edits: open };
+  return { change: unifiedDiff(stack.file, stack.text, changed), edits: open };
 }
 
 function isSo(stack: Stack, { path, value }: Edit): boolean {
