@@ -10,6 +10,7 @@ export type BridgeFault =
   | "responses-detour-1.109"
   | "responses-detour-unmarked"
   | "drops-system"
+  | "moves-system-first"
   | "tools-as-text"
   | "any-model"
   | "only-canonical-name"
@@ -71,8 +72,10 @@ async function answer(
   if (fault === "validation-errors-212" && turns.length > 2) return send(400, badRequest(VALIDATION_ERRORS));
   const detour = fault?.startsWith("responses-detour") ?? false;
   if (detour) await forward(upstream, "/v1/responses", { model: names[0], input: "hi" });
+  const systemTexts = turns.flatMap(({ role, content }) => (role === "system" ? content : []));
   const reply = await forward(upstream, "/v1/messages", {
     ...body,
+    ...(fault === "moves-system-first" ? { system: [...systemTexts, ...[body.system].flat()] } : {}),
     model: names[0],
     messages: fault === "drops-system" ? turns.filter((turn) => turn.role !== "system") : turns,
     ...(fault === "tools-as-text" ? { tools: [] } : {}),

@@ -11,6 +11,20 @@ import { answerTokens } from "../tools";
 export const chatOnly = ({ server: { model } }: ServerTarget) =>
   model.kind === "chat" ? undefined : `its model is no chat model (\`model.kind: ${model.kind}\`)`;
 
+/** Most tokens that a word of a probe's text takes. */
+const MOST_TOKENS_PER_WORD = 1.3;
+
+/** Why a prompt of so many words can't be asked, with so many tokens beside it. */
+export const fitting = (words: number, room: number) => (target: ServerTarget) => {
+  const needed = Math.ceil(words * MOST_TOKENS_PER_WORD) + room;
+  return (
+    chatOnly(target) ??
+    (target.maxModelLen >= needed
+      ? undefined
+      : `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`)
+  );
+};
+
 /** Why a probe of thinking is left out. */
 export const thinkingOnly = (target: ServerTarget) =>
   chatOnly(target) ?? (target.server.model.thinking ? undefined : "its model has no thinking mode");

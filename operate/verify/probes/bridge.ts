@@ -11,6 +11,7 @@ import type { Question } from "../surfaces/surface";
 import type { BridgeTarget, ProbesOf } from "../target";
 import { AGENT_TOOLS, answerTokens, freshCode, READ_FILE, TOOL_REQUEST } from "../tools";
 import { askOnTheNetwork } from "./asking";
+import { noReuse, reuseAsTheClient } from "./prefixReuse";
 import { judgeCall } from "./surfaces";
 
 type BridgeProbe = ProbesOf<"bridge">[number];
@@ -150,6 +151,25 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       return fail(
         `the text did not reach the model; it said \`${quote(text)}\``,
         `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`,
+      );
+    },
+  },
+  {
+    name: "bridge-prefix-reuse",
+    about: "a second call with a new system element reuses the first one's prefix through the bridge (/metrics)",
+    skip: ({ server }) =>
+      server === undefined
+        ? "the server behind it is not ours"
+        : server.unreachable === undefined
+          ? noReuse(server)
+          : `${server.name}: ${server.unreachable}`,
+    fix: upstreamFix,
+    run: async (target) => {
+      const { reused, seen } = await reuseAsTheClient((target.server ?? target).api, target.api, target);
+      if (reused) return pass(seen);
+      return fail(
+        seen,
+        `Where prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`,
       );
     },
   },

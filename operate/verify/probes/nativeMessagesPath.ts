@@ -1,11 +1,13 @@
 import { isRecord, type JsonObject, jsonIn } from "../../../faults/json";
 import { refusalText } from "../api";
+import { readMetrics } from "../metrics";
 import { BadAnswer, fail, pass, quote, type Verdict } from "../probe";
 import { MESSAGES, messagesTool, userTurn } from "../surfaces/messages";
 import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import { AGENT_TOOLS, TOOL_REQUEST } from "../tools";
 import { asAgent, chatOnly, questionOf } from "./asking";
+import { noReuse, reuseAsTheClient } from "./prefixReuse";
 
 /** The way of the messages-style client in the stack file. */
 const SETTING = "clients.claudeCode.via";
@@ -58,7 +60,9 @@ export const nativePathProbes: ProbesOf<"inference-server"> = [
       const question = await questionOf(target, asAgent(target));
       const outcomes: Outcome[] = [];
       for (const form of RUNS) outcomes.push(await attempt(target, form(question)));
-      return verdict(outcomes, target);
+      return outcomes.every(({ outcome }) => outcome === "passed")
+        ? await passedVerdict(outcomes.length, target)
+        : verdict(outcomes, target);
     },
   },
 ];
@@ -83,12 +87,38 @@ async function attempt({ api }: ServerTarget, body: JsonObject): Promise<Outcome
   return { outcome: stop === "end_turn" ? "failed" : "undecided", seen };
 }
 
+const keyOf = ({ machine }: ServerTarget) => `machines.${machine.name}.${SETTING}`;
+
+/** A build that passes is still slower than the bridge if a new system element makes it read the whole prompt anew. */
+async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdict> {
+  const key = keyOf(target);
+  const way = target.messagesVia;
+  const passed = `PASS (${runs} of ${runs} runs with a tool_use block)`;
+  // Without its counters a server can't tell what it found again.
+  const counts = noReuse(target) === undefined && (await readMetrics(target.api).then(Boolean, () => false));
+  const reuse = counts ? await reuseAsTheClient(target.api, target.api, await questionOf(target)) : undefined;
+  if (reuse !== undefined && !reuse.reused) {
+    const seen = `${passed}, but with a new system element behind the user turn ${reuse.seen}`;
+    if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
+    return way === undefined
+      ? pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`)
+      : fail(
+          seen,
+          `${key}: bridge. vLLM 0.26 and 0.30 move the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`,
+        );
+  }
+  const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;
+  return way === "bridge"
+    ? pass(`${seen}; the stack file uses the bridge, which can be dropped`, `${key}: native`)
+    : pass(seen);
+}
+
 /** The outcome against the stack file. A build that fails is fine as long as the bridge is used instead. */
 function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
   const failed = outcomes.find(({ outcome }) => outcome === "failed");
   const open = outcomes.find(({ outcome }) => outcome === "undecided");
   const passed = outcomes.filter(({ outcome }) => outcome === "passed").length;
-  const key = `machines.${target.machine.name}.${SETTING}`;
+  const key = keyOf(target);
   const runs = `${passed} of ${outcomes.length} runs with a tool_use block`;
   const bridged = target.messagesVia === "bridge";
   const kept = bridged && !target.alone;
@@ -102,13 +132,8 @@ function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
         : `${key}: bridge (messages-style clients must not use this server directly)`,
     );
   }
-  if (open !== undefined) {
-    return fail(
-      `undecided (${runs}); ${open.seen}`,
-      `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`,
-    );
-  }
-  return bridged
-    ? pass(`PASS (${runs}); the stack file uses the bridge, which can be dropped`, `${key}: native`)
-    : pass(`PASS (${runs})`);
+  return fail(
+    `undecided (${runs}); ${open?.seen}`,
+    `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`,
+  );
 }

@@ -40,7 +40,7 @@ async function through(fault?: BridgeFault, env: Record<string, string> = { BRID
 /** How each fault is seen. */
 const SEEN: Record<BridgeFault, Seen> = {
   "validation-errors-212": [
-    ["bridge-routing"],
+    ["bridge-routing", "bridge-prefix-reuse"],
     "400 with the validation errors of /v1/responses: litellm.BadRequestError",
     "hosted_vllm/",
   ],
@@ -56,6 +56,11 @@ const SEEN: Record<BridgeFault, Seen> = {
     "hosted_vllm/",
   ],
   "drops-system": [["bridge-system"], "the text did not reach the model", "bridge.image"],
+  "moves-system-first": [
+    ["bridge-prefix-reuse"],
+    "0 % of the second call's prompt came from the cache (0 of ",
+    "moves a new system element to the beginning: pin another version",
+  ],
   "tools-as-text": [
     ["bridge-tools", "bridge-tools-stream"],
     "the call is written as XML in the text",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { objectsIn } from "../../../faults/json";
 import type { JsonObject } from "../../stand-in/exchange";
 import type { FaultName } from "../../stand-in/faults";
 import { planned, resultOf, run, standIn, startPlanned } from "./environment";
@@ -21,7 +22,38 @@ async function verdict(fault: FaultName | undefined, via: "native" | "bridge" | 
 
 describe("the native messages-path test against the stack file", () => {
   it.each([
-    ["passed, native", undefined, "native", "pass", "PASS (5 of 5 runs with a tool_use block)", ""],
+    [
+      "passed, native",
+      undefined,
+      "native",
+      "pass",
+      "PASS (5 of 5 runs with a tool_use block); 100 % of the second call's prompt came from the cache (",
+      "",
+    ],
+    [
+      "passed, native, its prompt read anew: back to the bridge",
+      "merges-system-turns",
+      "native",
+      "fail",
+      "PASS (5 of 5 runs with a tool_use block), but with a new system element behind the user turn 0 % of the second call",
+      `${SETTING}: bridge. vLLM 0.26 and 0.30 move the element to the beginning of the prompt unless machines.dgx.inferenceServers.b.chatTemplate names`,
+    ],
+    [
+      "passed, bridge, its prompt read anew: as it should be",
+      "merges-system-turns",
+      "bridge",
+      "pass",
+      "tokens). Keep the bridge, as the stack file does.",
+      "",
+    ],
+    [
+      "passed, no client, its prompt read anew",
+      "merges-system-turns",
+      "none",
+      "pass",
+      `tokens). A messages-style client needs the bridge (${SETTING}: bridge).`,
+      "",
+    ],
     ["passed, no client", undefined, "none", "pass", "PASS (5 of 5", ""],
     ["passed, bridge: it can be dropped", undefined, "bridge", "pass", "which can be dropped", `${SETTING}: native`],
     [
@@ -54,7 +86,7 @@ describe("the native messages-path test against the stack file", () => {
   });
 });
 
-/** What a probe sends, and its verdict on a server that answers all of it with this. */
+/** What a probe sends, and its verdict on a server that answers all of it with this and has no counters. */
 async function answeredWith(status: number, json: JsonObject, only = [NAME]) {
   const bodies: JsonObject[] = [];
   const port = await standIn({
@@ -63,6 +95,7 @@ async function answeredWith(status: number, json: JsonObject, only = [NAME]) {
         bodies.push(body);
         return { status, json };
       },
+      "GET /metrics": () => ({ status: 404, json: {} }),
     },
   });
   const plan = planned(port, {}, { clients: { claudeCode: { via: "native" } } });
@@ -141,6 +174,52 @@ describe("the native messages-path test", () => {
     const { result } = await answeredWith(status, { content, stop_reason });
     expect([result.status, result.detail.slice(0, detail.length)]).toEqual([verdictStatus, detail]);
     if (verdictStatus === "fail") expect(result.fix).toContain(`${SETTING}: bridge`);
+  });
+});
+
+describe("what the native path finds again", () => {
+  it.each([
+    ["a window that is too short", { maxModelLen: 8192 }],
+    ["no prefix cache", { prefixCaching: false }],
+  ])("is not measured with %s", async (_, settings) => {
+    const server = await startPlanned(undefined, settings);
+    const results = await run(planned(server.port, settings), { only: [NAME] });
+    await server.close();
+    expect(resultOf(results, NAME).detail).toBe("PASS (5 of 5 runs with a tool_use block)");
+  });
+
+  it("is asked in the client's own shape: the second call goes on, and ends with a new system element", async () => {
+    const bodies: JsonObject[] = [];
+    const port = await standIn({
+      routes: {
+        "POST /v1/messages": ({ body }) => {
+          bodies.push(body);
+          return { status: 200, json: { content: [CALL], stop_reason: "tool_use" } };
+        },
+        "GET /metrics": () => ({
+          status: 200,
+          text: [
+            "vllm:num_requests_running 0",
+            `vllm:prefix_cache_queries_total ${1000 * bodies.length}`,
+            `vllm:prefix_cache_hits_total ${900 * bodies.length}`,
+          ].join("\n"),
+        }),
+      },
+    });
+    const results = await run(planned(port), { only: [NAME] });
+    expect(resultOf(results, NAME).detail).toBe(
+      "PASS (5 of 5 runs with a tool_use block); 90 % of the second call's prompt came from the cache (900 of 1000 tokens)",
+    );
+    const [first, second] = bodies.slice(5);
+    const turn = (role: string) => ({ role, content: [{ type: "text", text: expect.any(String) }] });
+    expect(first?.messages).toEqual([turn("user")]);
+    expect(second?.messages).toEqual([...objectsIn(first?.messages), ...["assistant", "user", "system"].map(turn)]);
+    expect({ ...second, messages: [] }).toEqual({ ...first, messages: [] });
+    expect(first).toMatchObject({
+      system: [{ type: "text" }, { type: "text", cache_control: { type: "ephemeral" } }],
+      tools: [{ name: "read_file" }, { name: "run_command" }, { name: "list_folder" }],
+      thinking: { type: "adaptive" },
+    });
   });
 });
 

@@ -42,6 +42,15 @@ export const messagesFaults = {
     }
     return healthy(exchange);
   }),
+  /** vLLM 0.26 and 0.30 without a chat template of their own: the element joins the system text that leads the prompt. */
+  "merges-system-turns": changed((healthy, exchange) => {
+    const { body } = exchange;
+    const [system, others] = [true, false].map((is) =>
+      objects(body.messages).filter(({ role }) => (role === "system") === is),
+    );
+    const leading = [...(system ?? []).flatMap(({ content }) => content), ...[body.system].flat()];
+    return healthy({ ...exchange, body: { ...body, system: leading, messages: others ?? [] } });
+  }),
   /** Fails in one run of three at the default temperature, and never at 0. */
   "now-and-then-pseudo-xml": (table: RouteTable) => {
     let runs = 0;
