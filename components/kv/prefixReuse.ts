@@ -21,6 +21,12 @@ const LAST_STATE_ONLY = "0.30";
 /** From this version on a prompt of whole blocks keeps the state that its own repetition can start from. */
 const REPEATED_PROMPTS = "0.32";
 
+/** From this version on a block's hash covers the token behind it, which the draft module needs: no block is given back. */
+const HASHED_AHEAD = "0.33";
+
+/** Before, the draft module needs the last tokens computed anew, so a block is given back. */
+const givesBack = ({ drafts, vllmVersion }: ReuseRules) => drafts > 0 && !since(vllmVersion, HASHED_AHEAD);
+
 /** What an agent left in the cache: tokens of full attention, and after how many tokens the linear layers' state is. */
 interface Kept {
   readonly tokens: number;
@@ -28,20 +34,20 @@ interface Kept {
 }
 
 /**
- * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler counts (0.26, 0.30, 0.32).
+ * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler counts (0.26, 0.30, 0.32, 0.33).
  * The cache is taken to have room for all of them.
  *
  * @param shared tokens that the prompts of all agents begin with: the system prompt and the tools
  */
 export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: readonly AgentCall[]): number[] {
   const { block, hybrid } = rules;
-  // The draft module needs the last tokens computed anew, so a block is given back.
-  const givenBack = rules.drafts > 0 ? block : 0;
+  const givenBack = givesBack(rules) ? block : 0;
+  const hashed = rules.drafts > 0 && givenBack === 0 ? 1 : 0;
   const agents = new Map<number, Kept>();
   return calls.map(([agent, prompt, answer]) => {
     const seen = [...agents].map(([other, kept]) => ({
       ...kept,
-      limit: other === agent ? prompt - 1 : Math.min(shared, prompt - 1),
+      limit: other === agent ? prompt - 1 : Math.min(shared - hashed, prompt - 1),
     }));
     const attention = Math.max(
       0,
@@ -62,12 +68,13 @@ const whole = (tokens: number, block: number) => tokens - (tokens % block);
 
 /** After how many tokens a call leaves a state behind: its chunks end there, and the version keeps it. */
 function statesKept(rules: ReuseRules, found: number, parted: number, prompt: number, tokens: number): number[] {
-  const { block, chunk, drafts, vllmVersion } = rules;
-  const behind = (count: number) => Math.max(0, whole(count, block) - (drafts > 0 ? block : 0));
+  const { block, chunk, vllmVersion } = rules;
+  const back = givesBack(rules);
+  const behind = (count: number) => Math.max(0, whole(count, block) - (back ? block : 0));
   const every = !since(vllmVersion, LAST_STATE_ONLY);
   // They never schedule a block that is wider than a chunk.
   if (every && block > chunk) return [];
-  const last = behind(drafts === 0 && since(vllmVersion, REPEATED_PROMPTS) ? prompt - 1 : prompt);
+  const last = behind(!back && since(vllmVersion, REPEATED_PROMPTS) ? prompt - 1 : prompt);
   // The first versions leave chunks behind the last state as they come.
   const aligned = every ? last : prompt;
   const ends: number[] = [];
@@ -85,7 +92,7 @@ function statesKept(rules: ReuseRules, found: number, parted: number, prompt: nu
     for (let at = whole(prompt, block) + block; at <= tokens; at += block) states.push(at);
     return states;
   }
-  const kept = drafts > 0 ? [behind(prompt - 1), behind(prompt)] : [whole(prompt - 1, block)];
+  const kept = back ? [behind(prompt - 1), behind(prompt)] : [whole(prompt - 1, block)];
   return states.filter((at) => kept.includes(at) || at === parted);
 }
 

@@ -5,7 +5,8 @@ import { type AgentCall, agentReuse, reuseText, tokensFoundAgain } from "../../c
 
 /**
  * What vLLM's own scheduler found on loops of agents: `test/real/vllm/prefixReuse.py` drew and drove them on vLLM 0.26.0,
- * 0.30.0 and 0.32.0 (builds for CPUs, whose scheduler is the same Python); test/real/vllm/prefixReuse.test.ts repeats it.
+ * 0.30.0, 0.32.0 (builds for CPUs, whose scheduler is the same Python) and 0.33.0 (the build for GPUs, without one);
+ * test/real/vllm/prefixReuse.test.ts repeats it.
  */
 interface Recorded {
   readonly hybrid: boolean;
@@ -23,7 +24,7 @@ const loops = readFileSync(join(__dirname, "prefixReuse.jsonl"), "utf8")
   .split("\n")
   .map((line) => JSON.parse(line) as Recorded);
 const inBlocks = loops.filter(({ engine }) => engine === undefined);
-const VERSIONS = ["0.26.0", "0.30.0", "0.32.0"];
+const VERSIONS = ["0.26.0", "0.30.0", "0.32.0", "0.33.0"];
 
 describe("tokens that calls find again", () => {
   it.each(VERSIONS)("are those that the scheduler of vLLM %s found, on 200 loops and more", (vllmVersion) => {
@@ -37,7 +38,7 @@ describe("tokens that calls find again", () => {
     const fine = loops.filter(({ engine, shared }) => engine !== undefined && shared === 0);
     expect(fine).toHaveLength(16);
     for (const { calls, found, engine, drafts } of fine) {
-      for (const version of drafts > 0 ? ["0.30.0", "0.32.0"] : VERSIONS) {
+      for (const version of drafts > 0 ? VERSIONS.slice(1) : VERSIONS) {
         const again = found[version]?.slice(1) ?? [];
         const lost = again.map((tokens, turn) => (calls[turn]?.[1] ?? 0) - tokens);
         expect(Math.max(...lost)).toBeLessThanOrEqual(2 * (engine?.prefix_match_unit ?? 0));
@@ -53,6 +54,12 @@ describe("what a turn of an agent finds of its last prompt", () => {
     ["a hybrid model", {}, "97 %, at worst 94 %"],
     ["with draft tokens", { drafts: 2 }, "92 %, at worst 87 %"],
     ["with draft tokens, a smaller block", { drafts: 2, block: 1568 }, "93 %, at worst 91 %"],
+    [
+      "with draft tokens, a smaller block, 0.33",
+      { drafts: 2, block: 1568, vllmVersion: "0.33.0" },
+      "97 %, at worst 95 %",
+    ],
+    ["with draft tokens, 0.33", { drafts: 2, vllmVersion: "0.33.0" }, "97 %, at worst 94 %"],
     ["a dense model", { hybrid: false, block: 16 }, "100 %, at worst 100 %"],
     ["chunks shorter than a block", { chunk: 2048 }, "97 %, at worst 94 %"],
   ])("%s: %s", (_, more, expected) => {

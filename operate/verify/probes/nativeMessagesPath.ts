@@ -104,7 +104,7 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
       ? pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`)
       : fail(
           seen,
-          `${key}: bridge. vLLM 0.26 and 0.30 move the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`,
+          `${key}: bridge. vLLM moves the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`,
         );
   }
   const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;

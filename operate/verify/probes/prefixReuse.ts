@@ -82,11 +82,8 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
  * its user turn. An adapter or a template that moves it to the front changes the prompt from its first tokens on.
  */
 export function reuseAsTheClient(server: Api, asked: Api, question: Pick<Question, "model">): Promise<FoundAgain> {
-  const system = [
-    { type: "text", text: "You are a coding agent." },
-    { type: "text", text: longText(PREFIX_WORDS), cache_control: { type: "ephemeral" } },
-  ];
-  const first: readonly JsonObject[] = [userTurn("Say ready.")];
+  // In the turn, as the files that an agent reads: system text and tools stand before it, in whatever order a template has.
+  const first: readonly JsonObject[] = [userTurn(`${longText(PREFIX_WORDS)}\nSay ready.`)];
   const more: readonly JsonObject[] = [
     { role: "assistant", content: [{ type: "text", text: "Ready." }] },
     userTurn("Say done."),
@@ -94,10 +91,7 @@ export function reuseAsTheClient(server: Api, asked: Api, question: Pick<Questio
   ];
   return foundAgain(server, (second) => {
     const turns = second ? [...first, ...more] : first;
-    return asked.json(
-      MESSAGES.path,
-      MESSAGES.ask({ ...question, turns, tools: TOOLS, maxTokens: ANSWER_TOKENS, more: { system } }),
-    );
+    return asked.json(MESSAGES.path, MESSAGES.ask({ ...question, turns, tools: TOOLS, maxTokens: ANSWER_TOKENS }));
   });
 }
 

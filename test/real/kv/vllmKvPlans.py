@@ -177,7 +177,8 @@ def answered(case):
         return {"refused": f"{type(error).__name__}: {error}"}
 
 
-pretend_gb10()
-import vllm  # noqa: E402
-plans = [answered(case) for case in json.loads(Path(sys.argv[1]).read_text())]
-print("PLANS" + json.dumps({"version": vllm.__version__, "plans": plans}))
+if __name__ == "__main__":
+    pretend_gb10()
+    import vllm
+    plans = [answered(case) for case in json.loads(Path(sys.argv[1]).read_text())]
+    print("PLANS" + json.dumps({"version": vllm.__version__, "plans": plans}))

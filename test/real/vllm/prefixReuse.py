@@ -18,10 +18,17 @@ import random
 import sys
 import tempfile
 from collections import deque
+from importlib.metadata import version
 from pathlib import Path
 
 os.environ.update(HF_HUB_OFFLINE="1", VLLM_LOGGING_LEVEL="ERROR", VLLM_NO_USAGE_STATS="1")
 
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).parent.parent / "kv"))
+from vllmKvPlans import pretend_gb10  # noqa: E402
+
+if "+cpu" not in version("vllm"):  # a build for GPUs
+    pretend_gb10()
 import torch  # noqa: E402
 import vllm  # noqa: E402
 from vllm.engine.arg_utils import EngineArgs  # noqa: E402
@@ -81,7 +88,9 @@ class Server:
         block, hashed = kv.resolve_kv_cache_block_sizes(config, engine)
         self.scheduler = AsyncScheduler(vllm_config=engine, kv_cache_config=config, block_size=block,
                                         hash_block_size=hashed, structured_output_manager=StructuredOutputManager(engine))
-        self.hasher = kv.get_request_block_hasher(hashed, sha256)
+        # Since 0.33 a block's hash covers the tokens behind it that the drafts need.
+        ahead = getattr(engine, "num_hash_lookahead_tokens", 0)
+        self.hasher = kv.get_request_block_hasher(hashed, sha256, *([ahead] if ahead else []))
         self.calls = 0
 
     def call(self, prompt, answer):
