@@ -85,7 +85,7 @@ export function plannedServer(
   const token = tokenFile(machineName, key, server, directories.state);
   const name = containerName(server);
   const serve = served(key, name, server);
-  const reach: Reach = { name, address: server.listen, port: server.port, path: "/v1" };
+  const reach: Reach = { key, name, address: server.listen, port: server.port, path: "/v1" };
   const container: PlannedContainer = {
     role: "inference-server",
     resource: `${machineName}-${key}`,

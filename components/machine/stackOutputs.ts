@@ -1,45 +1,61 @@
-import { kvFacts } from "../memory/kvFacts";
 import { hundredths } from "../memory/ledger";
+import type { ServerKv } from "../memory/serverKv";
 import type { MachinePlan, Plan } from "../plan/types";
-import { AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
+import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth } from "../planned/utilization";
 
-/** Outputs of the stack: where things are, how each client is started and how the memory adds up. Nothing secret is among them. */
+/**
+ * Outputs of the stack, as data: where things are, how each client is started, how the memory adds up (GiB) and what each
+ * KV cache holds. Servers go by their keys in the stack file. Nothing secret is among them.
+ */
 export function stackOutputs(plan: Plan) {
   const ofEach = <T>(table: (machine: MachinePlan) => T) =>
     Object.fromEntries(plan.machines.map((machine) => [machine.name, table(machine)]));
   return {
-    endpoints: ofEach(({ endpoints }) => Object.fromEntries(endpoints.map(({ name, url }) => [name, url]))),
+    endpoints: ofEach(({ endpoints }) => Object.fromEntries(endpoints.map(({ key, url }) => [key, url]))),
     clients: ofEach(({ clients }) => Object.fromEntries(clients.map((each) => [each.client, each.command]))),
-    memory: ofEach(memoryTable),
-    kvCache: ofEach(kvTable),
+    memory: ofEach(memoryFigures),
+    kvCache: ofEach(({ inferenceServers, kv }) =>
+      Object.fromEntries(
+        inferenceServers.map(({ key, container }) => [key, kvFigures(kv[container.name] ?? null)] as const),
+      ),
+    ),
   };
 }
 
-/** The engine shows keys in the order of their letters, capitals first: so what matters comes first. */
-function memoryTable({ ledger }: MachinePlan): Record<string, string> {
-  const { totalGiB, sumGiB } = ledger;
-  const left = hundredths(hundredths(totalGiB) - sumGiB);
-  const rest = left < 0 ? `${(-left).toFixed(2)} MISSING: does not fit` : `${left.toFixed(2)} left`;
+function memoryFigures({ ledger }: MachinePlan) {
+  const { totalGiB, sumGiB, aggregateUtilization, largestUtilization } = ledger;
   return {
-    SUM: `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB, ${rest}`,
-    ...Object.fromEntries(
-      ledger.lines.map((line) => [line.name, `${line.gib.toFixed(2)} GiB (${line.basis}: ${line.source})`]),
-    ),
-    "aggregate utilization": `${utilizationText(ledger.aggregateUtilization)} (limit ${utilizationText(AGGREGATE_LIMIT)})`,
-    ...Object.fromEntries(
-      Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) => [
-        `${name}: largest utilization`,
-        `${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,
-      ]),
-    ),
+    totalGiB,
+    sumGiB,
+    /** Below zero the plan does not fit. */
+    leftGiB: hundredths(hundredths(totalGiB) - sumGiB),
+    aggregateUtilization,
+    aggregateLimit: AGGREGATE_LIMIT,
+    lines: Object.fromEntries(ledger.lines.map(({ name, ...line }) => [name, line])),
+    largestUtilization,
   };
 }
 
-function kvTable({ kv }: MachinePlan): Record<string, Record<string, string> | string> {
-  return Object.fromEntries(
-    Object.entries(kv).map(([container, planned]) => [
-      container,
-      planned === null ? "not known" : Object.fromEntries(kvFacts(planned)),
-    ]),
-  );
+/** `null` where nothing is known of the model; the lower figures are those of the least room. */
+function kvFigures(kv: ServerKv | null) {
+  if (kv === null) return null;
+  const { room, fits, atBest, maxConcurrency, maxModelLen, largestMaxModelLen, blockSize, agents, agentReuse } = kv;
+  const { low, high } = room.outsideGiB;
+  return {
+    room: { basis: room.basis, source: room.source, lowGiB: room.lowGiB, highGiB: room.highGiB },
+    outside: { lowGiB: low, highGiB: high },
+    maxModelLen,
+    largestMaxModelLen,
+    fits: { least: fits, most: atBest.fits },
+    fullWindows: { least: hundredths(maxConcurrency), most: hundredths(atBest.maxConcurrency) },
+    requests: kv.requests.map(({ tokens, bytes }) => ({ tokens, gib: hundredths(bytes / BYTES_PER_GIB) })),
+    agents: agents.map(({ promptTokens, maxTokens, atOnce, admitted }) => ({
+      promptTokens,
+      maxTokens,
+      atOnce,
+      admitted,
+    })),
+    blockTokens: blockSize,
+    prefixReuse: agentReuse && { usual: downToHundredth(agentReuse.usual), least: downToHundredth(agentReuse.least) },
+  };
 }

@@ -144,5 +144,6 @@ function longestAnswer(clients: readonly ClientPlan[], server: string): number |
 
 function instanceAReach({ instanceA }: MachineSettings): Reach[] {
   if (instanceA === "none") return [];
-  return [{ name: "instance A (not ours)", address: instanceA.listen, port: instanceA.port, path: "/v1" }];
+  const { listen, port } = instanceA;
+  return [{ key: "instance-a", name: "instance A (not ours)", address: listen, port, path: "/v1" }];
 }

@@ -60,12 +60,10 @@ export function services(
     containers: containers.map(({ container }) => container),
     files: [...(bridge === null ? [] : [bridge.config]), ...clients.flatMap((client) => client.files)],
     secretFiles: bridge === null || bridge.key === null ? [] : [bridge.key],
-    reach: containers.map(({ container, address, port }) => ({
-      name: container.name,
-      address,
-      port,
-      path: "",
-    })),
+    reach: containers.map(({ container, address, port }) => {
+      const { role, name } = container;
+      return { key: role, name, address, port, path: "" };
+    }),
     memory: [
       ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
       ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),

@@ -57,13 +57,14 @@ export interface Listening {
 
 /** Something on a machine that a program can ask. */
 export interface Reach extends Listening {
+  /** Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`. */
+  readonly key: string;
   readonly name: string;
   /** Where its API begins: `/v1`, or "". */
   readonly path: string;
 }
 
-export interface Endpoint {
-  readonly name: string;
+export interface Endpoint extends Pick<Reach, "key" | "name"> {
   /** For a program on the machine. */
   readonly url: string;
   /** For other computers: the URL, or in words where nothing names the machine; absent on loopback. */
@@ -88,13 +89,13 @@ export function originFromContainer(listening: Listening): string {
 
 /** Where a program asks: one on the machine, and one on a computer that knows the machine as `host`. */
 export function endpointOf(reach: Reach, host?: string): Endpoint {
-  const { name, address, port, path } = reach;
+  const { key, name, address, port, path } = reach;
   const url = `${originOf(reach)}${path}`;
-  if (isLoopback(address)) return { name, url };
+  if (isLoopback(address)) return { key, name, url };
   const named = host !== undefined && !isLoopback(host);
   const network = `${originOf(reach, named ? host : undefined)}${path}`;
-  if (named || address !== EVERY_ADDRESS) return { name, url, network };
-  return { name, url, network: `port ${port} of every address (\`clients.host\` names one)` };
+  if (named || address !== EVERY_ADDRESS) return { key, name, url, network };
+  return { key, name, url, network: `port ${port} of every address (\`clients.host\` names one)` };
 }
 
 /** What services and clients need to know of a server that they use. */

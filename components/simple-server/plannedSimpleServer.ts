@@ -61,7 +61,7 @@ export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServ
 
 function onTheHost(server: HostSimpleServerSettings, machine: MachineSettings): Omit<PlannedSimpleServer, "memory"> {
   const { unit, port, listen, modelsDirectory, serviceUser, models, loadedGiB, pull, systemdDirectory } = server;
-  const reach: Reach = { name: "simple server (Ollama)", address: listen, port, path: "" };
+  const reach: Reach = { key: "simple-server", name: "simple server (Ollama)", address: listen, port, path: "" };
   const baseUrl = originOf(reach);
   const dropIn: PlannedFile<FileRole> = {
     role: "simple-server-dropin",

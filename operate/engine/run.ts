@@ -49,7 +49,9 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   if (selected !== 0) return selected;
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
-  const args = [ENGINE_COMMANDS[word], "--stack", stack, ...policies, ...rest];
+  // What fails on one machine is no reason to leave the others half done.
+  const goesOn = word === "preview" ? [] : ["--continue-on-error"];
+  const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(...args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
   try {

@@ -93,11 +93,11 @@ describeEngineWithGpus("the stack on a real machine", () => {
     const outputs = await workspace.outputs();
     expect(outputs.endpoints).toEqual({
       dgx: {
-        "instance A (not ours)": `http://127.0.0.1:${parts.portA}/v1`,
-        [container]: `http://127.0.0.1:${parts.portB}/v1`,
+        "instance-a": `http://127.0.0.1:${parts.portA}/v1`,
+        b: `http://127.0.0.1:${parts.portB}/v1`,
       },
     });
-    expect(outputs.memory).toMatchObject({ dgx: { "aggregate utilization": "0.04 (limit 0.90)" } });
+    expect(outputs.memory).toMatchObject({ dgx: { aggregateUtilization: 0.04, aggregateLimit: 0.9 } });
   });
 
   it("changes nothing at the second `up`, nor when the machine is read again", async () => {

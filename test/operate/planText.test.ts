@@ -216,41 +216,56 @@ describe("warnings and refusals on a terminal", () => {
   });
 });
 
-describe("the memory in a preview's outputs", () => {
-  it("has its sum on top, each consumer with its basis, and what would fit", () => {
+describe("the stack's outputs", () => {
+  it("have the memory as figures: what is left, each consumer with its basis, and what would fit", () => {
     const { memory } = stackOutputs(planned);
     expect(memory.dgx).toMatchObject({
-      SUM: "116.96 of 121.63 GiB, 4.67 left",
-      "instance A": "54.73 GiB (setting: gpuMemoryUtilization 0.45 of 121.63 GiB)",
-      "operating system": "4.00 GiB (default: operatingSystemGiB, unmeasured (17 to 20 GiB have been seen))",
-      "aggregate utilization": "0.90 (limit 0.90)",
-      [`${CONTAINER}: largest utilization`]: "0.45 (0.48 by the sum, 0.45 by the limit)",
+      totalGiB: 121.63,
+      sumGiB: 116.96,
+      leftGiB: 4.67,
+      aggregateUtilization: 0.9,
+      aggregateLimit: 0.9,
+      lines: {
+        "instance A": { gib: 54.73, basis: "setting", source: "gpuMemoryUtilization 0.45 of 121.63 GiB" },
+        "operating system": { gib: 4, basis: "default" },
+      },
+      largestUtilization: { [CONTAINER]: { bySum: 0.48, byAggregate: 0.45 } },
     });
-    expect(Object.keys(memory.dgx ?? {}).sort()[0]).toBe("SUM");
     const { dgx } = settings.machines;
     const crowded = { machines: { dgx: { ...dgx, operatingSystemGiB: 20 } } } as typeof settings;
-    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.SUM).toBe(
-      "132.96 of 121.63 GiB, 11.33 MISSING: does not fit",
-    );
+    expect(stackOutputs(plan(crowded, { home: "/home/me", models })).memory.dgx?.leftGiB).toBe(-11.33);
   });
 
-  it("is the same table", () => {
+  it("have the KV cache by the server's key, as figures, and null where the model is not known", () => {
     const { kvCache } = stackOutputs(planned);
-    expect(kvCache.dgx?.[CONTAINER]).toEqual({
-      weights: "22 GB, comfortable (up to 45 GB)",
-      room: "4.30 to 4.94 GiB (published)",
-      "outside it": "49.79 to 50.43 GiB (a DGX Spark's published log of 2026-08-27 (vLLM 0.28.0, 3 draft tokens))",
-      "full windows": "1.63 to 1.87 of 262,144 tokens at once, 4 sequences",
-      "longest window": "435,968 tokens",
-      "a request": "32,768: 0.44 GiB, 65,536: 0.76 GiB, 131,072: 1.38 GiB, 262,144: 2.64 GiB",
-      "agents at once": "4 of 30,000 + 32,000 tokens, 4 of 40,000 + 32,000 tokens",
-      "cold prompt":
-        "30,000: 5 s, 131,072: 21 s, 262,144: 42 s at best (6,265 tokens a second: vllm-project/recipes, PR #918)",
-      block: "2,096 tokens, 21,463,040 bytes",
-      "prefix reuse": "in steps of 2,096 tokens; a turn of an agent finds 97 %, at worst 94 % of its last prompt",
+    const agent = { maxTokens: 32_000, atOnce: 4, admitted: true };
+    expect(kvCache.dgx?.b).toEqual({
+      room: { basis: "published", source: expect.stringContaining("published log"), lowGiB: 4.3, highGiB: 4.94 },
+      outside: { lowGiB: 49.79, highGiB: 50.43 },
+      maxModelLen: 262_144,
+      largestMaxModelLen: 435_968,
+      fits: { least: true, most: true },
+      fullWindows: { least: 1.63, most: 1.87 },
+      requests: [
+        { tokens: 32_768, gib: 0.44 },
+        { tokens: 65_536, gib: 0.76 },
+        { tokens: 131_072, gib: 1.38 },
+        { tokens: 262_144, gib: 2.64 },
+      ],
+      agents: [
+        { promptTokens: 30_000, ...agent },
+        { promptTokens: 40_000, ...agent },
+      ],
+      blockTokens: 2_096,
+      prefixReuse: { usual: 0.97, least: 0.94 },
     });
-    expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({
-      [CONTAINER]: "not known",
+    expect(stackOutputs(plan(settings, { home: "/home/me" })).kvCache.dgx).toEqual({ b: null });
+  });
+
+  it("have endpoints by key", () => {
+    expect(stackOutputs(planned).endpoints.dgx).toMatchObject({
+      "instance-a": "http://127.0.0.1:8000/v1",
+      b: "http://127.0.0.1:8001/v1",
     });
   });
 });

@@ -41,8 +41,12 @@ describe("the services of the default stack", () => {
   });
 
   it("are reached on 8787 without /v1 and on 8080", () => {
-    expect(machine?.endpoints).toContainEqual({ name: "litellm-8787", url: "http://127.0.0.1:8787" });
-    expect(machine?.endpoints).toContainEqual({ name: "open-webui-8080", url: "http://127.0.0.1:8080" });
+    expect(machine?.endpoints).toContainEqual({ key: "bridge", name: "litellm-8787", url: "http://127.0.0.1:8787" });
+    expect(machine?.endpoints).toContainEqual({
+      key: "chat-ui",
+      name: "open-webui-8080",
+      url: "http://127.0.0.1:8080",
+    });
   });
 
   it("write these files and no others", () => {

@@ -47,10 +47,10 @@ describe("what listens on", () => {
     const settings = stack({ chatUi: { ...CHAT_UI, listen }, simpleServer: { mode: "host", listen } }, { listen });
     const [machine] = plan(settings, { home: "/home/me" }).machines;
     expect(machine?.reach).toEqual([
-      { name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
-      { name: "vllm-model-8001", address: "0.0.0.0", port: 8001, path: "/v1" },
-      { name: "simple server (Ollama)", address: "0.0.0.0", port: 11434, path: "" },
-      { name: "open-webui-8080", address: "0.0.0.0", port: 8080, path: "" },
+      { key: "instance-a", name: "instance A (not ours)", address: "0.0.0.0", port: 8000, path: "/v1" },
+      { key: "b", name: "vllm-model-8001", address: "0.0.0.0", port: 8001, path: "/v1" },
+      { key: "simple-server", name: "simple server (Ollama)", address: "0.0.0.0", port: 11434, path: "" },
+      { key: "chat-ui", name: "open-webui-8080", address: "0.0.0.0", port: 8080, path: "" },
     ]);
     expect(machine?.endpoints).toEqual(machine?.reach.map((each) => endpointOf(each)));
   });
@@ -63,7 +63,7 @@ describe("what listens on", () => {
     ["192.168.1.20", undefined, "http://192.168.1.20:8787/v1"],
     ["192.168.1.20", "dgx.local", "http://dgx.local:8787/v1"],
   ])("%s is reached from other computers that know it as %s at %s", (address, host, network) => {
-    expect(endpointOf({ name: "x", address, port: 8787, path: "/v1" }, host).network).toBe(network);
+    expect(endpointOf({ key: "x", name: "x", address, port: 8787, path: "/v1" }, host).network).toBe(network);
   });
 
   it("one address of the network is asked there, instance A too", () => {
