@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { nearestKey } from "./quoting";
-import { secretPaths } from "./secrets";
+import { isSecretName, secretPaths } from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;
@@ -18,6 +18,14 @@ export function schemaFaults(
   document?: SourceDocument,
 ): Fault[] {
   return issues.flatMap((issue) => faultsOf(schema, value, issue, document));
+}
+
+/** For files that may have keys of somebody else: an unknown one is a warning, unless it could only be a secret. */
+export function softened(fault: Fault, refusal: (key: string) => string): Fault {
+  if (fault.code !== "unknown_key") return fault;
+  const key = fault.path.split(".").at(-1) ?? "";
+  if (!isSecretName(key)) return { ...fault, severity: "warning" };
+  return { ...fault, code: "secret_in_file", message: refusal(key) };
 }
 
 /** The value of a document by its schema. Throws `FaultyInput` with every fault. */

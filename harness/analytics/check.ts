@@ -1,7 +1,7 @@
 import { dotted, errorAt, type Fault, inFileOrder, warningAt } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
-import { schemaFaults, valueAt } from "../../faults/schemaFaults";
-import { isSecretName, secretPaths } from "../../faults/secrets";
+import { schemaFaults, softened, valueAt } from "../../faults/schemaFaults";
+import { secretPaths } from "../../faults/secrets";
 import { findKey, secretRemedy } from "./keys";
 import { defaultLayer, flatten } from "./layers";
 import { analyticsSchema } from "./schema";
@@ -9,11 +9,11 @@ import { analyticsSchema } from "./schema";
 /** Every fault of a session-analytics file. Unknown keys are warnings. */
 export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
   const read = analyticsSchema.safeParse(document.value);
-  const ofSchema = read.success
-    ? []
-    : schemaFaults(analyticsSchema, document.value, read.error.issues, document).map((fault) =>
-        softened(prefix, fault),
-      );
+  const issues = read.success ? [] : read.error.issues;
+  const refusal = (key: string) =>
+    `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`;
+  const found = schemaFaults(analyticsSchema, document.value, issues, document);
+  const ofSchema = found.map((fault) => softened(fault, refusal));
   const wrong = new Set(ofSchema.map(({ path }) => path));
   const ofSecrets = secretFaults(document, prefix).filter(({ path }) => findKey(path) || !wrong.has(path));
   const secret = new Set(ofSecrets.map(({ path }) => path));
@@ -23,16 +23,6 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
     ...duplicateFaults(document),
     ...priceFaults(document),
   ]);
-}
-
-function softened(prefix: string, fault: Fault): Fault {
-  if (fault.code !== "unknown_key") return fault;
-  const key = fault.path.split(".").at(-1) ?? "";
-  if (!isSecretName(key)) return { ...fault, severity: "warning" };
-  const message =
-    `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from ` +
-    `the variable ${prefix}SA_JUDGE_API_KEY.`;
-  return { ...fault, code: "secret_in_file", message };
 }
 
 function secretFaults(document: JsonDocument, prefix: string): Fault[] {

@@ -43,13 +43,7 @@ export function configureAnalytics(sources: AnalyticsSources): AnalyticsConfigur
   selectJudgeBlock(dotenv.values, env.values);
   const cli = readSettings(sources.settings, prefix);
   return {
-    values: effectiveValues({
-      default: defaults,
-      file,
-      dotenv: dotenv.values,
-      env: env.values,
-      cli: cli.values,
-    }),
+    values: effectiveValues({ default: defaults, file, dotenv: dotenv.values, env: env.values, cli: cli.values }),
     faults: [...ofFile, ...dotenv.faults, ...env.faults, ...cli.faults],
     wrongArguments: cli.faults.length > 0,
   };
@@ -92,10 +86,7 @@ function spoiled(faults: readonly Fault[]): Set<string> {
 function readSettings(
   settings: AnalyticsSources["settings"],
   prefix: string,
-): {
-  values: Map<string, unknown>;
-  faults: Fault[];
-} {
+): { values: Map<string, unknown>; faults: Fault[] } {
   const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   for (const { key: name, value: text } of settings) {

@@ -52,11 +52,7 @@ export function analyticsTemplate(prefix: string): string {
     ],
     redaction_mode,
     sources,
-    judge: {
-      default: judge.default,
-      base_url: judge.base_url,
-      ollama_url: judge.ollama_url,
-    },
+    judge: { default: judge.default, base_url: judge.base_url, ollama_url: judge.ollama_url },
     embedding: { backend: embedding.backend, model: embedding.model, ollama_url: embedding.ollama_url },
   });
 }

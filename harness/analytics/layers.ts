@@ -74,11 +74,7 @@ function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
     const path = findKey(name)?.path ?? [];
     const id = path[2];
     if (id === undefined || path.length !== 4 || (path[1] !== "by_copilot" && path[1] !== "models")) continue;
-    Object.defineProperty(tableAt(document, path.slice(0, 2)), id, {
-      value: {},
-      enumerable: true,
-      configurable: true,
-    });
+    Object.defineProperty(tableAt(document, path.slice(0, 2)), id, { value: {}, enumerable: true, configurable: true });
   }
   return flatten(analyticsSchema.parse(document));
 }

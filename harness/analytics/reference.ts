@@ -24,8 +24,7 @@ export function analyticsReference(): ReferenceDocument {
       `Variables begin with \`${prefix}\`, the harness's prefix (\`--prefix\`, or \`SERVING_HARNESS_PREFIX\`); its folder ` +
         "is `--home`, or `SERVING_HARNESS_HOME`. A list in a variable has commas between its items, or is a JSON array. " +
         "The text for a number must be a number from its first to its last character.",
-      "The specification gives keys, defaults and variables without a meaning. The descriptions are ours, made from the " +
-        "key's name and from what the public harness does with it.",
+      "The specification gives keys, defaults and variables without a meaning. The descriptions are ours, made from the key's name and from what the public harness does with it.",
     ],
     sections: [
       layersExample(),
@@ -44,10 +43,7 @@ export function analyticsReference(): ReferenceDocument {
 /** What four layers make of three keys, as the layers themselves do it. */
 function layersExample(): ReferenceSection {
   const { prefix } = DEFAULT_HARNESS;
-  const file = {
-    judge: { workers: 2, default: { backend: "ollama", model: "llama3" } },
-    embedding: { workers: 8 },
-  };
+  const file = { judge: { workers: 2, default: { backend: "ollama", model: "llama3" } }, embedding: { workers: 8 } };
   const { values } = configureAnalytics({
     prefix,
     document: parseJson("session-analytics.json", JSON.stringify(file)),

@@ -26,14 +26,7 @@ export async function runBounded(command: BoundedCommand, supervisor?: Superviso
   try {
     const { argv, cwd, env, timeoutSec, interrupt } = command;
     const boundMs = timeoutSec === undefined ? undefined : Math.ceil(timeoutSec * 1000);
-    const job = own.run({
-      argv,
-      cwd,
-      env,
-      ...defined({ boundMs }),
-      graceMs: BOUND_GRACE_MS,
-      endWithLeader: true,
-    });
+    const job = own.run({ argv, cwd, env, ...defined({ boundMs }), graceMs: BOUND_GRACE_MS, endWithLeader: true });
     interrupt.addEventListener("abort", stop);
     if (interrupt.aborted) stop();
     return await job.gone;

@@ -33,9 +33,8 @@ interface ProbeSetting {
 export async function probeReadiness(app: AppContract, setting: ProbeSetting, limitMs: number): Promise<Readiness> {
   const { url, command } = app.ready;
   if (url !== undefined) return urlReadiness(url, limitMs);
-  if (command === undefined || setting.supervisor === undefined) {
+  if (command === undefined || setting.supervisor === undefined)
     return { verdict: "broken", detail: "the contract has no readiness proof" };
-  }
   return commandReadiness(command, setting.supervisor, setting, limitMs);
 }
 
@@ -121,16 +120,14 @@ export async function whyNotLaunch(setting: ReadinessSetting, probe: ReadinessPr
     const result = await probe(LONGEST_PROBE_MS);
     if (result === undefined) return undefined;
     const { verdict, detail } = result;
-    if (verdict === "ready") {
+    if (verdict === "ready")
       return "the readiness command succeeded before the app was launched: something else answers it";
-    }
     if (verdict === "broken") return `readiness can't be probed: ${detail}`;
   }
   for (const url of new Set([app.ready.url, app.interface, ...addresses])) {
     if (url === undefined) continue;
-    if ((await untilInterrupted(httpProbe(url, LONGEST_PROBE_MS), interrupt))?.connected === true) {
+    if ((await untilInterrupted(httpProbe(url, LONGEST_PROBE_MS), interrupt))?.connected === true)
       return `something answers at ${url} before the app was launched; stop it, or choose another port`;
-    }
   }
   return undefined;
 }

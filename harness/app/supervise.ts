@@ -132,25 +132,13 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
   function run(job: Job): void {
     if (leaving) return;
     const [file = "", ...args] = job.argv;
-    const child = spawn(file, args, {
-      cwd: job.cwd,
-      env: job.env,
-      detached: true,
-      stdio: [5, 3, 4],
-    });
+    const child = spawn(file, args, { cwd: job.cwd, env: job.env, detached: true, stdio: [5, 3, 4] });
     const pgid = child.pid;
     child.on("error", (error) => {
       if (pgid === undefined) tell({ report: "not-started", id: job.id, message: error.message });
     });
     if (pgid === undefined) return;
-    const current: Running = {
-      job,
-      pgid,
-      timedOut: false,
-      stopping: false,
-      by: "itself",
-      escaped: new Set(),
-    };
+    const current: Running = { job, pgid, timedOut: false, stopping: false, by: "itself", escaped: new Set() };
     running = current;
     tell({ report: "started", id: job.id, pgid });
     if (job.boundMs !== undefined) {
@@ -190,9 +178,7 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
       // Read-only directories inside would keep their content from being removed.
       spawnSync("chmod", ["-R", "u+rwX", parent], { stdio: "ignore" });
       fs.rmSync(parent, { recursive: true, force: true, maxRetries: 3 });
-      spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], {
-        stdio: "ignore",
-      });
+      spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], { stdio: "ignore" });
     }
     process.exit(0);
   }

@@ -80,14 +80,12 @@ const DEFAULT_PORTS: Readonly<Record<string, string>> = { "http:": "80", "https:
  * words that never repeat it. A user name or password in it is refused: secrets do not belong in a config.
  */
 function httpUrl(text: string): { readonly origin: string } | { readonly fault: string } {
-  if (!/^https?:\/\/[^/?#\s\\]/i.test(text) || hasUnprintable(text)) {
+  if (!/^https?:\/\/[^/?#\s\\]/i.test(text) || hasUnprintable(text))
     return { fault: "must be an absolute http(s) URL such as http://127.0.0.1:3000" };
-  }
   if (!URL.canParse(text)) return { fault: "isn't a valid URL: check its host and port" };
   const url = new URL(text);
-  if (url.username !== "" || url.password !== "") {
+  if (url.username !== "" || url.password !== "")
     return { fault: "must hold no user name or password: secrets do not belong in a config" };
-  }
   return { origin: `${url.protocol}//${url.hostname}:${url.port || DEFAULT_PORTS[url.protocol]}` };
 }
 

@@ -5,7 +5,7 @@ import { type Fault, UnreadableInput } from "../../faults/fault";
 import { schemaFaults, valueAt } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { type ConfigView, type FaultMaker, readYamlOrJson } from "./ruleContext";
-import { type Preset, presetSchema } from "./verificationSchema";
+import { type Preset, presetSchema } from "./schema";
 
 const COVERAGE = ["verification", "coverage"];
 const FLOORS = ["min_line_pct", "min_branch_pct"] as const;
@@ -95,9 +95,8 @@ export type PresetReading =
 
 /** Reads the preset of a name. Never throws: what is wrong comes back as the reason, since the caller fails closed. */
 export function readPreset(name: string, directory: string | undefined): PresetReading {
-  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name)) {
+  if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name))
     return { reason: "a preset is a bare name of letters, digits, dots, dashes and underscores, not a path" };
-  }
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
   const file = FILES_OF(name)
     .map((candidate) => join(directory, candidate))

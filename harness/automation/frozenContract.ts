@@ -55,9 +55,8 @@ export function alreadyFrozen(file: string): string {
 export function writeFrozen(file: string, frozen: FrozenContract): string {
   const body = { format: FORMAT, version: VERSION, ...frozen };
   const sha256 = digestOf(body);
-  if (!createFile(file, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`)) {
+  if (!createFile(file, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`))
     throw new AlreadyFrozen(alreadyFrozen(file));
-  }
   return sha256;
 }
 
@@ -69,13 +68,11 @@ export function readFrozen(file: string): FrozenContract {
   const value = jsonIn(readTextFile(file, LARGEST_CONTRACT_BYTES));
   if (value === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it is not JSON");
   const read = fileSchema.safeParse(value);
-  if (!read.success) {
+  if (!read.success)
     throw new UnreadableInput(file, "isn't a frozen contract; write one with `serving config freeze automation`");
-  }
   const { sha256, ...body } = read.data;
-  if (digestRead(file, body) !== sha256) {
+  if (digestRead(file, body) !== sha256)
     throw new UnreadableInput(file, "was changed after it was frozen: its digest does not match its content");
-  }
   // The digest says that these are the very bytes that `writeFrozen` was given, so they have its form.
   return body as unknown as FrozenContract;
 }

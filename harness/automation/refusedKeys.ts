@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import type { Fault } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { valueAt } from "../../faults/schemaFaults";
 import type { FaultMaker } from "./ruleContext";
@@ -44,10 +45,7 @@ const RECOVERY_POLICY = /^(probes?|cadence|interval|healthy?|thresholds?)$/;
 const TYPO = 2;
 
 const ROUTING_LEVELS = [
-  {
-    path: ["routing"],
-    known: ["enabled", "allowed_profiles", "default_task_route", "tier2", "recovery"],
-  },
+  { path: ["routing"], known: ["enabled", "allowed_profiles", "default_task_route", "tier2", "recovery"] },
   { path: ["routing", "tier2"], known: ["delegation_enabled"] },
   { path: ["routing", "recovery"], known: ["wake_enabled", "auto_failback_enabled"] },
 ] as const;
@@ -62,7 +60,7 @@ export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
 
 function routingFaults(config: unknown, path: readonly string[], known: readonly string[], at: FaultMaker): Fault[] {
   const level = valueAt(config, path);
-  if (typeof level !== "object" || level === null || Array.isArray(level)) return [];
+  if (!isRecord(level)) return [];
   return Object.keys(level).flatMap((key) => {
     if (known.includes(key) || isTypo(key, known)) return [];
     const words = key
@@ -77,13 +75,11 @@ function routingFaults(config: unknown, path: readonly string[], known: readonly
 }
 
 function routingReason(words: readonly string[], path: readonly string[]): string | undefined {
-  if (path.at(-1) === "recovery" && words.some((word) => RECOVERY_POLICY.test(word))) {
+  if (path.at(-1) === "recovery" && words.some((word) => RECOVERY_POLICY.test(word)))
     return "probe cadence and health thresholds are policy of the user's routing registry.";
-  }
   for (const [what, names] of Object.entries(AUTHORITY)) {
-    if (words.some((word) => names.test(word))) {
+    if (words.some((word) => names.test(word)))
       return `a repository may only narrow what the user's routing registry permits, it can't define ${what}.`;
-    }
   }
   return undefined;
 }

@@ -1,5 +1,6 @@
 import { extname } from "node:path";
 import type { Fault } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import { nearOf } from "../../faults/quoting";
 import { type ConfigView, type FaultMaker, faultsOf, readToml, readYamlOrJson } from "./ruleContext";
 
@@ -18,14 +19,13 @@ export function readRegistry(file: string): Registry {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
   const at = faultsOf(document, file);
   const { value } = document;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+  if (!isRecord(value)) {
     const fault = at.error([], "wrong_type", "A registry is a map with `profiles` and `routes`.");
     return { profiles: [], routes: [], faults: [fault] };
   }
-  const map = value as Record<string, unknown>;
-  const routesKey = "routes" in map ? "routes" : "route_classes";
-  const profiles = namesOf(map.profiles);
-  const routes = namesOf(map[routesKey]);
+  const routesKey = "routes" in value ? "routes" : "route_classes";
+  const profiles = namesOf(value.profiles);
+  const routes = namesOf(value[routesKey]);
   const wrong = (key: string, names: string[] | undefined) =>
     names === undefined ? [at.error([key], "wrong_type", `\`${key}\` must be a list of names.`)] : [];
   return {
@@ -57,9 +57,7 @@ function lacks(what: string, name: string, known: readonly string[]): string {
 
 function namesOf(value: unknown): string[] | undefined {
   if (value === undefined) return [];
-  if (!Array.isArray(value)) return typeof value === "object" && value !== null ? Object.keys(value) : undefined;
-  const names = value.map((item: unknown) =>
-    typeof item === "object" && item !== null && "id" in item ? item.id : item,
-  );
+  if (!Array.isArray(value)) return isRecord(value) ? Object.keys(value) : undefined;
+  const names = value.map((item: unknown) => (isRecord(item) && "id" in item ? item.id : item));
   return names.every((name) => typeof name === "string") ? names : undefined;
 }

@@ -28,10 +28,7 @@ export interface AutomationContract extends Omit<AutomationConfig, "verification
   /** What the verification mapping requires; `null` when no mapping was given. */
   readonly required: { readonly conformance: boolean; readonly visual: boolean } | null;
   /** The requirements that each consumer of the running app must judge. */
-  readonly criteria: {
-    readonly conformance: readonly Requirement[];
-    readonly visual: readonly Requirement[];
-  };
+  readonly criteria: { readonly conformance: readonly Requirement[]; readonly visual: readonly Requirement[] };
 }
 
 interface ResolutionInputs {

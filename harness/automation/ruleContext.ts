@@ -1,6 +1,7 @@
 import { extname } from "node:path";
 import { defined } from "../../faults/defined";
-import { dotted, type Fault, type Place, UnreadableInput } from "../../faults/fault";
+import { dotted, type Fault, UnreadableInput } from "../../faults/fault";
+import { isRecord, textOr } from "../../faults/json";
 import { jsonSyntaxFault } from "../../faults/jsonDocument";
 import { valueAt } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
@@ -23,14 +24,8 @@ export function configView(config: unknown): ConfigView {
   const at = (path: readonly string[]) => valueAt(config, path);
   return {
     has: (path) => at(path) !== undefined,
-    isMap: (path) => {
-      const value = at(path);
-      return typeof value === "object" && value !== null && !Array.isArray(value);
-    },
-    text: (path) => {
-      const value = at(path);
-      return typeof value === "string" && value !== "" ? value : undefined;
-    },
+    isMap: (path) => isRecord(at(path)),
+    text: (path) => textOr(at(path)) || undefined,
     number: (path) => {
       const value = at(path);
       return typeof value === "number" && Number.isFinite(value) ? value : undefined;
@@ -52,20 +47,12 @@ export interface FaultMaker {
 
 /** Makes faults with places in `document`; `file` is named when it isn't the file being checked. */
 export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string): FaultMaker {
-  const make = (
-    path: readonly PropertyKey[],
-    code: string,
-    message: string,
-    severity: Fault["severity"],
-    part: "key" | "value",
-  ): Fault => {
-    const place: Place = document.locate(path, part);
-    return { path: dotted(path), code, message, severity, ...defined({ file }), ...place };
-  };
-  return {
-    error: (path, code, message, part = "value") => make(path, code, message, "error", part),
-    warning: (path, code, message) => make(path, code, message, "warning", "value"),
-  };
+  const maker =
+    (severity: Fault["severity"]): FaultMaker["error"] =>
+    (path, code, message, part) => {
+      return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
+    };
+  return { error: maker("error"), warning: maker("warning") };
 }
 
 /**

@@ -4,6 +4,7 @@ import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { columns, say } from "../../commandLine/output";
 import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { type AnalyticsSources, configureAnalytics, shownDocument, shownValues } from "../analytics/configuration";
 import { renderDocument, setKey } from "../analytics/document";
@@ -135,10 +136,9 @@ function keyAndValue(setting: string): { key: string; value: string } {
 function readObject(file: string): Record<string, unknown> {
   if (!existsSync(file)) return {};
   const { value, duplicates } = readJsonFile(file);
-  if (typeof value !== "object" || value === null || Array.isArray(value))
-    throw new UnreadableInput(file, "is not a JSON object");
+  if (!isRecord(value)) throw new UnreadableInput(file, "is not a JSON object");
   const [twice] = duplicates;
   // Writing the file would silently drop one of the two.
   if (twice !== undefined) throw new UnreadableInput(file, "gives a key twice; remove one of them first", twice.place);
-  return value as Record<string, unknown>;
+  return value;
 }

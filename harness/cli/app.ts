@@ -81,12 +81,7 @@ function reportOf(run: AppRun<JobEnd | CommandNotStarted>, timeoutSec: number | 
   const { result, ...app } = run;
   const evaluator = result === undefined || result instanceof Error ? null : result;
   const failure = run.failure ?? evaluatorFailure(result, timeoutSec);
-  return {
-    ...app,
-    verdict: failure === undefined ? "pass" : "fail",
-    ...defined({ failure }),
-    evaluator,
-  };
+  return { ...app, verdict: failure === undefined ? "pass" : "fail", ...defined({ failure }), evaluator };
 }
 
 function evaluatorFailure(

@@ -29,11 +29,7 @@ export function checkAutomationCommand(): Command {
   });
 }
 
-type FreezeOptions = AutomationOptions & {
-  readonly ledger?: string;
-  readonly out: string;
-  readonly base: string;
-};
+type FreezeOptions = AutomationOptions & { readonly ledger?: string; readonly out: string; readonly base: string };
 
 export function freezeAutomationCommand(): Command {
   return command({

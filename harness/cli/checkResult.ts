@@ -39,11 +39,7 @@ export async function checked(file: string, check: () => Outcome | Promise<Outco
   } catch (error) {
     if (!(error instanceof UnreadableInput)) throw error;
     const { input, reason, place } = error;
-    const issue = {
-      ...errorAt("", "unreadable", reason),
-      ...(input === file ? {} : { file: input }),
-      ...place,
-    };
+    const issue = { ...errorAt("", "unreadable", reason), ...(input === file ? {} : { file: input }), ...place };
     const result: CheckResult = { valid: false, issues: [issue], resolved: null };
     return { result, text: error.message, failed: "unreadable" };
   }

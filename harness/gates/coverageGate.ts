@@ -1,5 +1,5 @@
 import type { CapturedBaseline } from "../automation/frozenContract";
-import type { Preset } from "../automation/verificationSchema";
+import type { Preset } from "../automation/schema";
 import type { Coverage } from "./coverageReport";
 import { type MeasureSetting, measureCoverage } from "./measureCoverage";
 
@@ -60,9 +60,7 @@ function metricFailures(
   if (floor === undefined) return [];
   if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
   const failures: string[] = [];
-  if (value < floor - ROUNDING) {
-    failures.push(`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`);
-  }
+  if (value < floor - ROUNDING) failures.push(`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`);
   if (before === undefined || allowed === undefined) return failures;
   if (before === null) {
     failures.push(`the baseline has no ${name} coverage, so it can't be compared`);

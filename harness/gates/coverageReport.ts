@@ -37,12 +37,10 @@ function istanbulMetric(totals: JsonObject, name: string): number | null {
   const { pct, total: all, covered } = objectOr(metric);
   // Nothing to cover means no coverage: istanbul reports 100 or "Unknown" then.
   if (all === 0 || pct === "Unknown") return null;
-  if (typeof pct !== "number" || !(pct >= 0 && pct <= 100)) {
+  if (typeof pct !== "number" || !(pct >= 0 && pct <= 100))
     throw new UnreadableCoverage(`has no percentage from 0 to 100 in \`total.${name}.pct\``);
-  }
-  if (typeof all === "number" && typeof covered === "number" && covered > all) {
+  if (typeof all === "number" && typeof covered === "number" && covered > all)
     throw new UnreadableCoverage(`covers more ${name} than there are`);
-  }
   return pct;
 }
 
@@ -113,9 +111,8 @@ function checkPairs(file: SourceFile, broken: (why: string) => Error): void {
 function tally(file: SourceFile, seen: ReadonlyMap<string, boolean>, found: string, hit: string): [number, number] {
   const counted = file.counts.get(found);
   if (file.records === 1 && counted !== undefined) return [counted, file.counts.get(hit) ?? 0];
-  if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0) {
+  if (file.records > 1 && seen.size === 0 && (counted ?? 0) > 0)
     throw new UnreadableCoverage(`has several records for one file, and no lines of detail to join their ${found} by`);
-  }
   return [seen.size, [...seen.values()].filter(Boolean).length];
 }
 

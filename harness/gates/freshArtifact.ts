@@ -57,9 +57,8 @@ function readFresh(root: string, path: string, start: number): ArtifactText {
       const { size, mtimeMs } = fstatSync(descriptor);
       if (size > LARGEST_ARTIFACT_BYTES)
         return { fault: `artifact ${path} is larger than ${LARGEST_ARTIFACT_BYTES} bytes` };
-      if (mtimeMs < start - CLOCK_TOLERANCE_MS) {
+      if (mtimeMs < start - CLOCK_TOLERANCE_MS)
         return { fault: `artifact ${path} is older than this run, so the run did not produce it` };
-      }
       return { text: readFileSync(descriptor, "utf8") };
     } finally {
       closeSync(descriptor);

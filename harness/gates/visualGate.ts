@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { isRecord, type JsonObject, jsonIn, objectsIn } from "../../faults/json";
 import { shell } from "../app/commandEnvironment";
-import type { Ledger } from "../app/ledger";
-import { type AppRun, withApp } from "../app/lifecycle";
-import type { AppContract } from "../app/readiness";
+import { type AppRun, type AppSetting, withApp } from "../app/lifecycle";
 import type { AutomationContract } from "../automation/resolve";
 import type { GateResult } from "./coverageGate";
 import { artifactOf } from "./freshArtifact";
@@ -13,16 +11,11 @@ import { inThrowawayWorktree } from "./throwawayWorktree";
 
 type VisualContract = NonNullable<AutomationContract["verification"]["visual"]>;
 
-interface VisualSetting {
+/** The app runs in the project, the check in a checkout of its HEAD. */
+interface VisualSetting extends AppSetting {
   readonly visual: VisualContract;
-  readonly app: AppContract;
-  /** The project: the app runs here, the check in a checkout of its HEAD. */
-  readonly project: string;
-  readonly env: Readonly<Record<string, string>>;
   /** Prefix of the variables that tell the check where the app is. */
   readonly prefix: string;
-  readonly ledger: Ledger;
-  readonly interrupt: AbortSignal;
 }
 
 /** Outcome of the visual gate, with what became of the app. */

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { isRecord, jsonIn, objectOr, objectsIn } from "../../faults/json";
-import { ask as askServer, NoAnswer } from "../../http/ask";
+import { ask as askServer, type HttpAnswer, NoAnswer } from "../../http/ask";
 import { type Usage, usageOf } from "./cost";
 import type { Provider } from "./schema";
 
@@ -47,12 +47,7 @@ export async function chatProbe(
     return { ...about, status: "fail", detail, fix: FIXES[cause], cause };
   };
   if (!provider.base_url || !provider.model)
-    return {
-      ...about,
-      status: "skip",
-      detail: "no base_url or no model",
-      fix: "Set `base_url` and `model`.",
-    };
+    return { ...about, status: "skip", detail: "no base_url or no model", fix: "Set `base_url` and `model`." };
   const key = provider.api_key_env === undefined ? undefined : env[provider.api_key_env];
   if (provider.api_key_env !== undefined && !key)
     return failure({ cause: "no-key", detail: `the variable ${provider.api_key_env} is not set` });
@@ -78,17 +73,12 @@ interface Failure {
   readonly detail: string;
 }
 
-interface ChatReply {
-  readonly status: number;
-  readonly text: string;
-}
-
 async function ask(
   provider: Provider,
   switches: readonly ThinkingSwitch[],
   key: string | undefined,
   timeoutSec: number,
-): Promise<ChatReply | Failure> {
+): Promise<HttpAnswer | Failure> {
   const body = {
     model: provider.model,
     messages: [{ role: "user", content: "Answer with the word OK." }],
@@ -103,14 +93,11 @@ async function ask(
   } catch (error) {
     return error instanceof NoAnswer && error.reason === "timeout"
       ? { cause: "timeout", detail: `no answer within ${timeoutSec} s` }
-      : {
-          cause: "no-connection",
-          detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}`,
-        };
+      : { cause: "no-connection", detail: `no connection: ${error instanceof NoAnswer ? error.message : "refused"}` };
   }
 }
 
-function judge({ status, text }: ChatReply): Failure | { readonly usage?: Usage } {
+function judge({ status, text }: HttpAnswer): Failure | { readonly usage?: Usage } {
   if (status === 401 || status === 403)
     return { cause: "key-refused", detail: `the server refuses the key (HTTP ${status})` };
   if (status === 404) return { cause: "not-found", detail: "HTTP 404" };

@@ -2,8 +2,7 @@ import { z } from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
-import { schemaFaults, secretFaults, valueAt } from "../../faults/schemaFaults";
-import { isSecretName } from "../../faults/secrets";
+import { schemaFaults, secretFaults, softened, valueAt } from "../../faults/schemaFaults";
 import { isMetered } from "./cost";
 import { dialectFaults } from "./dialect";
 import type { ProfileDocument } from "./profile";
@@ -32,7 +31,7 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
     fallback_chain: validEntries(document.value, ["defaults", "fallback_chain"], z.array(z.string())),
   };
   const found = [
-    ...schemaFaults(providersProfileSchema, document.value, issues, document).map(softened),
+    ...schemaFaults(providersProfileSchema, document.value, issues, document).map(reworded),
     ...providerFaults(partialProviders(document.value), document),
     ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, document),
   ];
@@ -54,10 +53,7 @@ function partialProviders(root: unknown): Map<string, PartialProvider> {
       return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];
     });
     // Each value has just been judged by the schema of its own key.
-    result.set(name, {
-      values: Object.fromEntries(right) as Partial<Provider>,
-      given: new Set(Object.keys(given)),
-    });
+    result.set(name, { values: Object.fromEntries(right) as Partial<Provider>, given: new Set(Object.keys(given)) });
   }
   return result;
 }
@@ -73,21 +69,13 @@ function validEntries<T>(root: unknown, path: readonly string[], schema: z.ZodTy
 
 const tableAt = (root: unknown, path: readonly string[]) => objectOr(valueAt(root, path));
 
-/** Only the automation config is closed: here an unknown key is a warning, unless it could only be a secret. */
-function softened(fault: Fault): Fault {
+function reworded(fault: Fault): Fault {
   // A key of digits only would be named as the number that it is.
   if (fault.path.endsWith(".api_key_env") && fault.code === "wrong_type")
     return { ...fault, message: "Expected the name of an environment variable, as text in double quotes." };
-  if (fault.code !== "unknown_key") return fault;
-  const key = fault.path.split(".").at(-1) ?? "";
-  if (!isSecretName(key)) return { ...fault, severity: "warning" };
-  return {
-    ...fault,
-    code: "secret_in_file",
-    message:
-      `The profile never holds a key's value, so \`${key}\` is refused. Name the environment variable that ` +
-      "holds it: `api_key_env`.",
-  };
+  const refusal = (key: string) =>
+    `The profile never holds a key's value, so \`${key}\` is refused. Name the environment variable that holds it: \`api_key_env\`.`;
+  return softened(fault, refusal);
 }
 
 type Issues = NonNullable<ReturnType<typeof providersProfileSchema.safeParse>["error"]>["issues"];

@@ -20,13 +20,7 @@ export async function healthcheckProbe(
     detail: string,
     fix = "",
     cause?: ProbeCause,
-  ): ProviderVerdict => ({
-    name: `${name}: healthcheck`,
-    status,
-    detail,
-    fix,
-    ...defined({ cause }),
-  });
+  ): ProviderVerdict => ({ name: `${name}: healthcheck`, status, detail, fix, ...defined({ cause }) });
   if (!command) return result("skip", "no healthcheck is set", "The harness takes the provider for reachable.");
   const { stdout, stderr, ended } = start(["bash", "-c", command], { seconds: timeoutSec, env });
   stdout.resume();

@@ -30,10 +30,7 @@ export function parseProfile(file: string, text: string): ProfileDocument {
   const long = statements.find(({ written }) => written.length > LONGEST_KEY);
   if (long !== undefined) {
     const { line, column } = long;
-    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, {
-      line,
-      column,
-    });
+    throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, { line, column });
   }
   const places = new Map<string, { key: Place; value: Place }>();
   for (const statement of statements) {

@@ -8,8 +8,7 @@ import { providerSchema, providersProfileSchema } from "./schema";
 const DIALECT: ReferenceSection = {
   heading: "How the harness reads the file",
   text: [
-    "Not as TOML does: line by line, each value as the plain text behind the first `=`. Where the two readings part, " +
-      "the check says so at the line. To write a profile that reads the same both ways:",
+    "Not as TOML does: line by line, each value as the plain text behind the first `=`. Where the two readings part, the check says so at the line. To write a profile that reads the same both ways:",
     [
       "- Put comments on lines of their own. A comment behind a value becomes a part of it, behind a header a part of the name.",
       "- Start headers and keys at the very beginning of a line, and put nothing but spaces between a key and `=`.",
@@ -32,14 +31,10 @@ export function providersReference(): ReferenceDocument {
       `TOML, \`${DEFAULT_HARNESS.home}/providers.toml\` by default. It lists the reviewers that are available on the ` +
         "machine and who reviews whom. `serving config check providers FILE` checks it, `--probe` also asks every " +
         "provider, and `serving config init providers` writes a commented one to start from.",
-      "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are " +
-        "refused: `api_key_env` names the variable that holds it.",
+      "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are refused: `api_key_env` names the variable that holds it.",
     ],
     sections: [
-      {
-        heading: "Example: a model server of this machine",
-        text: [`\`\`\`toml\n${exampleProvider()}\n\`\`\``],
-      },
+      { heading: "Example: a model server of this machine", text: [`\`\`\`toml\n${exampleProvider()}\n\`\`\``] },
       DIALECT,
       reviewersExample(),
       costExample(),
@@ -62,8 +57,7 @@ function reviewersExample(): ReferenceSection {
     heading: "Example: who reviews",
     text: [
       '```toml\n[defaults]\npeer_for.codex = "local"\nfallback_chain.codex = ["local", "ollama", "codex"]\n```',
-      `The work of \`codex\` goes to ${order.join(", then ")}: nobody twice, and never to itself. The harness tries the ` +
-        "next provider when one fails its healthcheck, or ran and produced no review. After a verdict it tries nobody else.",
+      `The work of \`codex\` goes to ${order.join(", then ")}: nobody twice, and never to itself. The harness tries the next provider when one fails its healthcheck, or ran and produced no review. After a verdict it tries nobody else.`,
       "`serving config check providers FILE --probe` shows for every subject who was tried, in order, and who is chosen.",
     ],
   };
@@ -78,11 +72,8 @@ function costExample(): ReferenceSection {
       `With both prices, ${prices.price_usd_per_mtok_input} and ${prices.price_usd_per_mtok_output} USD per million ` +
         `tokens, a request of ${usage.inputTokens} tokens with an answer of ${usage.outputTokens} costs ` +
         `${measuredUsd(prices, usage)} USD: the provider is metered, and the ledger takes what was measured.`,
-      "With one price or none, or when a server reports no usage, the ledger takes " +
-        "`unattended.budget.estimate_usd_per_invocation` of the automation config and marks it `estimated`. If " +
-        "`estimate_unmetered` is off, the cost stays unknown.",
-      "`serving config check providers FILE --probe` shows for every provider whether it is metered or estimated, and " +
-        "what the probe's own request cost.",
+      "With one price or none, or when a server reports no usage, the ledger takes `unattended.budget.estimate_usd_per_invocation` of the automation config and marks it `estimated`. If `estimate_unmetered` is off, the cost stays unknown.",
+      "`serving config check providers FILE --probe` shows for every provider whether it is metered or estimated, and what the probe's own request cost.",
     ],
   };
 }

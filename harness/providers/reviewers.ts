@@ -32,10 +32,6 @@ export function tryReviewers(pairings: Pairings, healthOf: (provider: string) =>
   return Object.keys(pairings.peer_for).map((subject) => {
     const all = reviewersFor(subject, pairings).map((provider) => ({ provider, ...healthOf(provider) }));
     const first = all.findIndex(({ outcome }) => outcome === "healthy");
-    return {
-      subject,
-      tried: first === -1 ? all : all.slice(0, first + 1),
-      chosen: all[first]?.provider ?? null,
-    };
+    return { subject, tried: first === -1 ? all : all.slice(0, first + 1), chosen: all[first]?.provider ?? null };
   });
 }

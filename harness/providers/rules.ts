@@ -36,8 +36,7 @@ type Report = (key: keyof Provider | undefined, code: string, message: string, s
 function keyNameFaults({ api_key_env }: Partial<Provider>, report: Report): Fault[] {
   if (api_key_env === undefined || !looksLikeAKey(api_key_env)) return [];
   const message =
-    "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, " +
-    "such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
+    "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
   return [report("api_key_env", "secret_in_file", message, "error")];
 }
 

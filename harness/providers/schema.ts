@@ -33,9 +33,7 @@ const rate = (description: string, example: number) =>
 export const providerSchema = strictObject({
   type: key(z.enum(PROVIDER_TYPES), "How the harness talks to the provider.", { examples: ["cli"] }),
   command: text(
-    "Command that runs a review, for cli and custom providers. `{review_request}` becomes the path of the " +
-      "request file and `{model}` the model's name. The harness parses stdout, so the tool's own chatter " +
-      "must go to stderr or /dev/null.",
+    "Command that runs a review, for cli and custom providers. `{review_request}` becomes the path of the request file and `{model}` the model's name. The harness parses stdout, so the tool's own chatter must go to stderr or /dev/null.",
     "codex exec --color never -s read-only - < {review_request} 2>/dev/null",
   ),
   conformance_command: key(
@@ -45,8 +43,7 @@ export const providerSchema = strictObject({
         error: `A conformance command must contain ${REQUEST_PLACEHOLDER}, else it never learns what to check`,
       })
       .optional(),
-    "Command that exercises a running application and judges whether it conforms. Declaring it is what makes " +
-      "the provider a conformance evaluator; it must contain `{review_request}`.",
+    "Command that exercises a running application and judges whether it conforms. Declaring it is what makes the provider a conformance evaluator; it must contain `{review_request}`.",
     { examples: ["app-evaluator --request {review_request}"] },
   ),
   timeout_sec: key(z.int().min(1).default(300), "Longest time that one invocation may take.", {
@@ -54,8 +51,7 @@ export const providerSchema = strictObject({
     examples: [600],
   }),
   healthcheck: text(
-    "Shell command that exits with 0 when the provider can be reached. Pass a bearer token as " +
-      "`curl --oauth2-bearer $VAR`: the harness keeps backslashes, so an escaped header never arrives whole.",
+    "Shell command that exits with 0 when the provider can be reached. Pass a bearer token as `curl --oauth2-bearer $VAR`: the harness keeps backslashes, so an escaped header never arrives whole.",
     "curl -sf --oauth2-bearer $LOCAL_KEY http://127.0.0.1:8001/v1/models",
   ),
   model: text("Name of the model that is sent, or put in the place of `{model}`.", "qwen3-coder-next"),
@@ -78,36 +74,29 @@ export const providerSchema = strictObject({
         error: "Expected the name of an environment variable, never the key itself",
       })
       .optional(),
-    "Name of the environment variable that holds the API key, never the key. Export it where " +
-      "non-interactive shells see it.",
+    "Name of the environment variable that holds the API key, never the key. Export it where non-interactive shells see it.",
     { examples: ["LOCAL_KEY"] },
   ),
   host: key(
     z
       .string()
-      .regex(HOST_AND_PORT, {
-        error: "Expected `host:port`, the port from 1 to 65535, without scheme or path",
-      })
+      .regex(HOST_AND_PORT, { error: "Expected `host:port`, the port from 1 to 65535, without scheme or path" })
       .default("localhost:11434"),
     "Address of an ollama provider, as `host:port`.",
   ),
   max_tokens: key(
     z.int().min(1).default(4096),
-    "Longest answer. A reasoning model spends part of it on hidden reasoning: leave it room, or set " +
-      "`disable_thinking`.",
+    "Longest answer. A reasoning model spends part of it on hidden reasoning: leave it room, or set `disable_thinking`.",
     { unit: "tokens", examples: [8192] },
   ),
   temperature: key(z.number().min(0).default(0.1), "Sampling temperature that is sent."),
   disable_thinking: key(
     z.boolean().optional(),
-    "Turns hidden reasoning off, by `enable_thinking=false` in the chat template's arguments and by " +
-      "`thinking.type=disabled`; a server that answers 400 to one of them is asked again without it. The " +
-      "harness compares the text exactly: bare `true`, with no quotes and no comment behind it.",
+    "Turns hidden reasoning off, by `enable_thinking=false` in the chat template's arguments and by `thinking.type=disabled`; a server that answers 400 to one of them is asked again without it. The harness compares the text exactly: bare `true`, with no quotes and no comment behind it.",
     { examples: [true] },
   ),
   price_usd_per_mtok_input: rate(
-    "Price of a million input tokens at the peak rate, without any cache hit. With both prices set the " +
-      "provider is metered: the ledger is debited what was measured, not an estimate.",
+    "Price of a million input tokens at the peak rate, without any cache hit. With both prices set the provider is metered: the ledger is debited what was measured, not an estimate.",
     3,
   ),
   price_usd_per_mtok_output: rate(
@@ -128,8 +117,7 @@ export const providersProfileSchema = strictObject({
       .record(z.string(), key(z.string(), "Name of a declared provider.", { examples: ["local"] }))
       .prefault({})
       .describe(
-        'Who reviews whom without `--peer-review`: `peer_for.<subject> = "<provider>"`. Every ' +
-          "value must be a declared provider.",
+        'Who reviews whom without `--peer-review`: `peer_for.<subject> = "<provider>"`. Every value must be a declared provider.',
       )
       .meta({ placeholder: "subject" }),
     fallback_chain: z
@@ -141,16 +129,14 @@ export const providersProfileSchema = strictObject({
       )
       .prefault({})
       .describe(
-        "Who is tried, in order, when the peer fails its healthcheck, or ran and produced no review: " +
-          '`fallback_chain.<subject> = ["<provider>", ...]`. Never consulted after a verdict.',
+        'Who is tried, in order, when the peer fails its healthcheck, or ran and produced no review: `fallback_chain.<subject> = ["<provider>", ...]`. Never consulted after a verdict.',
       )
       .meta({ placeholder: "subject" }),
   }),
   copyright: block("What is stamped into generated source files.", {
     company: key(
       z.string().default(""),
-      "Company name that is stamped into the headers of generated source files. Empty until the setup " +
-        "asks for it.",
+      "Company name that is stamped into the headers of generated source files. Empty until the setup asks for it.",
       { examples: ["Example Ltd"] },
     ),
   }),

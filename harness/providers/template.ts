@@ -6,14 +6,8 @@ const KEYS_OF_TYPE: Readonly<Record<ProviderType, readonly string[]>> = {
   cli: ["command", "model", "conformance_command"],
   custom: ["command"],
   "openai-compatible": [
-    "base_url",
-    "api_key_env",
-    "model",
-    "max_tokens",
-    "temperature",
-    "disable_thinking",
-    "price_usd_per_mtok_input",
-    "price_usd_per_mtok_output",
+    ...["base_url", "api_key_env", "model", "max_tokens", "temperature", "disable_thinking"],
+    ...["price_usd_per_mtok_input", "price_usd_per_mtok_output"],
   ],
   ollama: ["model", "host"],
 };

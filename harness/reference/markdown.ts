@@ -108,10 +108,7 @@ function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): No
   ];
   // An empty column says nothing.
   const filled = columns.filter(({ cell }) => keys.some((key) => cell(key) !== ""));
-  return {
-    head: filled.map(({ head }) => head),
-    rows: keys.map((key) => filled.map(({ cell }) => cell(key))),
-  };
+  return { head: filled.map(({ head }) => head), rows: keys.map((key) => filled.map(({ cell }) => cell(key))) };
 }
 
 function defaultText(schema: JsonSchema): string | undefined {

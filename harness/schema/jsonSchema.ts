@@ -136,10 +136,7 @@ function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
   const { description: _, default: __, examples: ___, ...other } = second;
   const forms = form.anyOf ?? [form];
   if (forms.some((each) => JSON.stringify(each) === JSON.stringify(other))) return first;
-  return {
-    ...defined({ description, default: fallback, examples }),
-    anyOf: [...forms, other],
-  };
+  return { ...defined({ description, default: fallback, examples }), anyOf: [...forms, other] };
 }
 
 function isBlock(node: JsonSchema): boolean {
