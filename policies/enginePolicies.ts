@@ -8,7 +8,7 @@ import type {
 import { type Locate, nowhere, placed } from "../components/settings/places";
 import { defined } from "../faults/defined";
 import { settingOf } from "./judge";
-import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
+import { type DeclaredResource, withPlainProps } from "./lib/container";
 import { type Finding, findingsOf, type Rule } from "./rules/rule";
 
 /**
@@ -30,11 +30,7 @@ export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere)
 function described({ name, description, level }: Rule, kind: Finding["kind"]) {
   return kind === "violation"
     ? { name, description, enforcementLevel: level }
-    : {
-        name: `${name}-advice`,
-        description: `Advice: ${description}`,
-        enforcementLevel: "advisory" as const,
-      };
+    : { name: `${name}-advice`, description: `Advice: ${description}`, enforcementLevel: "advisory" as const };
 }
 
 function policy(

@@ -3,7 +3,7 @@ import { MACHINE_LABEL, SERVER_LABEL } from "../components/planned/container";
 import { TYPE } from "../components/planned/type";
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
 import { defined } from "../faults/defined";
-import { type DeclaredResource, withPlainProps } from "./lib/declaredResource";
+import { type DeclaredResource, withPlainProps } from "./lib/container";
 import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
 import { type Finding, findingsOf, type Level, type Rule } from "./rules/rule";

@@ -28,9 +28,8 @@ export function readLevels(file: string): Levels {
   if (!existsSync(file)) return {};
   const document = readYamlFile(file);
   const result = levelsFile.safeParse(document.value);
-  if (!result.success) {
+  if (!result.success)
     throw new FaultyInput(file, schemaFaults(levelsFile, document.value, result.error.issues, document));
-  }
   return Object.fromEntries(
     Object.entries(result.data).flatMap(([name, given]) =>
       given === undefined ? [] : [[name, typeof given === "string" ? given : given.enforcementLevel]],

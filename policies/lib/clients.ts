@@ -1,8 +1,7 @@
 import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { displayName, variables } from "./container";
-import type { DeclaredResource } from "./declaredResource";
+import { type DeclaredResource, displayName, variables } from "./container";
 
 const TIERS = new Set<string>(TIER_VARIABLES);
 

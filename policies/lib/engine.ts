@@ -19,8 +19,5 @@ export function engineOf(image: unknown, records: readonly ImageRecord[] = []): 
   const tagged = /^v?(\d+\.\d+\.\d+)(-[\w-]+)?$/.exec(reference?.tag ?? "")?.[1];
   const version = recorded.find((each) => typeof each === "string") ?? tagged;
   const data = typeof version === "string" ? engineData(version.replace(/\+.*$/, "")) : undefined;
-  return {
-    data: data ?? newestEngineData(),
-    exact: data !== undefined && OFFICIAL.test(reference?.repository ?? ""),
-  };
+  return { data: data ?? newestEngineData(), exact: data !== undefined && OFFICIAL.test(reference?.repository ?? "") };
 }

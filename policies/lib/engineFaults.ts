@@ -107,12 +107,7 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
   const had = releasesWith(name);
   if (had !== undefined) {
     const [remedy, change] = instead(name, value, engine);
-    return [
-      {
-        ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true),
-        ...defined({ change }),
-      },
-    ];
+    return [{ ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true), ...defined({ change }) }];
   }
   const near = nearestKey(
     name.slice(PREFIX.length),

@@ -1,6 +1,6 @@
 import { knownMap, type Read, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { type DeclaredResource, ofType } from "./declaredResource";
+import { type DeclaredResource, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface ImageRecord {

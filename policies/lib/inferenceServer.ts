@@ -1,8 +1,7 @@
 import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
-import { asksForGpus, containerLaunch, type LaunchInputs, reachesGpus } from "./container";
-import type { DeclaredResource } from "./declaredResource";
+import { asksForGpus, containerLaunch, type DeclaredResource, type LaunchInputs, reachesGpus } from "./container";
 import { engineOf } from "./engine";
 import { imageReference, roleOf } from "./imageReference";
 import { isOnlyOfVllm, isShare, isVariableOfVllm } from "./signsOfVllm";
@@ -56,9 +55,8 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hin
     (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))
   ) {
     // The image's own entrypoint is the server, and the command its arguments.
-    if (launch.entrypoint === undefined && found.unreadable.length === 0 && found.scripts.length === 0) {
+    if (launch.entrypoint === undefined && found.unreadable.length === 0 && found.scripts.length === 0)
       return readable([launch.command], []);
-    }
     if (wrapped.length > 0) return readable(wrapped, found.unreadable);
     const why = unknownWord
       ? "its entrypoint or command is not known before the update"
@@ -122,6 +120,4 @@ function speaksForServer(resource: DeclaredResource): boolean {
   );
 }
 
-function named(name: Read<string>): string {
-  return typeof name === "string" ? name : "";
-}
+const named = (name: Read<string>): string => (typeof name === "string" ? name : "");

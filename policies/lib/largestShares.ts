@@ -1,6 +1,6 @@
 import { figure, knownMap } from "../../components/inference-server/argv/unknown";
 import type { StartNeeds } from "../../components/memory/startNeeds";
-import type { DeclaredResource } from "./declaredResource";
+import type { DeclaredResource } from "./container";
 
 /** What a plan found for one server of ours, in a machine component's inputs. */
 export interface LargestShare {

@@ -1,7 +1,6 @@
 import { knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { containerName } from "./container";
-import { type DeclaredResource, ofType } from "./declaredResource";
+import { containerName, type DeclaredResource, ofType } from "./container";
 
 /** Containers and declarations that share one machine. */
 export interface MachineGroup {

@@ -1,6 +1,5 @@
 import { knownMap, list, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
-import { containerName } from "./container";
-import type { DeclaredResource } from "./declaredResource";
+import { containerName, type DeclaredResource } from "./container";
 import type { MachineGroup } from "./machines";
 
 /** What a program says of an inference server that its arguments don't: the model's kind and who uses it. */

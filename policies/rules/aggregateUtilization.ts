@@ -14,8 +14,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";
-import { displayName, serverLaunch } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName, serverLaunch } from "../lib/container";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { byMachine, type MachineGroup } from "../lib/machines";
@@ -61,8 +60,7 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
     return unknown.map(({ who, share }) =>
       violation(
         subject,
-        `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, ` +
-          `so that the sum can be held against the limit of ${shareText(limit)}.`,
+        `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`,
       ),
     );
   }
@@ -84,12 +82,8 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
     .filter((claim) => !claim.ours)
     .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
     .join("");
-  return violation(
-    subject,
-    `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ` +
-      `${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`,
-    remedies.find(({ change }) => change)?.change,
-  );
+  const message = `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`;
+  return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
 interface Remedy {
@@ -111,10 +105,8 @@ function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare):
       text: `Beside the others ${shareText(fits)} is left for ${server}, and it needs ${shareText(least)} at the least to start: lower another server, or leave this one out.`,
     };
   const both = bySum < byLimit ? ` (${shareText(byLimit)} by this limit, but all memory has to fit)` : "";
-  return {
-    text: `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`,
-    change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND },
-  };
+  const set = `Set --gpu-memory-utilization of ${server} to ${shareText(fits)} or less${both}.`;
+  return { text: set, change: { server, setting: "gpuMemoryUtilization", value: fits / TEN_THOUSAND } };
 }
 
 /** No lower share helps a server that takes more than its share: what it takes beside it must shrink. */
@@ -127,10 +119,8 @@ function beyondRemedy(
   const lessGiB = Math.ceil(tooMuch * totalGiB * 100) / 100;
   const setting = "kvCacheMemoryBytes";
   if (lessGiB >= kvCacheGiB) return { text: `Leave --kv-cache-memory-bytes of ${who} out.` };
-  return {
-    text: `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`,
-    change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) },
-  };
+  const lower = `Lower --kv-cache-memory-bytes of ${who} by ${lessGiB.toFixed(2)} GiB or more.`;
+  return { text: lower, change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) } };
 }
 
 /** What the owner of instance A may lower it to, where that alone would do. */
@@ -139,9 +129,7 @@ function ownersShare(claim: Claim, limit: number, sum: number): string {
   return fits > 0 ? `, to ${shareText(fits)} or less` : "";
 }
 
-function own({ share }: Claim): number {
-  return share.known ? share.tenThousandths : 0;
-}
+const own = ({ share }: Claim): number => (share.known ? share.tenThousandths : 0);
 
 function machineText(component: DeclaredResource | undefined): string {
   const machine = component === undefined ? undefined : text(component.props.machine);
@@ -205,9 +193,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
 }
 
 function hostClaims(group: MachineGroup): Claim[] {
-  if (group.hostInstances.length > 0) {
-    return group.hostInstances.map((instance) => hostClaim(instance.props));
-  }
+  if (group.hostInstances.length > 0) return group.hostInstances.map((instance) => hostClaim(instance.props));
   const host = group.component?.props.hostInstance;
   return typeof host === "object" && host !== null ? [hostClaim(host as Record<string, unknown>)] : [];
 }
@@ -249,9 +235,8 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
   const ours = { who, ours: true };
-  if (takesItsShare(memory)) {
+  if (takesItsShare(memory))
     return { ...ours, share: { known: true, tenThousandths: tenThousandths(memory.utilization), byDefault } };
-  }
   if (totalGiB === undefined) {
     const why =
       "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
@@ -275,16 +260,11 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
 }
 
 /** Nothing is added up where one claim is not known, so whose it is decides nothing. */
-function unknownClaim(who: string, why: string): Claim {
-  return { who, ours: true, share: { known: false, why } };
-}
+const unknownClaim = (who: string, why: string): Claim => ({ who, ours: true, share: { known: false, why } });
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
 function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {
   if (group.hostInstances.length > 0 || group.component !== undefined) return undefined;
-  return advice(
-    subject,
-    `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. ` +
-      `If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`,
-  );
+  const message = `Nothing declares a host-installed instance A beside ${displayName(subject)}, so it counts as absent. If there is one, declare ${TYPE.hostInstance} with its machine, port and gpuMemoryUtilization.`;
+  return advice(subject, message);
 }

@@ -2,16 +2,14 @@ import { parse } from "yaml";
 import { isText, knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { isRecord } from "../../faults/json";
-import { containerLaunch, displayName, textsIn } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { containerLaunch, type DeclaredResource, displayName, textsIn } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import type { Rule } from "./rule";
 
 /** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */
 const GENERIC = "openai/";
 const REMEDY =
-  "Recent bridges send that prefix through /v1/responses, and a conversation of several turns ends in HTTP 400. " +
-  "Write `hosted_vllm/<served name>` instead.";
+  "Recent bridges send that prefix through /v1/responses, and a conversation of several turns ends in HTTP 400. Write `hosted_vllm/<served name>` instead.";
 
 /** Ours can't be written with it; a hand-written configuration can, wherever its text is. */
 export const bridgePrefix: Rule = {

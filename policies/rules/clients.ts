@@ -58,6 +58,4 @@ export const clientServer: Rule = {
   },
 };
 
-function urlOf(text: string): URL | undefined {
-  return URL.canParse(text) ? new URL(text) : undefined;
-}
+const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);

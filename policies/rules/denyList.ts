@@ -1,7 +1,6 @@
 import { text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { displayName } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName } from "../lib/container";
 import { imageRecord } from "../lib/imageRecord";
 import { imageReference, type Role, roleOf } from "../lib/imageReference";
 import { isVersion, series } from "../lib/versions";

@@ -1,8 +1,7 @@
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { containerLaunch, displayName } from "../lib/container";
-import { type DeclaredResource, ofType } from "../lib/declaredResource";
+import { containerLaunch, type DeclaredResource, displayName, ofType } from "../lib/container";
 import { engineOf } from "../lib/engine";
 import { engineFaults } from "../lib/engineFaults";
 import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";

@@ -1,8 +1,7 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
-import { displayName, type PublishedPort, publishedPorts } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
@@ -52,11 +51,8 @@ function takenPorts(container: DeclaredResource): readonly PublishedPort[] | typ
 /** Only an inference server must say its ports; an unrelated container may leave them to the update. */
 function notKnown(resource: DeclaredResource, what: string): Finding | [] {
   if (readContainer(resource).kind === "no") return [];
-  return violation(
-    resource,
-    `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ` +
-      `${INSTANCE_A_PORT}. Give it as a plain number.`,
-  );
+  const message = `${displayName(resource)}: ${what} is not known before the update, so it may be instance A's port ${INSTANCE_A_PORT}. Give it as a plain number.`;
+  return violation(resource, message);
 }
 
 /** A port that nothing of the machine takes, as far as is known, and where to write it. */
@@ -79,9 +75,7 @@ function usedTwice(group: MachineGroup): Finding[] {
         findings.push(
           violation(
             container,
-            `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ` +
-              `${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. ` +
-              `Give one of them another port, such as ${change.value}.`,
+            `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. Give one of them another port, such as ${change.value}.`,
             change,
           ),
         );
@@ -100,9 +94,7 @@ function collide(a: PublishedPort, b: PublishedPort): boolean {
   );
 }
 
-function isEvery(address: string): boolean {
-  return [EVERY_ADDRESS, "::", "[::]", "*"].includes(address);
-}
+const isEvery = (address: string): boolean => [EVERY_ADDRESS, "::", "[::]", "*"].includes(address);
 
 function addressText(port: PublishedPort): string {
   return port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);

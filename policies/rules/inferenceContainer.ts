@@ -1,7 +1,6 @@
 import { holdsUnknown, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { displayName, shown } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName, shown } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 

@@ -1,7 +1,6 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { displayName, shown } from "../lib/container";
-import { type DeclaredResource, ofType } from "../lib/declaredResource";
+import { type DeclaredResource, displayName, ofType, shown } from "../lib/container";
 import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
@@ -36,21 +35,13 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
   const name = displayName(resource);
   const image = text(resource.props.image);
   if (image === UNKNOWN || image === undefined) {
-    return violation(
-      resource,
-      `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the ` +
-        "image as plain text, `repository:tag@sha256:...`, not as another resource's output.",
-    );
+    const message = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+    return violation(resource, message);
   }
   const reference = imageReference(image);
   if (reference?.digest === undefined) {
-    return violation(
-      resource,
-      `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as ` +
-        `\`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` ` +
-        "finds the digest and the versions inside.",
-      { setting: "image" },
-    );
+    const message = `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
+    return violation(resource, message, { setting: "image" });
   }
   return reference.digest;
 }
@@ -59,34 +50,22 @@ function judgeRecords(container: DeclaredResource, records: readonly ImageRecord
   const name = displayName(container);
   const image = shown(text(container.props.image));
   if (records.length === 0) {
-    return violation(
-      container,
-      `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and ` +
-        "transformers for this digest; `serving pin` reads them inside the image.",
-    );
+    const message = `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and transformers for this digest; \`serving pin\` reads them inside the image.`;
+    return violation(container, message);
   }
   return records.flatMap((record) => {
     const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
     const { evidence } = record;
-    if (evidence !== "read" && evidence !== "published") {
+    if (evidence !== "read" && evidence !== "published")
       faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
-    }
     if (faults.length > 0) {
-      return violation(
-        container,
-        `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; ` +
-          "pin an image that holds them.",
-        { setting: "image" },
-      );
+      const message = `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
+      return violation(container, message, { setting: "image" });
     }
     if (evidence === "read") return [];
     const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
-    return advice(
-      container,
-      `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. ` +
-        "Run `serving pin` on a machine with Docker and record the result as evidence `read`.",
-      { setting: "versions" },
-    );
+    const message = `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+    return advice(container, message, { setting: "versions" });
   });
 }
 

@@ -1,7 +1,7 @@
 import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
-import type { DeclaredResource } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/container";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
@@ -28,9 +28,8 @@ export const memorySum: Rule = {
     const memory = map(machine.props.memory);
     const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
-    if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total)) {
+    if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total))
       return violation(machine, "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.");
-    }
     const pinned = Object.keys(knownMap(memory.fixedKvCache));
     return judged(machine, lines, total, largestShares(machine), pinned);
   },
@@ -48,18 +47,13 @@ function judged(
   const cure = largest.map((share) => remedy(share, pinned)).join(" ");
   if (sum(certain) > total) {
     const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-    return violation(
-      machine,
-      `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`,
-      changeOf(largest),
-    );
+    const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
+    return violation(machine, message, changeOf(largest));
   }
   if (all <= total) return undefined;
   const defaults = spelled(lines.filter((line) => !line.certain));
-  return advice(
-    machine,
-    `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`,
-  );
+  const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
+  return advice(machine, message);
 }
 
 /** Lines as they stand in a machine component's inputs; `undefined` when one can't be read. */
@@ -107,10 +101,6 @@ function spelled(lines: readonly Line[]): string {
   return lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
 }
 
-function sum(lines: readonly Line[]): number {
-  return lines.reduce((total, line) => total + line.hundredths, 0);
-}
+const sum = (lines: readonly Line[]): number => lines.reduce((total, line) => total + line.hundredths, 0);
 
-function gib(hundredths: number): string {
-  return `${(hundredths / HUNDRED).toFixed(2)} GiB`;
-}
+const gib = (hundredths: number): string => `${(hundredths / HUNDRED).toFixed(2)} GiB`;

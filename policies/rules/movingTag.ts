@@ -25,11 +25,7 @@ export const movingTag: Rule = {
     const { tag } = reference;
     if (tag !== undefined && RELEASE.test(tag) && !TRACK.test(tag)) return [];
     const what = tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
-    return violation(
-      resource,
-      `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release ` +
-        `and its digest, \`${reference.repository}:<release>@sha256:...\`.`,
-      { setting: "image" },
-    );
+    const message = `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`.`;
+    return violation(resource, message, { setting: "image" });
   },
 };

@@ -1,6 +1,5 @@
 import { figure, holdsUnknown, knownMap, text } from "../../components/inference-server/argv/unknown";
-import { asksForGpus, displayName } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { asksForGpus, type DeclaredResource, displayName } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";

@@ -1,7 +1,6 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText } from "../../components/inference-server/argv/unknown";
-import { displayName } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";
 import { recordsWithContainers } from "../lib/serverRecord";
@@ -35,16 +34,9 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
     const model = modelOf(server);
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
     const why = thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
-    return violation(
-      container,
-      `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ` +
-        `${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser` +
-        `${thinking === false ? "." : ", or declare the model's thinking mode."}`,
-      { setting: "reasoningParser", value: "auto" },
-    );
+    const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
+    return violation(container, message, { setting: "reasoningParser", value: "auto" });
   });
 }
 
-function modelOf(server: ServerArguments): string {
-  return isText(server.model) ? server.model : "";
-}
+const modelOf = (server: ServerArguments): string => (isText(server.model) ? server.model : "");

@@ -1,6 +1,6 @@
 import type { SettingToChange } from "../../components/settings/places";
 import { withoutKeys } from "../../faults/secrets";
-import type { DeclaredResource } from "../lib/declaredResource";
+import type { DeclaredResource } from "../lib/container";
 
 /** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
 export type Level = "mandatory" | "advisory" | "disabled";

@@ -2,14 +2,12 @@ import { list, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { dotted } from "../../faults/fault";
 import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
-import { displayName } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
 const REMEDY =
-  "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the " +
-  "container as a file of mode 0600 (such as HF_TOKEN_PATH), or use a placeholder where the value is ignored.";
+  "Anyone who may read the state or `docker inspect` can read it. Name a variable that holds it and hand it to the container as a file of mode 0600 (such as HF_TOKEN_PATH), or use a placeholder where the value is ignored.";
 
 /** Secrets are names: a value in a container's environment or arguments ends up in the state and in `docker inspect`. */
 export const secretValues: Rule = {
@@ -51,8 +49,5 @@ function inArguments(resource: DeclaredResource): string[] {
 }
 
 function unknown(resource: DeclaredResource, what: string): string {
-  return (
-    `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the ` +
-    "variables of an inference server as plain text."
-  );
+  return `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the variables of an inference server as plain text.`;
 }

@@ -22,10 +22,7 @@ export const servedModelName: Rule = {
     const name = displayName(resource);
     if (reading.unreadable.length > 0) {
       const what = reading.kind === "possible" ? "may be an inference server" : "is an inference server";
-      return (
-        `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. ` +
-        "Make it plain, so that its first name can be seen to have no slash."
-      );
+      return `${name} ${what} whose served model name can't be judged: ${reading.unreadable.join("; ")}. Make it plain, so that its first name can be seen to have no slash.`;
     }
     if (reading.kind === "possible") return [];
     return reading.servers.flatMap((server) => {
@@ -47,21 +44,14 @@ function faultOf(server: ServerArguments): string | undefined {
     if (!isText(first))
       return "has a first --served-model-name that is not known before the update; give it as plain text.";
     if (!first.includes("/")) return undefined;
-    return (
-      `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without ` +
-      `a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` behind it as an alias.`
-    );
+    return `serves its model as \`${first}\`, which has a slash; coding clients can't address it. Put a name without a slash first, such as \`${suggestion(first)}\`, and keep \`${first}\` behind it as an alias.`;
   }
   const model = server.model ?? VLLM_DEFAULT_MODEL;
-  if (!isText(model)) {
+  if (!isText(model))
     return "has no --served-model-name, and its model is not known before the update; give a name without a slash.";
-  }
   if (!model.includes("/")) return undefined;
   const why = server.model === undefined ? " (vLLM's default model, as none is given)" : "";
-  return (
-    `has no --served-model-name, so its model is served as \`${model}\`${why}, which has a slash; coding clients ` +
-    `can't address it. Add \`--served-model-name ${suggestion(model)} ${model}\`.`
-  );
+  return `has no --served-model-name, so its model is served as \`${model}\`${why}, which has a slash; coding clients can't address it. Add \`--served-model-name ${suggestion(model)} ${model}\`.`;
 }
 
 function suggestion(name: string): string {

@@ -107,10 +107,7 @@ function faults({ utilization, kvCacheGiB, window }: Asked, share: LargestShare,
 }
 
 /** A larger share, where one that suffices is left. */
-function moreShare({ bySum, byAggregate, needs }: LargestShare): {
-  readonly text: string;
-  readonly value?: number;
-} {
+function moreShare({ bySum, byAggregate, needs }: LargestShare): { readonly text: string; readonly value?: number } {
   const largest = Math.min(bySum, byAggregate);
   const value = needs.leastUtilization ?? 1;
   return value <= largest

@@ -1,6 +1,5 @@
 import { knownMap, text } from "../../components/inference-server/argv/unknown";
-import { containerLaunch, displayName } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { containerLaunch, type DeclaredResource, displayName } from "../lib/container";
 import { imageReference, roleOf } from "../lib/imageReference";
 import { byMachine, type MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
@@ -25,18 +24,13 @@ function judgeMachine({ component, containers }: MachineGroup): Finding | Findin
     return holding.map((container) =>
       violation(
         container,
-        `${displayName(container)} starts an Ollama of its own, beside the one on the host: models pulled into one ` +
-          "seem to vanish in the other. Take an image without Ollama, or write `simpleServer: { mode: integrated }`.",
+        `${displayName(container)} starts an Ollama of its own, beside the one on the host: models pulled into one seem to vanish in the other. Take an image without Ollama, or write \`simpleServer: { mode: integrated }\`.`,
       ),
     );
   }
   if (mode === "integrated" && component !== undefined && holding.length === 0) {
-    return violation(
-      component,
-      `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take ` +
-        "the image's `-ollama` variant, or write `simpleServer: { mode: host }`.",
-      { setting: "simpleServer.mode", value: "host" },
-    );
+    const message = `${component.name} should have its simple server inside the chat UI's container, whose image has none. Take the image's \`-ollama\` variant, or write \`simpleServer: { mode: host }\`.`;
+    return violation(component, message, { setting: "simpleServer.mode", value: "host" });
   }
   const [, ...further] = holding;
   return further.map((container) =>

@@ -1,7 +1,6 @@
 import { isOn, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { TYPE } from "../../components/planned/type";
-import { displayName, shown } from "../lib/container";
-import type { DeclaredResource } from "../lib/declaredResource";
+import { type DeclaredResource, displayName, shown } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
 import { byMachine } from "../lib/machines";
 import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";
@@ -18,8 +17,7 @@ export const toolCalling: Rule = {
         ? [
             violation(
               resource,
-              `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses ` +
-                "to start. Add the parser of the model's family, such as `--tool-call-parser qwen3_coder`.",
+              `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`,
               { setting: "tools.parser" },
             ),
           ]
@@ -46,25 +44,18 @@ function judgeClients(record: ServerRecord, container: DeclaredResource | undefi
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
   if (typeof record.kind === "string" && record.kind !== "chat") {
-    return violation(
-      record.resource,
-      `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the ` +
-        "clients away from it, or serve a chat model.",
-    );
+    const message = `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the clients away from it, or serve a chat model.`;
+    return violation(record.resource, message);
   }
   if (container === undefined) {
-    return violation(
-      record.resource,
-      `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a ` +
-        "container that it does.",
-    );
+    const message = `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a container that it does.`;
+    return violation(record.resource, message);
   }
   const parsing = servers(container).filter(hasParser);
   if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
   return violation(
     container,
-    `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add ` +
-      "`--enable-auto-tool-choice --tool-call-parser <parser>`, or point the coding clients elsewhere.",
+    `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`,
     parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true },
   );
 }

@@ -34,16 +34,10 @@ export const transformersRange: Rule = {
     if (ofVllm === undefined || !isVersion(transformers)) return [];
     const range = TRANSFORMERS_RANGES.get(ofVllm);
     if (range === undefined) {
-      return advice(
-        resource,
-        `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so ` +
-          `transformers ${transformers} was not held against one.`,
-      );
+      const message = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so transformers ${transformers} was not held against one.`;
+      return advice(resource, message);
     }
     if (satisfies(transformers, range, { prereleases: true })) return [];
-    return (
-      `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image ` +
-      "whose two versions belong together."
-    );
+    return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;
   },
 };

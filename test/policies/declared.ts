@@ -1,6 +1,6 @@
 import { TYPE } from "../../components/planned/type";
 import { type Judged, judge, type Levels } from "../../policies/judge";
-import type { DeclaredResource } from "../../policies/lib/declaredResource";
+import type { DeclaredResource } from "../../policies/lib/container";
 
 // The package's own entry loads all of Pulumi and takes seconds; this file of it has no typings.
 const { unknownCheckingProxy } = require("@pulumi/policy/proxy") as Pick<

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { TYPE } from "../../components/planned/type";
 import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
-import type { DeclaredResource } from "../../policies/lib/declaredResource";
+import type { DeclaredResource } from "../../policies/lib/container";
 import { rules } from "../../policies/rules";
 import { CLEAN_COMMAND, DIGEST, declared, hostInstance, IMAGE, record, server, UNKNOWN_LIST } from "./declared";
 
