@@ -72,9 +72,7 @@ function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings):
     model_name: name,
     litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },
     ...(settings.messagesPath === "passThrough"
-      ? {
-          model_info: { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] },
-        }
+      ? { model_info: { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] } }
       : {}),
   };
 }

@@ -189,6 +189,4 @@ function documentSearch({ embedding, rerank }: SearchServers): Record<string, st
   };
 }
 
-function flag(on: boolean): string {
-  return on ? "True" : "False";
-}
+const flag = (on: boolean): string => (on ? "True" : "False");

@@ -1,7 +1,6 @@
 import { strictObject, z } from "zod";
 import { variableName } from "../planned/fields";
-import { clientKind, maxOutputTokens, reach } from "./kind";
-import { exported, jsonFile, quoted } from "./texts";
+import { clientKind, exported, jsonFile, maxOutputTokens, quoted, reach } from "./kind";
 
 /**
  * Every variable that names a model. One that is not set asks for a hosted model's real name, and a 404 then looks like

@@ -1,6 +1,5 @@
 import { strictObject } from "zod";
-import { clientKind, reach } from "./kind";
-import { exported, quoted, writtenBy } from "./texts";
+import { clientKind, exported, quoted, reach, writtenBy } from "./kind";
 
 /** Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. */
 export const clientEnv = clientKind({
@@ -41,6 +40,4 @@ export const clientEnv = clientKind({
 });
 
 /** A value is quoted only where a shell needs it, since Docker takes quotes as part of the value. */
-function plainOrQuoted(value: string): string {
-  return /^[\w@%+=:,./-]+$/.test(value) ? value : quoted(value);
-}
+const plainOrQuoted = (value: string): string => (/^[\w@%+=:,./-]+$/.test(value) ? value : quoted(value));

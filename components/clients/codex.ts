@@ -1,8 +1,7 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
 import { hostPath, matching, usual } from "../planned/fields";
-import { clientKind, reach } from "./kind";
-import { exported, quoted, writtenBy } from "./texts";
+import { clientKind, exported, quoted, reach, writtenBy } from "./kind";
 
 /** Id of the provider in the file; `openai`, `ollama` and `lmstudio` are reserved by the program. */
 const PROVIDER = "local-serving";

@@ -1,7 +1,6 @@
 import { KEY_CHECK_SH, newKey } from "../planned/networkKey";
-import type { ClientFile, ClientKind } from "./kind";
+import { type ClientFile, type ClientKind, quoted } from "./kind";
 import type { Check, ClientTarget } from "./target";
-import { quoted } from "./texts";
 
 /** Seconds that all checks together may take. */
 const CHECK_SECONDS = 2;
@@ -157,9 +156,7 @@ function tried({ triedAt, server: { container } }: ClientTarget): string[] {
 }
 
 /** The name between the quotes of a JSON text. */
-function jsonText(text: string): string {
-  return JSON.stringify(text).slice(1, -1);
-}
+const jsonText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function hints({ container, compiles }: Check, { server }: ClientTarget): string[] {
   if (container !== undefined)

@@ -1,5 +1,4 @@
-import { agentSettings, clientKind } from "./kind";
-import { exported, jsonFile, quoted } from "./texts";
+import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
 
 /** Provider under which pi knows the model: `pi --model local-serving/NAME`. */
 const PROVIDER = "local-serving";

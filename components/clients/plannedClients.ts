@@ -73,12 +73,7 @@ export function plannedClients(
         command,
         files: [
           { role: kind.role, path: file.path, mode: "0644", text: file.text },
-          {
-            role: `launcher-${kind.name}`,
-            path: command,
-            mode: "0755",
-            text: launcherScript(kind, file, target),
-          },
+          { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcherScript(kind, file, target) },
         ],
       },
     ];

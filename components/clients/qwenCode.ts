@@ -1,5 +1,4 @@
-import { agentSettings, clientKind } from "./kind";
-import { exported, jsonFile, quoted } from "./texts";
+import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
 
 /** Its file is laid over the user's own settings by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
 export const qwenCode = clientKind({
@@ -24,9 +23,7 @@ export const qwenCode = clientKind({
       text: jsonFile({
         general: { enableAutoUpdate: false },
         model: { name: model },
-        modelProviders: {
-          openai: [{ baseUrl, envKey: key.variable, generationConfig, id: model, name: model }],
-        },
+        modelProviders: { openai: [{ baseUrl, envKey: key.variable, generationConfig, id: model, name: model }] },
         privacy: { usageStatisticsEnabled: false },
         security: { auth: { selectedType: "openai" } },
       }),

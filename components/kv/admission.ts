@@ -30,17 +30,11 @@ export interface Admission extends Agent {
  */
 export function admission(plan: KvPlan, agent: Agent): Admission {
   const requestTokens = agent.promptTokens + agent.maxTokens;
-  if (![agent.promptTokens, agent.maxTokens].every((count) => Number.isInteger(count) && count >= 0)) {
+  if (![agent.promptTokens, agent.maxTokens].every((count) => Number.isInteger(count) && count >= 0))
     throw new RangeError("promptTokens and maxTokens are whole numbers of tokens, 0 or more");
-  }
   if (requestTokens === 0) throw new RangeError("a request has at least one token");
   const blocksPerAgent = requestBlocks(plan.layout, requestTokens);
-  const sized = {
-    ...agent,
-    requestTokens,
-    blocksPerAgent,
-    bytesPerAgent: blocksPerAgent * plan.bytesPerBlock,
-  };
+  const sized = { ...agent, requestTokens, blocksPerAgent, bytesPerAgent: blocksPerAgent * plan.bytesPerBlock };
   const admitted = requestTokens <= plan.maxModelLen;
   if (!admitted) return { ...sized, admitted, atOnce: 0, limitedBy: "window" };
   const held = plan.starts ? Math.floor(plan.usableBlocks / blocksPerAgent) : 0;

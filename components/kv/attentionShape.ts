@@ -19,9 +19,8 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
   const faults: Fault[] = [];
   if (config.compress_ratios != null) return { attention: { kind: "packed", bytes: COMPRESSED_VECTOR }, faults };
   if (config.kv_lora_rank != null) {
-    if (config.qk_rope_head_dim == null) {
+    if (config.qk_rope_head_dim == null)
       faults.push(missingField("qk_rope_head_dim", "With kv_lora_rank it is half of what a token caches."));
-    }
     const width = config.kv_lora_rank + (config.qk_rope_head_dim ?? 0);
     const attention: AttentionShape =
       config.index_topk == null ? { kind: "latent", width } : { kind: "packed", bytes: PACKED_LATENT };
@@ -33,9 +32,8 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
     faults.push(errorAt("num_attention_heads", "impossible_value", message));
   }
   const headDim = config.head_dim || config.hidden_size_per_head;
-  if (config.v_head_dim && config.v_head_dim !== headDim) {
+  if (config.v_head_dim && config.v_head_dim !== headDim)
     faults.push(unknownArchitecture("v_head_dim", "keys and values have different widths."));
-  }
   if (headDim) return { attention: { kind: "heads", kvHeads, headDim }, faults };
   if (config.hidden_size == null) {
     faults.push(missingField("head_dim", "Without it hidden_size is needed to derive it."));
@@ -63,18 +61,13 @@ export function fullAttentionShape(config: ConfigFields): AttentionShape | null 
   const common = attentionShape(config).attention;
   const heads = config.attention_k_eq_v === true ? config.num_global_key_value_heads : null;
   if (common.kind !== "heads" || (config.global_head_dim == null && heads == null)) return null;
-  return {
-    kind: "heads",
-    kvHeads: heads ?? common.kvHeads,
-    headDim: config.global_head_dim ?? common.headDim,
-  };
+  return { kind: "heads", kvHeads: heads ?? common.kvHeads, headDim: config.global_head_dim ?? common.headDim };
 }
 
 /** The aliases in the order in which vLLM tries them; without any, every query head has its own. */
 function keyValueHeads(config: ConfigFields): number {
-  if (config.multi_query != null && config.new_decoder_architecture !== true) {
+  if (config.multi_query != null && config.new_decoder_architecture !== true)
     return config.multi_query ? 1 : config.num_attention_heads;
-  }
   return (
     config.n_head_kv ??
     config.num_kv_heads ??

@@ -58,9 +58,8 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     kvCacheDtype: dtype,
     bytesPerToken: fullBytes / blockSize,
   });
-  if (model.compressed !== undefined) {
+  if (model.compressed !== undefined)
     return ofPacked(compressedCaches(model.compressed, full, tokensUnderWay), COMPRESSED_BLOCK);
-  }
   const tokenBytes = bytesPerToken(model.attention, dtype, engine.tensorParallelSize);
   const slidingBytes = bytesPerToken(model.slidingAttention ?? model.attention, dtype, engine.tensorParallelSize);
   const rules = engineRules(model, engine);
@@ -100,9 +99,8 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
       mostTokens,
     });
   }
-  if (linear > 0) {
+  if (linear > 0)
     groups.push({ kind: "linear", layers: linear, groups: groupsOf(linear), blockSize, blocks: rules.stateBlocks });
-  }
   return {
     blockSize,
     pageBytes,

@@ -40,9 +40,8 @@ export function compressedLayers(config: ConfigFields): { layers: CompressedLaye
   const ratios = config.compress_ratios.slice(0, config.num_hidden_layers);
   const faults: Fault[] = [];
   const unplanned = (field: string, why: string) => faults.push(unknownArchitecture(field, why));
-  if (ratios.length < config.num_hidden_layers) {
+  if (ratios.length < config.num_hidden_layers)
     faults.push(wrongCount("compress_ratios", ratios.length, config.num_hidden_layers));
-  }
   const stranger = ratios.findIndex((ratio) => ratio > 1 && ratio !== FOUR && ratio !== MANY);
   if (stranger >= 0) unplanned(`compress_ratios.${stranger}`, `it is not one of 0, 1, ${FOUR}, ${MANY}.`);
   if (!config.sliding_window) faults.push(missingField("sliding_window", "Each layer caches such a window of tokens."));
@@ -66,10 +65,7 @@ export function compressedCaches(
   layers: number,
   tokensUnderWay: number,
 ): PackedCaches {
-  const page = (bytes: number, count: number) => ({
-    bytes: Math.ceil(bytes / ALIGNMENT) * ALIGNMENT,
-    layers: count,
-  });
+  const page = (bytes: number, count: number) => ({ bytes: Math.ceil(bytes / ALIGNMENT) * ALIGNMENT, layers: count });
   const state = (tokens: number, width: number) => tokens * width * STATE_NUMBER;
   const vectors = (ratio: number, bytes: number) => (COMPRESSED_BLOCK / ratio) * bytes;
   const sliding = (tokens: number) => ({ kind: "sliding", mostTokens: tokens - 1 + tokensUnderWay }) as const;

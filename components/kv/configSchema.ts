@@ -5,9 +5,12 @@ import { errorAt, type Fault } from "../../faults/fault";
 const MOST_LAYERS = 10_000;
 const LARGEST_WIDTH = 1_000_000;
 
+/** Number formats of a recurrent state. */
+export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
+
 const width = () => z.int().min(1).max(LARGEST_WIDTH);
 const layerCount = () => z.int().min(0).max(MOST_LAYERS);
-const tokens = () => z.int().min(1);
+const count = (least = 1) => z.int().min(least);
 
 /**
  * The fields of a model's config.json (its `text_config`, where it has one) that decide what the engine caches.
@@ -40,19 +43,19 @@ export const configSchema = z.looseObject({
 
   index_topk: width().nullish().describe("tokens that sparse attention selects"),
   index_head_dim: width().nullish().describe("width of the keys by which it selects them"),
-  index_topk_freq: z.int().min(1).nullish().describe("every n-th layer selects, the others use its selection"),
-  index_skip_topk_offset: z.int().min(0).nullish().describe("the first layers, which select all"),
+  index_topk_freq: count().nullish().describe("every n-th layer selects, the others use its selection"),
+  index_skip_topk_offset: count(0).nullish().describe("the first layers, which select all"),
   index_topk_pattern: z.string().nullish().describe("one letter a layer: S uses the selection of another"),
 
   indexer_kv_heads: width()
     .nullish()
     .describe("keys of a token by which sparse attention selects, where it compresses them"),
   indexer_head_dim: width().nullish().describe("width of such a key"),
-  indexer_compress_ratio: z.int().min(1).nullish().describe("tokens whose keys become one"),
+  indexer_compress_ratio: count().nullish().describe("tokens whose keys become one"),
   ple_layer_ids: z.array(z.int().min(1)).nullish().describe("layers that look up n-grams in a table, from 1 on"),
-  ple_conv_kernel_size: z.int().min(1).nullish().describe("length of the convolution over what they find"),
-  ngram_size: z.int().min(1).nullish().describe("tokens of an n-gram"),
-  hc_count: z.int().min(1).nullish().describe("parallel residual streams"),
+  ple_conv_kernel_size: count().nullish().describe("length of the convolution over what they find"),
+  ngram_size: count().nullish().describe("tokens of an n-gram"),
+  hc_count: count().nullish().describe("parallel residual streams"),
 
   compress_ratios: z
     .array(z.int().min(0))
@@ -62,8 +65,8 @@ export const configSchema = z.looseObject({
 
   attn_type_list: z.array(z.int()).min(1).nullish().describe("kind of each layer in numbers; 1: full attention"),
   layer_types: z.array(z.string()).min(1).nullish().describe("kind of each layer, first to last"),
-  full_attention_interval: z.int().min(1).nullish().describe("every n-th layer has full attention"),
-  sliding_window: z.int().min(0).nullish().describe("window of the sliding-window layers, in tokens; 0: none"),
+  full_attention_interval: count().nullish().describe("every n-th layer has full attention"),
+  sliding_window: count(0).nullish().describe("window of the sliding-window layers, in tokens; 0: none"),
   sliding_window_pattern: z
     .union([z.int().min(1), z.string()])
     .nullish()
@@ -77,7 +80,7 @@ export const configSchema = z.looseObject({
   linear_value_head_dim: width().nullish().describe("width of a linear-attention value head"),
   linear_conv_kernel_dim: width().nullish().describe("length of the causal convolution of a linear layer"),
   mamba_ssm_dtype: z
-    .enum(["auto", "float32", "float16", "bfloat16"])
+    .enum(SSM_CACHE_DTYPES)
     .nullish()
     .describe("number format of the recurrent state of a linear layer; absent: as the model's"),
 
@@ -92,14 +95,11 @@ export const configSchema = z.looseObject({
   ssm_state_size: width().nullish().describe("size of a state-space head's state for each of its channels"),
   n_groups: width().nullish().describe("groups of heads that share their input of a state-space layer"),
   conv_kernel: width().nullish().describe("length of the causal convolution of a state-space layer"),
-  mamba_ssm_cache_dtype: z
-    .enum(["auto", "float32", "float16", "bfloat16"])
-    .nullish()
-    .describe("number format of a state-space layer's state"),
+  mamba_ssm_cache_dtype: z.enum(SSM_CACHE_DTYPES).nullish().describe("number format of a state-space layer's state"),
 
   mtp_num_hidden_layers: layerCount().nullish().describe("layers of the multi-token-prediction module"),
   num_nextn_predict_layers: layerCount().nullish().describe("another name of mtp_num_hidden_layers"),
-  max_position_embeddings: tokens().nullish().describe("context window, in tokens"),
+  max_position_embeddings: count().nullish().describe("context window, in tokens"),
 });
 
 export type ConfigFields = z.output<typeof configSchema>;

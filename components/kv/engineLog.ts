@@ -124,9 +124,7 @@ function refusalIn(text: string): EngineRefusal | undefined {
       maxNumSeqs: numberOf(sequences),
       blocks: numberOf(blocks),
     })),
-    refusal(text, /Error in memory profiling\. Initial free memory/g, () => ({
-      kind: "profiling-disturbed",
-    })),
+    refusal(text, /Error in memory profiling\. Initial free memory/g, () => ({ kind: "profiling-disturbed" })),
   ].filter((each) => each !== undefined);
   const latest = found.sort((a, b) => a.at - b.at).at(-1);
   const started = last(text, CONCURRENCY)?.index ?? -1;
@@ -142,10 +140,6 @@ function refusal(
   return match === undefined ? undefined : { at: match.index, refusal: read(match) };
 }
 
-function last(text: string, pattern: RegExp): RegExpExecArray | undefined {
-  return [...text.matchAll(pattern)].at(-1);
-}
+const last = (text: string, pattern: RegExp): RegExpExecArray | undefined => [...text.matchAll(pattern)].at(-1);
 
-function numberOf(text: string | undefined): number {
-  return Number((text ?? "").replaceAll(",", ""));
-}
+const numberOf = (text: string | undefined): number => Number((text ?? "").replaceAll(",", ""));

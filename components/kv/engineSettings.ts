@@ -2,10 +2,12 @@ import { parse } from "@renovatebot/pep440";
 import { strictObject, z } from "zod";
 import { FaultyInput } from "../../faults/fault";
 import { schemaFaults } from "../../faults/schemaFaults";
+import { SSM_CACHE_DTYPES } from "./configSchema";
 import { KV_DTYPES } from "./kvDtype";
 
 export const GDN_PREFILL_BACKENDS = ["auto", "flashinfer", "triton", "cutedsl"] as const;
-export const SSM_CACHE_DTYPES = ["auto", "float32", "float16", "bfloat16"] as const;
+
+const count = (least: number) => z.int().min(least);
 
 /** The engine's settings that the KV cache depends on. Defaults are vLLM's own on a GB10, for the pinned release. */
 const kvEngineSettingsSchema = strictObject({
@@ -15,31 +17,17 @@ const kvEngineSettingsSchema = strictObject({
     .default("0.30.0")
     .describe("vLLM version, as `vllm --version` prints it; the rules of the cache depend on it"),
   kvCacheDtype: z.enum(KV_DTYPES).default("auto").describe("`--kv-cache-dtype`; auto: what the model says"),
-  maxModelLen: z
-    .int()
-    .min(1)
-    .optional()
-    .describe("`--max-model-len` in tokens; absent: the model's own context window"),
-  maxNumSeqs: z
-    .int()
-    .min(1)
-    .optional()
-    .describe("`--max-num-seqs`; absent: not checked against the blocks of the pool"),
-  maxNumBatchedTokens: z
-    .int()
-    .min(1)
+  maxModelLen: count(1).optional().describe("`--max-model-len` in tokens; absent: the model's own context window"),
+  maxNumSeqs: count(1).optional().describe("`--max-num-seqs`; absent: not checked against the blocks of the pool"),
+  maxNumBatchedTokens: count(1)
     .default(2048)
     .describe("`--max-num-batched-tokens`; sliding-window layers keep room for two such batches"),
-  draftTokens: z
-    .int()
-    .min(0)
+  draftTokens: count(0)
     .max(1024)
     .default(0)
     .describe("draft tokens of a step (`num_speculative_tokens`); 0: no speculative decoding"),
   prefixCaching: z.boolean().default(true).describe("`--enable-prefix-caching`"),
-  prefixMatchUnit: z
-    .int()
-    .min(1)
+  prefixMatchUnit: count(1)
     .optional()
     .describe("`--prefix-match-unit`: prefixes are found again in such steps; absent: in steps of a block"),
   gdnPrefillBackend: z
@@ -50,12 +38,7 @@ const kvEngineSettingsSchema = strictObject({
     .enum(SSM_CACHE_DTYPES)
     .default("auto")
     .describe("`--mamba-ssm-cache-dtype`; auto: what the model says"),
-  tensorParallelSize: z
-    .int()
-    .min(1)
-    .max(64)
-    .default(1)
-    .describe("`--tensor-parallel-size`; the plan is that of one device"),
+  tensorParallelSize: count(1).max(64).default(1).describe("`--tensor-parallel-size`; the plan is that of one device"),
 });
 
 /** Settings as they are written; what is left out takes vLLM's default. */

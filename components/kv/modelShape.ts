@@ -74,9 +74,7 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
     shape = read.shape;
   } else faults.push(...schemaFaults(configSchema, text, parsed.error.issues));
   const placed = [...faults.map((fault) => placedFault(fault, prefix, document)), ...encoder];
-  if (shape === undefined || placed.length > 0) {
-    throw new FaultyInput(document?.file ?? "config.json", placed);
-  }
+  if (shape === undefined || placed.length > 0) throw new FaultyInput(document?.file ?? "config.json", placed);
   return shape;
 }
 
@@ -89,15 +87,12 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const { index: indexOfGroups, faults: groupFaults } = compressedIndex(config);
   const full = fullAttentionShape(config);
   faults.push(...groupFaults, ...found.faults, ...linear.faults, ...indexFaults, ...compressedFaults);
-  if (tellsStateSpace(config) && config.sliding_window) {
+  if (tellsStateSpace(config) && config.sliding_window)
     faults.push(unknownArchitecture("sliding_window", "a window is mixed with state-space layers."));
-  }
-  if (counts.sliding > 0 && config.sliding_window == null) {
+  if (counts.sliding > 0 && config.sliding_window == null)
     faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
-  }
-  if (counts.linear > 0 && counts.full === 0) {
+  if (counts.linear > 0 && counts.full === 0)
     faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
-  }
   if (indexOfGroups !== null && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")) {
     const why = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
     faults.push(unknownArchitecture("indexer_compress_ratio", why));

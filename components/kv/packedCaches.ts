@@ -47,9 +47,7 @@ export function packed(all: readonly Caches[]): PackedCaches {
 const most = ({ pages }: Caches) => Math.max(...pages.map(({ layers }) => layers));
 
 /** Whether there are as many pages of each size, so that they can be split evenly. */
-function isPattern({ pages }: Caches): boolean {
-  return pages.every((page) => page.layers === pages[0]?.layers);
-}
+const isPattern = ({ pages }: Caches): boolean => pages.every((page) => page.layers === pages[0]?.layers);
 
 /** The size of groups, at least `least`, for which the fewest places stay empty; of several the largest. */
 function leastPadding(counts: readonly number[], least: number): number {

@@ -35,9 +35,7 @@ function noFit(plan: Figures, rules: EngineRules): Fault[] {
   const missing = plan.bytesPerRequest + reserved - plan.availableBytes;
   const longest = plan.largestMaxModelLen ?? 0;
   const shorter = longest > 0 ? `lower --max-model-len to at most ${longest}, or ` : "";
-  const message =
-    `One request of ${plan.maxModelLen} tokens needs ${gib(plan.bytesPerRequest)} of KV cache; ` +
-    `${gib(plan.availableBytes - reserved)} can be used. To serve it, ${shorter}give the cache ${gib(missing)} more.`;
+  const message = `One request of ${plan.maxModelLen} tokens needs ${gib(plan.bytesPerRequest)} of KV cache; ${gib(plan.availableBytes - reserved)} can be used. To serve it, ${shorter}give the cache ${gib(missing)} more.`;
   return [errorAt("maxModelLen", "request_does_not_fit", message)];
 }
 

@@ -29,14 +29,12 @@ const DEFAULT_OFFSET = 2;
 export function sparseIndex(config: ConfigFields): { index: SparseIndex | null; faults: Fault[] } {
   if (config.index_topk == null || config.kv_lora_rank == null) return { index: null, faults: [] };
   const faults: Fault[] = [];
-  if (config.index_head_dim == null) {
+  if (config.index_head_dim == null)
     faults.push(missingField("index_head_dim", "With index_topk its keys are cached beside each token."));
-  }
   const layers = config.num_hidden_layers;
   const pattern = config.index_topk_pattern;
-  if (pattern != null && pattern.length !== layers) {
+  if (pattern != null && pattern.length !== layers)
     faults.push(wrongCount("index_topk_pattern", pattern.length, layers));
-  }
   const selects = (layer: number) =>
     pattern == null
       ? Math.max(layer - (config.index_skip_topk_offset ?? DEFAULT_OFFSET) + 1, 0) % (config.index_topk_freq ?? 1) === 0

@@ -44,9 +44,8 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
     const why = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
     faults.push(unknownArchitecture(field, why));
   }
-  if (pattern.length !== config.num_hidden_layers) {
+  if (pattern.length !== config.num_hidden_layers)
     faults.push(wrongCount(field, pattern.length, config.num_hidden_layers));
-  }
   const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;
   return { counts: { full: count("full"), sliding: 0, linear: count("linear") }, faults };
 }

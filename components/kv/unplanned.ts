@@ -12,10 +12,7 @@ import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   { field: /^(mamba_(?!ssm_dtype$)|ssm_|rwkv|lru_|recurrent_|time_step_)/, says: "state-space layers" },
   { field: /^(conv_L_cache|conv_dim_cache|short_conv|ple_layer_ids$)/, says: "short-convolution layers" },
-  {
-    field: /^(linear_attn_config|lightning_|kda_|layer_group_size$)/,
-    says: "another kind of linear attention",
-  },
+  { field: /^(linear_attn_config|lightning_|kda_|layer_group_size$)/, says: "another kind of linear attention" },
   {
     field: /^(hybrid_override_pattern|hybrid_layer_pattern|layers_block_type|layer_block_types?|block_types?)$/,
     says: "another way to mix layers",
@@ -24,10 +21,7 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
     field: /^(attn_type_list|attn_layer_(period|indices|offset)|full_attn_idxs)$/,
     says: "another way to mix layers",
   },
-  {
-    field: /^(block_configs|per_layer_config|is_heterogeneous)$/,
-    says: "layers that differ from each other",
-  },
+  { field: /^(block_configs|per_layer_config|is_heterogeneous)$/, says: "layers that differ from each other" },
   { field: /^attention_chunk_size$/, says: "another kind of windowed attention" },
   {
     field: /^(?!use_sliding_window$|max_window_layers$|_?sliding_window(_pattern)?$).*window/,
@@ -69,9 +63,7 @@ function plannedFields(fields: Readonly<Record<string, unknown>>): readonly stri
 }
 
 /** Layers in numbers: 1 is full attention, every other number another kind. */
-function isAllFull(list: unknown): boolean {
-  return Array.isArray(list) && list.every((kind) => kind === 1);
-}
+const isAllFull = (list: unknown): boolean => Array.isArray(list) && list.every((kind) => kind === 1);
 
 function saysNothing(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === 0 || value === "") return true;

@@ -60,9 +60,7 @@ function startsText({ fits, atBest }: ServerKv): string {
   return atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
 }
 
-function gib(bytes: number): string {
-  return `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
-}
+const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */
 export function gibRange({ lowGiB, highGiB }: { readonly lowGiB: number; readonly highGiB: number }): string {

@@ -89,12 +89,7 @@ function shareTaken(demand: MemoryDemand, totalGiB: number): number {
 function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
   const budget = hundredths(takenGiB(share, totalGiB));
   const lines: LedgerLine[] = [
-    {
-      name: share.name,
-      gib: budget,
-      basis: "setting",
-      source: budgetSource(share, totalGiB),
-    },
+    { name: share.name, gib: budget, basis: "setting", source: budgetSource(share, totalGiB) },
     {
       name: `${share.name}: overshoot`,
       gib: OVERSHOOT_GIB,
@@ -107,23 +102,15 @@ function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
     const beyond = hundredths(Math.max(0, compiling - budget));
     // Compiling happens before the KV cache is filled, so only what exceeds the server's own budget counts.
     if (beyond > 0) {
-      lines.push({
-        name: `${share.name}: compiling`,
-        gib: beyond,
-        basis: "default",
-        source: `weights + ${ENGINE_OVERHEAD_GIB} GiB + ${share.compileJobs} jobs x ${COMPILE_JOB_GIB} GiB, beyond its own budget`,
-      });
+      const source = `weights + ${ENGINE_OVERHEAD_GIB} GiB + ${share.compileJobs} jobs x ${COMPILE_JOB_GIB} GiB, beyond its own budget`;
+      lines.push({ name: `${share.name}: compiling`, gib: beyond, basis: "default", source });
     }
   }
   const { publishedOutsideGiB: outsideGiB } = share;
   const more = outsideGiB === undefined ? 0 : hundredths(takenGiB({ ...share, outsideGiB }, totalGiB) - budget);
   if (more > 0) {
-    lines.push({
-      name: `${share.name}: beside its weights`,
-      gib: more,
-      basis: "default",
-      source: `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`,
-    });
+    const source = `${hundredths(outsideGiB ?? 0)} GiB were seen outside the KV cache of such a server; measure yours`;
+    lines.push({ name: `${share.name}: beside its weights`, gib: more, basis: "default", source });
   }
   return lines;
 }

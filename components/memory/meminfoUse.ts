@@ -45,11 +45,8 @@ export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours:
   const servers = hundredths(held(running));
   const less =
     running === "no server" ? "no server running" : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
-  return {
-    running,
-    operatingSystemGiB: hundredths(used - held(running)),
-    source: `meminfo: ${totalGiB.toFixed(2)} - ${availableGiB.toFixed(2)} GiB in use, ${less}`,
-  };
+  const source = `meminfo: ${totalGiB.toFixed(2)} - ${availableGiB.toFixed(2)} GiB in use, ${less}`;
+  return { running, operatingSystemGiB: hundredths(used - held(running)), source };
 }
 
 /** vLLM's admission rule for each of our servers, one after the other, with instance A up before them. */

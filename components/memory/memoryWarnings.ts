@@ -30,62 +30,55 @@ export function memoryWarnings(
   appliedWindows: Readonly<Record<string, number>> = {},
 ): Warning[] {
   const warnings: Warning[] = [];
-  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   for (const { settings, plan, kv: result } of servers) {
     const { key, container } = plan;
-    for (const [code, message] of serverWarnings(settings, machine.totalGiB, appliedWindows[key]))
-      warn(code, `${key}: ${message}`);
-    for (const note of result.notes) warn(result.kv === null ? "kv-unknown" : "kv-note", `${key}: ${note}`);
+    const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
+    serverWarnings(settings, machine.totalGiB, appliedWindows[key], ofServer);
+    for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
     const largest = ledger.largestUtilizationThatFits[container.name] ?? 0;
-    for (const [code, message] of roomWarnings(settings, machine.totalGiB, result.kv, largest))
-      warn(code, `${key}: ${message}`);
+    roomWarnings(settings, machine.totalGiB, result.kv, largest, ofServer);
   }
   const { instanceA } = machine;
   if (instanceA !== "none" && servers.length > 0 && instanceAFromContainer(instanceA) === undefined) {
-    warn(
-      "gate-cannot-ask",
-      `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`,
-    );
+    const message = `Instance A listens on ${instanceA.listen} only, where no container can ask whether it is up. After a boot our servers start at once where there is room for all, else ${instanceA.readyWithinMinutes} minutes later (\`instanceA.readyWithinMinutes\`).`;
+    warn("gate-cannot-ask", message);
   }
   for (const each of admission.filter((start) => !start.admitted)) {
-    warn(
-      "not-admitted",
-      `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`,
-    );
+    const message = `${each.name} would not start: vLLM wants ${each.wantedGiB.toFixed(2)} GiB available, and by this meminfo ${each.availableGiB.toFixed(2)} GiB are, once the servers before it have theirs.`;
+    warn("not-admitted", message);
   }
   return warnings;
 }
+
+/** Takes one warning. */
+export type Warn = (code: string, message: string) => void;
 
 function serverWarnings(
   server: InferenceServerSettings,
   totalGiB: number,
   appliedWindow: number | undefined,
-): [code: string, message: string][] {
-  const warnings: [string, string][] = [];
+  warn: Warn,
+): void {
   const { gpuMemoryUtilization: share, measured } = server;
   if (share > HIGHEST_THAT_STARTED) {
-    warnings.push([
-      "utilization-high",
-      `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`,
-    ]);
+    const message = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
+    warn("utilization-high", message);
   }
   if (measured !== undefined && !isMeasured(server)) {
-    warnings.push([
-      "measurement-stale",
-      `What was measured on ${measured.at} is of another image and no longer counts: measure again and record it.`,
-    ]);
+    const message = `What was measured on ${measured.at} is of another image and no longer counts: measure again and record it.`;
+    warn("measurement-stale", message);
   }
   const raised = windowRaised(server, appliedWindow);
-  return raised === undefined ? warnings : [...warnings, ["window-raised", raised]];
+  if (raised !== undefined) warn("window-raised", raised);
 }
 
 /** Compared with what was applied on this machine; where that is not known, with what was measured. */
 function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {
   const then = "kernels are compiled anew for the new tile sizes, so the next start takes 10 to 15 minutes longer.";
-  if (applied !== undefined) {
+  if (applied !== undefined)
     return maxModelLen > applied ? `\`maxModelLen\` is raised from ${applied} to ${maxModelLen}: ${then}` : undefined;
-  }
   if (measured === undefined) return undefined;
   const before = measured.kvTokens / measured.maxConcurrency;
   return maxModelLen > before * WINDOW_ROUNDING
@@ -98,21 +91,17 @@ function roomWarnings(
   totalGiB: number,
   kv: ServerKv,
   largest: number,
-): [code: string, message: string][] {
-  const warnings: [string, string][] = [];
+  warn: Warn,
+): void {
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
   if (!atBest.fits) {
-    warnings.push([
-      "kv-no-room",
-      `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${cure(server, totalGiB, kv, largest)}`,
-    ]);
+    const message = `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${cure(server, totalGiB, kv, largest)}`;
+    warn("kv-no-room", message);
   } else if (!kv.fits) {
-    warnings.push([
-      "kv-room",
-      `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${cure(server, totalGiB, kv, largest)}`,
-    ]);
+    const message = `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${cure(server, totalGiB, kv, largest)}`;
+    warn("kv-room", message);
   } else if (maxConcurrency < server.maxNumSeqs) {
     const at = agents
       .map(
@@ -120,24 +109,19 @@ function roomWarnings(
           `${agent.atOnce} agent${agent.atOnce === 1 ? "" : "s"} of ${agent.promptTokens / 1000}K + ${agent.maxTokens / 1000}K tokens`,
       )
       .join(" or ");
-    warnings.push([
-      "kv-room",
-      `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`,
-    ]);
+    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`;
+    warn("kv-room", message);
   }
   const reuse = reuseTooLow(kv);
-  if (reuse !== undefined) warnings.push(["kv-reuse", reuse]);
+  if (reuse !== undefined) warn("kv-reuse", reuse);
   if (server.kvCacheMemoryBytes !== undefined) {
     const budget = server.gpuMemoryUtilization * totalGiB;
     const taken = room.lowGiB + room.outsideGiB.low;
     if (taken > budget) {
-      warnings.push([
-        "kv-memory-beyond-budget",
-        `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`,
-      ]);
+      const message = `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`;
+      warn("kv-memory-beyond-budget", message);
     }
   }
-  return warnings;
 }
 
 /** Too little of an agent's last prompt is found again, and what finds more of it, if anything does. */

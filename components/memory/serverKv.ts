@@ -144,10 +144,6 @@ function notFollowed({ extraArgs, speculative }: InferenceServerSettings): strin
   ];
 }
 
-function bytes(gib: number): number {
-  return Math.floor(gib * BYTES_PER_GIB);
-}
+const bytes = (gib: number): number => Math.floor(gib * BYTES_PER_GIB);
 
-function none(note: string): ServerKvResult {
-  return { kv: null, notes: [`No KV plan. ${note}`] };
-}
+const none = (note: string): ServerKvResult => ({ kv: null, notes: [`No KV plan. ${note}`] });

@@ -11,11 +11,7 @@ export interface WeightBand {
 
 const BANDS: readonly WeightBand[] = [
   { upToGB: 45, verdict: "comfortable (up to 45 GB)", comfortable: true },
-  {
-    upToGB: 90,
-    verdict: "possible with tuning and a reduced context (45 to 90 GB)",
-    comfortable: false,
-  },
+  { upToGB: 90, verdict: "possible with tuning and a reduced context (45 to 90 GB)", comfortable: false },
   { upToGB: 100, verdict: "untested on this machine (90 to 100 GB)", comfortable: false },
 ];
 

@@ -11,12 +11,8 @@ const FILE = "applied-plan.json";
  */
 export function appliedPlan(machine: MachinePlan, stateDirectory: string): PlannedFile<FileRole> {
   const about = "What local-serving applied to this machine. Written by `up`, removed by `down`.";
-  return {
-    role: "applied-plan",
-    path: appliedPlanPath(machine.name, stateDirectory),
-    mode: "0600",
-    text: `${JSON.stringify({ about, machine: inKeyOrder(machine) }, null, 2)}\n`,
-  };
+  const text = `${JSON.stringify({ about, machine: inKeyOrder(machine) }, null, 2)}\n`;
+  return { role: "applied-plan", path: appliedPlanPath(machine.name, stateDirectory), mode: "0600", text };
 }
 
 /** Where a machine's applied plan is. */

@@ -29,10 +29,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const machines = planned.map(({ machine }) => machine);
   const faults = [...writtenTwice(machines), ...modelFaults(settings, evidence)];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);
-  return {
-    machines,
-    warnings: planned.flatMap(({ warnings }) => warnings),
-  };
+  return { machines, warnings: planned.flatMap(({ warnings }) => warnings) };
 }
 
 function machinePlan(
@@ -64,10 +61,7 @@ function machinePlan(
   const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
   const servers = known.map((server) => {
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    return {
-      ...server,
-      kv: serverKv(server.settings, { totalGiB: machine.totalGiB, maxOutputTokens }, server.model),
-    };
+    return { ...server, kv: serverKv(server.settings, { totalGiB: machine.totalGiB, maxOutputTokens }, server.model) };
   });
   const inferenceServers = known.map((server) => server.plan);
   const served = { servers: inferenceServers, simpleServer: simple.simpleServer };

@@ -24,13 +24,8 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
       const known = modelEvidence(evidence, model.id);
       const fault = (setting: "family" | "weightsGB", found: string): Fault => {
         const path = ["machines", machine, "inferenceServers", key, "model", setting];
-        return {
-          path: dotted(path),
-          code: "impossible_value",
-          message: `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`,
-          severity: "error",
-          ...placeOf(settings, path),
-        };
+        const message = `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`;
+        return { path: dotted(path), code: "impossible_value", message, severity: "error", ...placeOf(settings, path) };
       };
       const other = otherFamily(model.family, known?.config);
       const weights = known?.weightsGB;

@@ -6,6 +6,7 @@ import { harnessWarnings } from "../harness-files/plannedHarness";
 import { isMeasured, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
+import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsText } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
@@ -26,84 +27,64 @@ export function machineWarnings(
   servers: readonly KnownServer[],
 ): Warning[] {
   const warnings: Warning[] = [];
-  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   if (!isHere(machine)) warn("elsewhere", elsewhere(name, machine));
   const aggregate = ledger.aggregateUtilization;
   if (aggregate > AGGREGATE_CAUTION) {
-    warn(
-      "aggregate-high",
-      `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`,
-    );
+    const message = `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+    warn("aggregate-high", message);
   }
   const recorded = servers.every(({ settings }) => isMeasured(settings));
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
     const budgets = (aggregate * machine.totalGiB).toFixed(1);
-    warn(
-      "unproven",
-      `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`,
-    );
+    const message = `These servers together are ${budgets} of ${machine.totalGiB.toFixed(1)} GiB: viable by the figures, and unproven until it was measured. After all have loaded and served a request, MemAvailable must stay above 0 with room to spare: \`serving verify --only memory\` says so, and prints what to record as \`measured\`.`;
+    warn("unproven", message);
   }
   const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));
   const floor = machine.memoryFloorGiB;
   if (servers.length > 0 && left >= 0 && left < floor) {
-    warn(
-      "memory-floor",
-      `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`,
-    );
+    const message = `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`;
+    warn("memory-floor", message);
   }
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
-    warn(
-      "operating-system-unmeasured",
-      `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`,
-    );
+    const message = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
+    warn("operating-system-unmeasured", message);
   }
   for (const { settings, model, plan } of servers) {
-    for (const [code, message] of serverWarnings(settings, model)) warn(code, `${plan.key}: ${message}`);
+    serverWarnings(settings, model, (code, message) => warn(code, `${plan.key}: ${message}`));
   }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
 
-function serverWarnings(
-  server: InferenceServerSettings,
-  model: ModelEvidence | undefined,
-): [code: string, message: string][] {
-  const warnings: [string, string][] = [];
+function serverWarnings(server: InferenceServerSettings, model: ModelEvidence | undefined, warn: Warn): void {
   const version = server.versions?.vllm;
   const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
   if (unified) {
-    warnings.push([
-      "inert-variable",
-      `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`,
-    ]);
+    const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
+    warn("inert-variable", message);
     if (server.tools.parser === "qwen3_xml") {
-      warnings.push([
+      warn(
         "same-parser",
         `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`,
-      ]);
+      );
     }
   }
   const { family = "other", id } = server.model;
   if (family !== "other" && model?.config === undefined) {
-    warnings.push([
-      "family-unproven",
-      `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`,
-    ]);
+    const message = `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`;
+    warn("family-unproven", message);
   }
   if (model?.assumedFrom !== undefined) {
-    warnings.push([
-      "config-assumed",
-      `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`,
-    ]);
+    const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`;
+    warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
   const band = size === undefined ? undefined : weightBand(size);
-  if (size !== undefined && band?.comfortable === false) {
-    warnings.push(["weights", `${weightsText(size)} of weights are ${band.verdict}.`]);
-  }
-  return warnings;
+  if (size !== undefined && band?.comfortable === false)
+    warn("weights", `${weightsText(size)} of weights are ${band.verdict}.`);
 }
 
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */
@@ -121,42 +102,38 @@ export function serviceWarnings(
   },
 ): Warning[] {
   const warnings: Warning[] = [];
-  const warn = (code: string, message: string) => warnings.push({ machine: name, code, message });
+  const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   const { bridge, chatUi, clients } = planned;
 
   for (const service of [bridge, chatUi]) {
     for (const server of servers) {
       if (service === null || !service.servers.includes(server.key)) continue;
-      if (server.container === undefined && isLoopback(server.address))
-        warn(
-          "loopback-only",
-          `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`,
-        );
+      if (server.container === undefined && isLoopback(server.address)) {
+        const message = `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
+        warn("loopback-only", message);
+      }
     }
   }
-  if (chatUi !== null && !isLoopback(chatUi.address))
-    warn(
-      "first-sign-up",
-      `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: sign up as soon as it runs.`,
-    );
+  if (chatUi !== null && !isLoopback(chatUi.address)) {
+    const message = `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: sign up as soon as it runs.`;
+    warn("first-sign-up", message);
+  }
   for (const client of clients) {
     const server = servers.find((each) => each.key === client.server);
     const output = client.maxOutputTokens;
     if (server?.maxModelLen !== undefined && output !== undefined) {
       const left = server.maxModelLen - output;
-      if (left < ENVELOPE_TOKENS)
-        warn(
-          "client-window",
-          `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`,
-        );
+      if (left < ENVELOPE_TOKENS) {
+        const message = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
+        warn("client-window", message);
+      }
     }
     const reached = client.via === "bridge" ? bridge?.address : server?.address;
     const { host } = machine.clients;
-    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
-      warn(
-        "client-host",
-        `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`,
-      );
+    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached)) {
+      const message = `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`;
+      warn("client-host", message);
+    }
   }
   return warnings;
 }

@@ -19,12 +19,10 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
     const engine = engineOf(machine);
     const first = engines.get(engine);
     if (first === undefined) engines.set(engine, machineName);
-    else
-      fault(
-        ["machines", machineName, "dockerHost"],
-        "repeated_engine",
-        `${machineName} and ${first} are on one Docker engine (${machine.dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
-      );
+    else {
+      const message = `${machineName} and ${first} are on one Docker engine (${machine.dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`;
+      fault(["machines", machineName, "dockerHost"], "repeated_engine", message);
+    }
     for (const { path, code, message } of [...referenceFaults(machine), ...poolingFaults(machine)])
       fault(["machines", machineName, ...path], code, message);
     for (const { path, message } of harnessFaults(machine))
@@ -36,24 +34,17 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
         if (reason !== undefined) fault([...at, "extraArgs", index], "repeated_flag", reason);
       }
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
-      if (doubled >= 0) {
+      if (doubled >= 0)
         fault([...at, "aliases", doubled], "impossible_value", "This is the served model name itself, not an alias.");
-      }
       if (server.tensorParallelSize > machine.gpus) {
-        fault(
-          [...at, "tensorParallelSize"],
-          "impossible_value",
-          `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`,
-        );
+        const message = `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`;
+        fault([...at, "tensorParallelSize"], "impossible_value", message);
       }
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
         if (server.kvCacheMemoryBytes >= budget) {
-          fault(
-            [...at, "kvCacheMemoryBytes"],
-            "impossible_value",
-            `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`,
-          );
+          const message = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;
+          fault([...at, "kvCacheMemoryBytes"], "impossible_value", message);
         }
       }
     }
@@ -78,11 +69,10 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
       [["speculative"], server.speculative !== undefined],
     ];
     for (const [path, isGiven] of given)
-      if (isGiven)
-        fault(
-          ["inferenceServers", key, ...path],
-          `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`,
-        );
+      if (isGiven) {
+        const message = `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`;
+        fault(["inferenceServers", key, ...path], message);
+      }
   }
 
   const wanted = [
@@ -96,25 +86,23 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
     const known = able.length === 0 ? "none is declared" : `there is ${able.join(", ")}`;
     fault([...path], `\`${key}\` is no server with \`model.kind: ${kind}\`: ${known}.`);
   }
-  if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined)
-    fault(
-      ["harness", "embeddingModel"],
-      "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.",
-    );
+  if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined) {
+    const message = "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
+    fault(["harness", "embeddingModel"], message);
+  }
   for (const [index, key] of (machine.chatUi?.connections ?? []).entries()) {
     const kind = kindOf(key);
-    if (kind !== undefined && isPooling(kind))
-      fault(
-        ["chatUi", "connections", index],
-        `\`${key}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`,
-      );
+    if (kind !== undefined && isPooling(kind)) {
+      const message = `\`${key}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`;
+      fault(["chatUi", "connections", index], message);
+    }
   }
   const bridged = machine.bridge === undefined ? [] : (machine.bridge.servers ?? servers.map(([key]) => key));
   const kinds = bridged.map(kindOf);
-  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind)))
-    fault(
-      ["bridge"],
-      "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.",
-    );
+  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind))) {
+    const message =
+      "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.";
+    fault(["bridge"], message);
+  }
   return faults;
 }

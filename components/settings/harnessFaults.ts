@@ -41,18 +41,11 @@ function keyFaults(harness: HarnessSettings): HarnessFault[] {
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {
   if (harness === undefined) return [];
   const named: { path: PropertyKey[]; name: string; subject?: string }[] = [
-    ...Object.entries(harness.peerFor).map(([subject, name]) => ({
-      path: ["peerFor", subject],
-      name,
-      subject,
-    })),
+    ...Object.entries(harness.peerFor).map(([subject, name]) => ({ path: ["peerFor", subject], name, subject })),
     ...Object.entries(harness.fallbackChain).flatMap(([subject, chain]) =>
       chain.map((name, index) => ({ path: ["fallbackChain", subject, index], name, subject })),
     ),
-    ...Object.keys(harness.conformanceCommands).map((name) => ({
-      path: ["conformanceCommands", name],
-      name,
-    })),
+    ...Object.keys(harness.conformanceCommands).map((name) => ({ path: ["conformanceCommands", name], name })),
     ...(harness.judge === undefined ? [] : [{ path: ["judge"], name: harness.judge }]),
   ];
   return named.flatMap(({ path, name, subject }): HarnessFault[] => {
@@ -74,17 +67,13 @@ function serverFaults(
   if (server === undefined || harness === undefined) return [];
   const faults: HarnessFault[] = [];
   if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'")) {
-    faults.push({
-      path: ["inferenceServers", key, "servedModelName"],
-      message:
-        "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.",
-    });
+    const message =
+      "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.";
+    faults.push({ path: ["inferenceServers", key, "servedModelName"], message });
   }
   if (harness.maxTokens >= server.maxModelLen) {
-    faults.push({
-      path: ["harness", "maxTokens"],
-      message: `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`,
-    });
+    const message = `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`;
+    faults.push({ path: ["harness", "maxTokens"], message });
   }
   return faults;
 }

@@ -36,8 +36,5 @@ export function placed(message: string, change: SettingToChange | undefined, loc
   const { line } = locate(change.path);
   const where = line === undefined ? "" : `, line ${line}`;
   const write = value === undefined ? path : `${path}: ${value}`;
-  return {
-    message: `${message} In the stack file${where}: \`${write}\`.`,
-    ...defined({ path, line, value }),
-  };
+  return { message: `${message} In the stack file${where}: \`${write}\`.`, ...defined({ path, line, value }) };
 }

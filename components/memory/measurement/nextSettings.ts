@@ -52,9 +52,7 @@ function roomFor(
 }
 
 /** Blocks that this version's fit check keeps free, where the pool has any. */
-function reserved(kv: ServerKv): number {
-  return kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks;
-}
+const reserved = (kv: ServerKv): number => (kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks);
 
 /** The size of the cache as a setting of its own, with the share that vLLM still checks at its start. */
 function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outsideGiB: number): NextSetting[] {

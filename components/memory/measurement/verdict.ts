@@ -26,9 +26,8 @@ export type Planned = ServerKv | { readonly none: string };
 export function memoryVerdict(planned: Planned, log: EngineLog, server: StartedServer, at: string): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
-  if (log.refusal !== undefined) {
+  if (log.refusal !== undefined)
     return { status: "fail", detail: `it did not start: ${refusalText(log.refusal)}`, record: [], next };
-  }
   const measured = measurementOf(log, server, at);
   if (measured === undefined) return { ...withoutFigures(log), record: [], next: [] };
   const seen = `measured ${gib(log.availableKvGiB)} GiB of KV cache, ${measured.maxConcurrency.toFixed(2)} whole windows at once`;
@@ -43,12 +42,8 @@ export function memoryVerdict(planned: Planned, log: EngineLog, server: StartedS
   }
   const off = compared === undefined ? 0 : compared.off;
   const exact = room.basis === "measured";
-  return {
-    status: exact && off > CLOSE ? "fail" : "pass",
-    detail: `${seen}; ${predicted}${off === 0 ? "" : `, ${(100 * off).toFixed(1)} % off`}`,
-    record: exact && off <= CLOSE ? [] : record,
-    next,
-  };
+  const detail = `${seen}; ${predicted}${off === 0 ? "" : `, ${(100 * off).toFixed(1)} % off`}`;
+  return { status: exact && off > CLOSE ? "fail" : "pass", detail, record: exact && off <= CLOSE ? [] : record, next };
 }
 
 /** A fixed size of the cache skips the measurement, and logs are rotated away. */
@@ -58,10 +53,8 @@ function withoutFigures({ kvTokens, maxConcurrency }: EngineLog): Pick<MemoryVer
       status: "skip",
       detail: "its log says nothing of the KV cache: it has not started yet, or the log was cut",
     };
-  return {
-    status: "pass",
-    detail: `${maxConcurrency.toFixed(2)} whole windows at once; its log does not say what was left for the KV cache (a fixed size, or the log was cut), so there is nothing to record`,
-  };
+  const detail = `${maxConcurrency.toFixed(2)} whole windows at once; its log does not say what was left for the KV cache (a fixed size, or the log was cut), so there is nothing to record`;
+  return { status: "pass", detail };
 }
 
 function refusalText(refusal: EngineRefusal): string {
@@ -79,9 +72,7 @@ function refusalText(refusal: EngineRefusal): string {
   }
 }
 
-function gib(amount: number | undefined): string {
-  return amount === undefined ? "?" : amount.toFixed(2);
-}
+const gib = (amount: number | undefined): string => (amount === undefined ? "?" : amount.toFixed(2));
 
 /** The log rounds GiB to two places and concurrency to two: together less than this many blocks. */
 const ROUNDED_BLOCKS = 1;
