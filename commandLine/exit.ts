@@ -19,9 +19,7 @@ export class WrongUse extends Error {
 
 /** Turns the file system's refusal to write into wrong use; throws anything else on. */
 export function explainWriting(file: string, error: unknown): never {
-  if (error instanceof Error && "syscall" in error) {
-    throw new WrongUse(`${file} can't be written: ${error.message}`);
-  }
+  if (error instanceof Error && "syscall" in error) throw new WrongUse(`${file} can't be written: ${error.message}`);
   throw error;
 }
 

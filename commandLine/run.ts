@@ -103,11 +103,7 @@ export async function run(
 /** Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a signal ended it. */
 export function runShown(
   [program = "", ...args]: readonly string[],
-  options: {
-    readonly cwd?: string;
-    readonly env?: NodeJS.ProcessEnv;
-    readonly stdio: "inherit" | ["ignore", 2, 2];
-  },
+  options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly stdio: "inherit" | ["ignore", 2, 2] },
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const ignore = () => {};

@@ -4,9 +4,8 @@ import { InvalidArgumentError } from "commander";
 export function wholeNumber(least: number): (text: string) => number {
   return (text) => {
     const value = Number(text);
-    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
+    if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least)
       throw new InvalidArgumentError(`Expected a whole number of at least ${least}, such as ${Math.max(least, 4)}.`);
-    }
     return value;
   };
 }
@@ -37,8 +36,7 @@ export function byteSize(text: string): number {
       "Expected a number of bytes, or a size with its unit such as 20GiB, 512MiB or 21474836480.",
     );
   }
-  if (unit === "" && bytes > 0 && bytes < 2 ** 20) {
+  if (unit === "" && bytes > 0 && bytes < 2 ** 20)
     throw new InvalidArgumentError(`${bytes} bytes hold no block: write ${bytes}GiB, or the whole number of bytes.`);
-  }
   return bytes;
 }

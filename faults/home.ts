@@ -6,8 +6,6 @@ import { UnreadableInput } from "./fault";
 export function homeFolder(): string {
   const home = homedir();
   if (isAbsolute(home)) return home;
-  throw new UnreadableInput(
-    "HOME",
-    `expected the absolute path of your home, such as /home/me, got ${home === "" ? "empty text" : `\`${home}\``}`,
-  );
+  const reason = `expected the absolute path of your home, such as /home/me, got ${home === "" ? "empty text" : `\`${home}\``}`;
+  throw new UnreadableInput("HOME", reason);
 }

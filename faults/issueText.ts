@@ -49,9 +49,7 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
   array: "a list",
 };
 
-function typeWords(expected: string): string {
-  return TYPE_WORDS[expected] ?? expected;
-}
+const typeWords = (expected: string): string => TYPE_WORDS[expected] ?? expected;
 
 function choices(values: readonly unknown[]): string {
   return values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");

@@ -134,10 +134,6 @@ function placeBeyond(text: string, levels: number): Place | undefined {
   return undefined;
 }
 
-function placeOf({ line, column }: Location): Place {
-  return { line, column };
-}
+const placeOf = ({ line, column }: Location): Place => ({ line, column });
 
-function pathKey(path: readonly string[]): string {
-  return JSON.stringify(path);
-}
+const pathKey = (path: readonly string[]): string => JSON.stringify(path);

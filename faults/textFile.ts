@@ -26,9 +26,8 @@ export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buf
   } catch (error) {
     throw new UnreadableInput(file, readFailure(error));
   }
-  if (bytes.length > limit) {
+  if (bytes.length > limit)
     throw new UnreadableInput(file, `is larger than ${limit} bytes; a configuration file is far smaller`);
-  }
   return bytes;
 }
 
@@ -36,9 +35,8 @@ export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buf
 const OPEN_PIPE = /^\/(?:dev|proc)\//;
 
 function readAtMost(file: string, limit: number): Buffer {
-  if (statSync(file).isFIFO() && !OPEN_PIPE.test(file)) {
+  if (statSync(file).isFIFO() && !OPEN_PIPE.test(file))
     throw new Error("is a named pipe, which may wait for ever: give a file, or `<(COMMAND)`");
-  }
   const descriptor = openSync(file, "r");
   try {
     const size = fstatSync(descriptor).size;

@@ -43,10 +43,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
   };
   const tooDeep = firstTooDeepLine(text);
   if (tooDeep !== undefined) {
-    throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, {
-      line: tooDeep,
-      column: 1,
-    });
+    throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, { line: tooDeep, column: 1 });
   }
   // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
@@ -73,11 +70,8 @@ export function parseYaml(file: string, text: string): SourceDocument {
   }
   const duplicate = firstDuplicate(document.contents);
   if (duplicate !== undefined) {
-    throw new UnreadableInput(
-      file,
-      `not valid YAML: the key \`${duplicate.key}\` is given twice in one map`,
-      place(duplicate.offset),
-    );
+    const reason = `not valid YAML: the key \`${duplicate.key}\` is given twice in one map`;
+    throw new UnreadableInput(file, reason, place(duplicate.offset));
   }
   const octal = leadingZero(document);
   if (octal !== undefined) {
@@ -89,17 +83,10 @@ export function parseYaml(file: string, text: string): SourceDocument {
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (failure) {
-    throw new UnreadableInput(
-      file,
-      `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`,
-      place(firstAliasOffset(document.contents)),
-    );
+    const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
+    throw new UnreadableInput(file, reason, place(firstAliasOffset(document.contents)));
   }
-  return {
-    file,
-    value,
-    locate: (path, part = "value") => place(offsetOf(document.contents, path, part)),
-  };
+  return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }
 
 /** The first whole number that is written with a leading zero. */

@@ -73,6 +73,4 @@ function metricFailures(
 }
 
 /** A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does not read as 80. */
-function shown(value: number): string {
-  return String(Math.floor(value * 100 + ROUNDING) / 100);
-}
+const shown = (value: number): string => String(Math.floor(value * 100 + ROUNDING) / 100);

@@ -68,6 +68,4 @@ function readFresh(root: string, path: string, start: number): ArtifactText {
   }
 }
 
-function message(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
+const message = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -39,9 +39,7 @@ function lineEndFaults(text: string): Fault[] {
   ];
 }
 
-function withPlainLineEnds(text: string): string {
-  return text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
-}
+const withPlainLineEnds = (text: string): string => text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
 
 /** A header that the harness reads as another name: everything under it is lost. */
 function headerFault(header: PlacedStatement): Fault | undefined {

@@ -75,6 +75,4 @@ export function reviewerHealth(probed: readonly ProbedProvider[], name: string):
 }
 
 /** Keys that the schema does not know are left out, not refused. */
-function readProvider(table: unknown): Provider | undefined {
-  return providerSchema.strip().safeParse(table).data;
-}
+const readProvider = (table: unknown): Provider | undefined => providerSchema.strip().safeParse(table).data;

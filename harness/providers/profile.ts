@@ -89,6 +89,4 @@ function placed(text: string): PlacedStatement[] {
   return result;
 }
 
-function pathKey(path: readonly string[]): string {
-  return JSON.stringify(path);
-}
+const pathKey = (path: readonly string[]): string => JSON.stringify(path);

@@ -76,9 +76,7 @@ function example(type: ProviderType, provider: JsonSchema): string[] {
 }
 
 /** Text, numbers and flags are written in TOML as in JSON. */
-function toml(value: unknown): string {
-  return JSON.stringify(value);
-}
+const toml = (value: unknown): string => JSON.stringify(value);
 
 function comment(text = "", lead = "# "): string[] {
   const lines: string[] = [];

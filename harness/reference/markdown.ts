@@ -132,13 +132,9 @@ function examplesText(examples: readonly unknown[]): string {
   return `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
 }
 
-function oursMark(schema: JsonSchema): string[] {
-  return schema.ours === true ? [OURS_MARK] : [];
-}
+const oursMark = (schema: JsonSchema): string[] => (schema.ours === true ? [OURS_MARK] : []);
 
-function cell(text: string): string {
-  return text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
-}
+const cell = (text: string): string => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
 
 /** What a key takes, in words: `whole number from 1 to 65535 (seconds)`. */
 function typeText(schema: JsonSchema): string {

@@ -95,10 +95,8 @@ export function shareOfA({ share }: HostServer, { totalGiB, availableGiB }: Host
 function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, comments: Map<string, string>) {
   const { port, address, maxModelLen, model, runsIn } = a;
   const runs = shareOfA(a, memory);
-  comments.set(
-    "instanceA",
-    `Instance A is the vLLM on port ${port}${runsIn === undefined ? "" : `, run by ${runsIn}`}. It is not ours: nothing here starts, stops or changes it. It is declared because its memory counts.`,
-  );
+  const message = `Instance A is the vLLM on port ${port}${runsIn === undefined ? "" : `, run by ${runsIn}`}. It is not ours: nothing here starts, stops or changes it. It is declared because its memory counts.`;
+  comments.set("instanceA", message);
   comments.set(
     "instanceA.gpuMemoryUtilization",
     lowerA !== undefined
@@ -136,10 +134,7 @@ function serverB(
 }
 
 function withValue(block: Settings, [key = "", ...below]: readonly string[], value: unknown): Settings {
-  return {
-    ...block,
-    [key]: below.length === 0 ? value : withValue({ ...objectOr(block[key]) }, below, value),
-  };
+  return { ...block, [key]: below.length === 0 ? value : withValue({ ...objectOr(block[key]) }, below, value) };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */

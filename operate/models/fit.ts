@@ -130,10 +130,7 @@ function besideOthers({ settings, machine, server }: Seat): boolean {
 export function aloneIn(seat: Seat): Seat {
   const machine = machineOf(seat.settings, seat.machine);
   const inferenceServers = { [seat.server]: currentServer(seat) };
-  return {
-    ...seat,
-    settings: { machines: { [seat.machine]: { ...machine, instanceA: "none", inferenceServers } } },
-  };
+  return { ...seat, settings: { machines: { [seat.machine]: { ...machine, instanceA: "none", inferenceServers } } } };
 }
 
 /** What rules a model out before any figure. */
@@ -183,9 +180,7 @@ function refusals({ whole }: Planned): string[] {
 }
 
 /** Whether a shorter window may help. */
-function isCramped({ kv }: Planned): boolean {
-  return kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
-}
+const isCramped = ({ kv }: Planned): boolean => kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;
 
 /** The least share with which it starts at best. */
 function leastShare({ kv, needs }: Planned, totalGiB: number): number {
@@ -194,9 +189,7 @@ function leastShare({ kv, needs }: Planned, totalGiB: number): number {
 }
 
 /** Half a window, down to a power of two. */
-function half(tokens = 0): number {
-  return 2 ** Math.floor(Math.log2(tokens / 2));
-}
+const half = (tokens = 0): number => 2 ** Math.floor(Math.log2(tokens / 2));
 
 /** The server in a seat; a new one has image and versions of another, and the next port. */
 export function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {
@@ -217,9 +210,7 @@ function machineOf({ machines }: StackSettings, name: string) {
   return machine;
 }
 
-function totalOf({ settings, machine }: Seat): number {
-  return machineOf(settings, machine).totalGiB;
-}
+const totalOf = ({ settings, machine }: Seat): number => machineOf(settings, machine).totalGiB;
 
 /** Sets a value within a block, or removes it. */
 function put(block: Record<string, unknown>, [key = "", ...rest]: readonly string[], value: unknown): void {

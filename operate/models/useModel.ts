@@ -59,12 +59,7 @@ export function changeModel(stack: OneMachine, seat: Seat, recipe: Recipe): Mode
   if (found.verdict === "no") throw new Failed(refusal(found, seat));
   const after = withReasons(applyEdits(stack.text, editsOf(stack, seat, found)), seat, found);
   parseStackFile(stack.file, after);
-  return {
-    fit: found,
-    before: stack.text,
-    after,
-    diff: unifiedDiff(stack.file, stack.text, after),
-  };
+  return { fit: found, before: stack.text, after, diff: unifiedDiff(stack.file, stack.text, after) };
 }
 
 /** Where init wrote reasons above a server's values, those of the model before go, and those of this one come. */

@@ -79,6 +79,4 @@ function facts(plan: KvPlan): [string, string][] {
 }
 
 /** Memory with two decimal places always, so that a column of it reads well. */
-function memory(bytes: number): string {
-  return `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
-}
+const memory = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;

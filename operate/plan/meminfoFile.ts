@@ -5,8 +5,7 @@ import { UnreadableInput } from "../../faults/fault";
 export function meminfoIn(file: string, text: string): Meminfo {
   const meminfo = parseMeminfo(text);
   if (meminfo !== undefined) return meminfo;
-  throw new UnreadableInput(
-    file,
-    "has no lines `MemTotal: N kB` and `MemAvailable: N kB` with the second at most the first; expected a copy of /proc/meminfo",
-  );
+  const reason =
+    "has no lines `MemTotal: N kB` and `MemAvailable: N kB` with the second at most the first; expected a copy of /proc/meminfo";
+  throw new UnreadableInput(file, reason);
 }

@@ -41,9 +41,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
   ].join("\n");
 }
 
-function gibColumn(gib: number): string {
-  return `${gib.toFixed(2).padStart(8)} GiB`;
-}
+const gibColumn = (gib: number): string => `${gib.toFixed(2).padStart(8)} GiB`;
 
 /** A line that belongs to a server comes below it, without repeating its name. */
 function lineName({ lines }: Ledger, index: number): string {
@@ -71,9 +69,7 @@ export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): str
 }
 
 /** What the machine has left, in GiB; negative where it lacks something. */
-function left({ totalGiB, sumGiB }: Ledger): number {
-  return hundredths(hundredths(totalGiB) - sumGiB);
-}
+const left = ({ totalGiB, sumGiB }: Ledger): number => hundredths(hundredths(totalGiB) - sumGiB);
 
 /** Most and fewest columns of the bar; with indentation and brackets the longest fits a terminal of 80. */
 const LONGEST = 60;
@@ -85,9 +81,7 @@ const BEYOND = 16;
 const LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
 /** The letter of a ledger line in the bar. */
-function letterOf(index: number): string {
-  return LETTERS[index % LETTERS.length] ?? "?";
-}
+const letterOf = (index: number): string => LETTERS[index % LETTERS.length] ?? "?";
 
 /**
  * The machine's memory as one bar: a letter for each line of the ledger, dots for what is free. Cells are given out by

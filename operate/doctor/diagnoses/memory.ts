@@ -118,10 +118,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
       return {
         cause: "Memory ran out after the weights were loaded: a batch needs more than was profiled and left free.",
         ...(batch === undefined
-          ? {
-              advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.",
-              command: CHECK_NEIGHBOURS,
-            }
+          ? { advice: "Halve `maxNumBatchedTokens`, or lower `gpuMemoryUtilization`.", command: CHECK_NEIGHBOURS }
           : { edits: [server.set(["maxNumBatchedTokens"], Math.max(1, Math.floor(batch / 2)))] }),
       };
     },

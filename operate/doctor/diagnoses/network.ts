@@ -39,9 +39,7 @@ function openToAll(facts: Facts) {
     : machineEdit(facts, ["simpleServer", "listen"], everywhere);
 }
 
-function portOf(facts: Facts): number {
-  return Number(setting(facts, "simpleServer", "port") ?? PORT);
-}
+const portOf = (facts: Facts): number => Number(setting(facts, "simpleServer", "port") ?? PORT);
 
 const UNREACHABLE = sign(
   ["EHOSTUNREACH", "No route to host", "ETIMEDOUT", "i/o timeout", "Connection timed out", "Host is down"],

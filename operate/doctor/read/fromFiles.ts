@@ -142,9 +142,7 @@ function readProbes(file: string): ProbeFacts[] {
 }
 
 /** A copy of a program's output, however it was saved: PowerShell writes UTF-16. */
-function textOf(file: string): string {
-  return decoderOf()(readBytes(file)).replace(/^\ufeff/, "");
-}
+const textOf = (file: string): string => decoderOf()(readBytes(file)).replace(/^\ufeff/, "");
 
 /** Listening sockets in what `ss -lntp` prints. */
 export function socketsOfSs(text: string): Listening[] {

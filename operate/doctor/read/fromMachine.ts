@@ -82,10 +82,7 @@ function byAge(kept: readonly KeptResult[], containers: readonly ContainerState[
     ...containers.map(({ startedAt }) => Date.parse(startedAt)).filter((time) => !Number.isNaN(time)),
   );
   const isFresh = ({ at }: KeptResult) => Date.parse(at) > oldest;
-  return {
-    fresh: kept.filter(isFresh),
-    stale: kept.filter((each) => each.status === "fail" && !isFresh(each)),
-  };
+  return { fresh: kept.filter(isFresh), stale: kept.filter((each) => each.status === "fail" && !isFresh(each)) };
 }
 
 async function containerLogs(

@@ -77,6 +77,4 @@ function callOf(call: JsonObject) {
 }
 
 /** Text in the field for reasoning, by its present name and by its older one. */
-function reasoningOf(part: JsonObject): string {
-  return textOr(part.reasoning) || textOr(part.reasoning_content);
-}
+const reasoningOf = (part: JsonObject): string => textOr(part.reasoning) || textOr(part.reasoning_content);

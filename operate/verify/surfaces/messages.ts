@@ -22,11 +22,7 @@ export const MESSAGES: Surface = {
     temperature: 0,
     system: [
       { type: "text", text: "You are a coding agent." },
-      {
-        type: "text",
-        text: "Work with the tools that are offered. Be brief.",
-        cache_control: { type: "ephemeral" },
-      },
+      { type: "text", text: "Work with the tools that are offered. Be brief.", cache_control: { type: "ephemeral" } },
     ],
     messages: typeof turns === "string" ? [userTurn(turns)] : turns,
     ...thinkingSwitch(thinking),

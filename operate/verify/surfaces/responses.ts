@@ -18,12 +18,7 @@ export const RESPONSES: Surface = {
     ...thinkingSwitch(thinking),
     ...(tools.length === 0
       ? {}
-      : {
-          tools: tools.map(toolOf),
-          tool_choice: "auto",
-          store: false,
-          include: ["reasoning.encrypted_content"],
-        }),
+      : { tools: tools.map(toolOf), tool_choice: "auto", store: false, include: ["reasoning.encrypted_content"] }),
     ...more,
   }),
   read,
@@ -33,11 +28,7 @@ export const RESPONSES: Surface = {
 
 /** A developer's turn and a user's. */
 export function agentTurns(developer: string, user: string): JsonObject[] {
-  const turn = (role: string, text: string) => ({
-    type: "message",
-    role,
-    content: [{ type: "input_text", text }],
-  });
+  const turn = (role: string, text: string) => ({ type: "message", role, content: [{ type: "input_text", text }] });
   return [turn("developer", developer), turn("user", user)];
 }
 
