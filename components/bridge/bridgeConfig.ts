@@ -16,6 +16,15 @@ export const TIER_NAMES = [
   "claude-*",
 ] as const;
 
+/** How long a session stays on the machine that has its prefix: a working day. */
+const SESSION_SECONDS = 8 * 3600;
+
+/** A server that refused or broke a connection gets nothing for so long; each failure of another kind counts as well. */
+const COOLDOWN_SECONDS = 15;
+
+/** How often the servers of one name are asked whether they answer. Too slow an answer is none: they may be at work. */
+const HEALTH_CHECK_SECONDS = 60;
+
 /** A cold prefill of a long prompt takes about 20 minutes; LiteLLM's own limit would cut it off after 10. */
 const REQUEST_TIMEOUT_SECONDS = 3600;
 
@@ -26,7 +35,11 @@ export const MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY";
 interface ModelEntry {
   readonly model_name: string;
   readonly litellm_params: { readonly model: string; readonly api_base: string; readonly api_key: string };
-  readonly model_info?: { readonly supported_endpoints: readonly string[] };
+  readonly model_info?: {
+    readonly supported_endpoints?: readonly string[];
+    readonly allowed_fails?: number;
+    readonly cooldown_time?: number;
+  };
 }
 
 /** A name that the bridge answers to, and the server that it sends it to. */
@@ -38,10 +51,11 @@ export interface BridgeModel {
   readonly baseUrl: string;
 }
 
-/** Every name with its server: the servers' own names, and the tiers, which reach the first server. */
+/** Every name with its servers: their own names, and the tiers, which reach the first server and those of its name. */
 export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
-  return servers.flatMap((server, index) =>
-    [...server.names, ...(index === 0 ? TIER_NAMES : [])].map((name) => ({
+  const [first] = servers;
+  return servers.flatMap((server) =>
+    [...server.names, ...(server.names[0] === first?.names[0] ? TIER_NAMES : [])].map((name) => ({
       name,
       model: `hosted_vllm/${server.names[0] ?? name}`,
       baseUrl: `${server.fromContainer}/v1`,
@@ -51,13 +65,36 @@ export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
 
 /** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
 export function bridgeConfig(machineName: string, settings: BridgeSettings, models: readonly BridgeModel[]): string {
+  const serving = (name: string) => models.filter((each) => each.name === name).length;
+  const most = Math.max(0, ...models.map(({ name }) => serving(name)));
+  const shared = [...new Set(models.flatMap(({ name }) => (serving(name) > 1 && !isTier(name) ? [name] : [])))];
+  const timeout = REQUEST_TIMEOUT_SECONDS;
   const config = {
-    model_list: models.map((each) => entry(each, settings)),
-    litellm_settings: { drop_params: true, request_timeout: REQUEST_TIMEOUT_SECONDS },
-    // A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down.
-    router_settings: { disable_cooldowns: true, num_retries: 0, timeout: REQUEST_TIMEOUT_SECONDS },
+    model_list: models.map((each) => entry(each, settings, most > 1)),
+    litellm_settings: { drop_params: true, request_timeout: timeout },
+    router_settings:
+      most > 1
+        ? {
+            // LiteLLM draws a machine for a new session; `least-busy` gave all to the first one while nothing was under way.
+            routing_strategy: "simple-shuffle",
+            optional_pre_call_checks: ["session_affinity"],
+            deployment_affinity_ttl_seconds: SESSION_SECONDS,
+            num_retries: most - 1,
+            timeout,
+          }
+        : // A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down.
+          { disable_cooldowns: true, num_retries: 0, timeout },
     general_settings: {
       master_key: settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,
+      ...(most > 1
+        ? {
+            background_health_checks: true,
+            health_check_interval: HEALTH_CHECK_SECONDS,
+            background_health_check_model_groups: shared,
+            enable_health_check_routing: true,
+            health_check_ignore_transient_errors: true,
+          }
+        : {}),
     },
   };
   return [
@@ -67,17 +104,26 @@ export function bridgeConfig(machineName: string, settings: BridgeSettings, mode
   ].join("\n");
 }
 
-function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings): ModelEntry {
+function isTier(name: string): boolean {
+  return TIER_NAMES.some((tier) => tier === name);
+}
+
+function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings, routed: boolean): ModelEntry {
+  const info = {
+    ...(settings.messagesPath === "passThrough"
+      ? { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] }
+      : {}),
+    // LiteLLM leaves a lone deployment alone when it finds these at it.
+    ...(routed ? { allowed_fails: 0, cooldown_time: COOLDOWN_SECONDS } : {}),
+  };
   return {
     model_name: name,
     litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },
-    ...(settings.messagesPath === "passThrough"
-      ? { model_info: { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] } }
-      : {}),
+    ...(Object.keys(info).length === 0 ? {} : { model_info: info }),
   };
 }
 
 /** Names that the bridge answers to. */
 export function bridgeNames(servers: readonly Upstream[]): string[] {
-  return [...servers.flatMap((server) => server.names), ...TIER_NAMES];
+  return [...new Set([...servers.flatMap((server) => server.names), ...TIER_NAMES])];
 }

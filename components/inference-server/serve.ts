@@ -23,14 +23,19 @@ export interface Serve {
   readonly reasoningParser: string | null;
 }
 
+/** Names that a server answers to, the canonical one first. */
+export function servedNames({ model, servedModelName: name, aliases }: InferenceServerSettings): string[] {
+  return [name, ...(aliases ?? (model.id === name ? [] : [model.id]))];
+}
+
 /** What one server of the stack file serves. */
 export function served(key: string, container: string, server: InferenceServerSettings): Serve {
-  const { model, servedModelName: name, tools } = server;
+  const { model, tools } = server;
   return {
     key,
     container,
     model: model.id,
-    names: [name, ...(server.aliases ?? (model.id === name ? [] : [model.id]))],
+    names: servedNames(server),
     port: server.port,
     maxModelLen: server.maxModelLen,
     maxNumSeqs: server.maxNumSeqs,

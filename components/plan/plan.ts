@@ -25,7 +25,9 @@ import { machineWarnings } from "./warnings";
  * files have one path, or where what is declared of a model isn't so by the evidence.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
-  const planned = Object.entries(settings.machines).map(([name, machine]) => machinePlan(name, machine, evidence));
+  const planned = Object.entries(settings.machines).map(([name, machine]) =>
+    machinePlan(name, machine, settings.machines, evidence),
+  );
   const machines = planned.map(({ machine }) => machine);
   const faults = [...writtenTwice(machines), ...modelFaults(settings, evidence)];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);
@@ -35,6 +37,7 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
 function machinePlan(
   name: string,
   declared: MachineSettings,
+  machines: StackSettings["machines"],
   evidence: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
   const meminfo = evidence.meminfo?.[name];
@@ -56,7 +59,7 @@ function machinePlan(
   });
   const simple = plannedSimpleServer(machine);
   const plans = declaredServers.map((server) => server.plan);
-  const around = services(name, machine, evidence, plans, simple.simpleServer);
+  const around = services(name, machine, evidence, plans, simple.simpleServer, machines);
   const known = declaredServers.map((server) => withClients(server, around.clients));
   const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
   const servers = known.map((server) => {

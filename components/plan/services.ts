@@ -3,13 +3,15 @@ import { type ChatUiPlan, chatUiMemory, plannedChatUi } from "../chat-ui/planned
 import { type ClientPlan, plannedClients } from "../clients/plannedClients";
 import type { ClientRole } from "../clients/registry";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import { servedNames } from "../inference-server/serve";
 import type { PlannedContainer } from "../planned/container";
 import type { Evidence } from "../planned/evidence";
 import type { LedgerLine, Warning } from "../planned/facts";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
-import { isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
+import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
+import type { StackSettings } from "../settings/stackSettings";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { serviceWarnings } from "./warnings";
 
@@ -33,13 +35,20 @@ export function services(
   evidence: Evidence,
   servers: readonly InferenceServerPlan[],
   simpleServer: SimpleServerPlan,
+  machines: StackSettings["machines"],
 ): Services {
   const known = upstreams(machine, servers, simpleServer);
   const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
   const bridge =
     machine.bridge === undefined
       ? null
-      : plannedBridge(name, machine, machine.bridge, pick(known, machine.bridge.servers ?? ours), evidence);
+      : plannedBridge(
+          name,
+          machine,
+          machine.bridge,
+          bridged(known, machine.bridge.servers ?? ours, machines),
+          evidence,
+        );
   const chatUi =
     machine.chatUi === undefined
       ? null
@@ -81,6 +90,30 @@ function reachable(known: readonly Upstream[]): string[] {
 /** The servers of these names, in the order of the names. */
 function pick(known: readonly Upstream[], names: readonly string[]): Upstream[] {
   return names.flatMap((name) => known.filter((each) => each.key === name));
+}
+
+/** The servers behind the bridge, those of other machines as its container reaches them over the network. */
+function bridged(
+  known: readonly Upstream[],
+  names: readonly string[],
+  machines: StackSettings["machines"],
+): Upstream[] {
+  return names.flatMap((name) => {
+    const [on = "", key] = name.split(".");
+    const server = key === undefined ? undefined : machines[on]?.inferenceServers[key];
+    const machine = machines[on];
+    if (key === undefined || server === undefined || machine === undefined) return pick(known, [name]);
+    const { listen: address, port, model, maxModelLen } = server;
+    const fromContainer = originOf({ address, port }, hostOnNetwork(machine, machine.clients.host));
+    const own = {
+      key: name,
+      kind: "inference-server",
+      serves: model.kind,
+      names: servedNames(server),
+      maxModelLen,
+    } as const;
+    return [{ ...own, fromContainer, address, port, container: undefined }];
+  });
 }
 
 /** Every server on one machine that a service or a client may use, ours first. */

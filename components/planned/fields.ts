@@ -89,3 +89,10 @@ export const serverReference = () =>
     /^[a-z][a-z0-9-]{0,30}$/,
     `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
   );
+
+/** The same, or such a key on another machine of the stack: `dgx2.b`. */
+export const bridgedServer = () =>
+  matching(
+    /^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/,
+    `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
+  );

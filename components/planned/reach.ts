@@ -76,6 +76,15 @@ export function isLoopback(address: string): boolean {
   return address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
 }
 
+/** Name by which other computers reach a machine: the one that is declared, else the one that ssh is given. */
+export function hostOnNetwork(
+  { dockerHost }: { readonly dockerHost: string },
+  declared: string | undefined,
+): string | undefined {
+  const host = declared ?? (dockerHost.startsWith("ssh://") ? new URL(dockerHost).hostname : undefined);
+  return host === undefined || isLoopback(host) ? undefined : host;
+}
+
 /** Scheme, host and port as a program reaches them: one on the machine, or one that knows the machine as `host`. */
 export function originOf({ address, port }: Listening, host?: string): string {
   return `http://${host ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;

@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, listenAddress, port, serverReference, usual, variableName } from "../planned/fields";
+import { bridgedServer, gibibytes, listenAddress, port, usual, variableName } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** The LiteLLM proxy between a messages-style client and a server's chat completions, as in the stack file. */
@@ -10,12 +10,13 @@ export const bridge = strictObject({
     "Address that the port is published on. `0.0.0.0` serves the local network; then `keyVariable` is required.",
   ),
   servers: z
-    .array(serverReference())
+    .array(bridgedServer())
     .min(1, "At least one server is needed")
     .optional()
     .describe(
-      "Servers behind the bridge. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`.",
-    ),
+      "Servers behind the bridge; `dgx2.b` is server `b` of the machine `dgx2`. Several that serve one name share its requests: a session stays on its machine, and goes on on another when that one is gone. The first one also answers to the names of a messages-style client's tiers. Default: every entry of `inferenceServers`.",
+    )
+    .meta({ examples: [["b", "dgx2.b"]] }),
   messagesPath: usual("translate", z.enum(["translate", "passThrough"])).describe(
     "What happens to /v1/messages. `translate` sends it on as /v1/chat/completions, which works with every server. `passThrough` sends it on as it is: for a server that passed the native-path test (`serving verify`).",
   ),

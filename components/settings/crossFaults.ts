@@ -1,7 +1,7 @@
 import { dotted, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { isPooling } from "../planned/modelKind";
-import { engineOf } from "../planned/reach";
+import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
@@ -25,6 +25,8 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
     }
     for (const { path, code, message } of [...referenceFaults(machine), ...poolingFaults(machine)])
       fault(["machines", machineName, ...path], code, message);
+    for (const { path, code, message } of bridgedElsewhereFaults(machineName, settings.machines))
+      fault(["machines", machineName, "bridge", "servers", ...path], code, message);
     for (const { path, message } of harnessFaults(machine))
       fault(["machines", machineName, ...path], "impossible_value", message);
     for (const [name, server] of Object.entries(machine.inferenceServers)) {
@@ -105,4 +107,42 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
     fault(["bridge"], message);
   }
   return faults;
+}
+
+/** Faults in what a bridge says of servers of other machines; the path starts below `bridge.servers`. */
+function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]): MachineFault[] {
+  const names = machines[own]?.bridge?.servers ?? [];
+  const known = Object.entries(machines)
+    .filter(([name]) => name !== own)
+    .flatMap(([name, { inferenceServers }]) => Object.keys(inferenceServers).map((key) => `${name}.${key}`));
+  const serverOf = (name: string) => {
+    const [first = "", key] = name.split(".");
+    return key === undefined ? machines[own]?.inferenceServers[first] : machines[first]?.inferenceServers[key];
+  };
+  return names.flatMap((name, index): MachineFault[] => {
+    const [on = "", key] = name.split(".");
+    if (key === undefined) return [];
+    const fault = (code: string, message: string) => [{ path: [index], code, message }];
+    const machine = machines[on];
+    const server = serverOf(name);
+    if (on === own) return fault("impossible_value", `${own} is this machine: write \`${key}\`.`);
+    if (machine === undefined || server === undefined) {
+      const are = known.length === 0 ? "none is declared" : known.join(", ");
+      return fault("unknown_reference", `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`);
+    }
+    const setting = `machines.${on}.inferenceServers.${key}`;
+    if (isLoopback(server.listen)) {
+      const message = `\`${name}\` listens on ${server.listen}, which no other machine reaches: write \`${setting}.listen: ${EVERY_ADDRESS}\`.`;
+      return fault("impossible_value", message);
+    }
+    if (hostOnNetwork(machine, machine.clients.host) === undefined) {
+      const message = `Nothing says by which name ${own} reaches ${on}: write it as \`machines.${on}.clients.host\`.`;
+      return fault("missing_key", message);
+    }
+    const other = names.find((each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name);
+    const window = other === undefined ? undefined : serverOf(other)?.maxModelLen;
+    if (window === undefined || window === server.maxModelLen) return [];
+    const message = `\`${name}\` and \`${other}\` serve \`${server.servedModelName}\`, with windows of ${server.maxModelLen} and ${window} tokens: a session could not go on on the other. Give both the same \`maxModelLen\`.`;
+    return fault("impossible_value", message);
+  });
 }

@@ -53,7 +53,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     }
   }
   for (const [index, name] of (machine.bridge?.servers ?? []).entries())
-    check(name, ["bridge", "servers", index], true);
+    if (!name.includes(".")) check(name, ["bridge", "servers", index], true);
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);

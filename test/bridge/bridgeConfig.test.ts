@@ -11,9 +11,10 @@ interface Entry {
   litellm_params: Record<string, string>;
   model_info?: Record<string, unknown>;
 }
+type Config = { model_list: Entry[] } & Record<string, Record<string, unknown>>;
 const configOf = (machine: Record<string, unknown> = {}) => {
   const text = fileOf(planned(machine), "bridge-config").text;
-  return parse(text) as { model_list: Entry[] } & Record<string, Record<string, unknown>>;
+  return parse(text) as Config;
 };
 const SERVER = {
   model: { id: "org/other" },
@@ -91,6 +92,39 @@ describe("the bridge's configuration", () => {
       if (entry.model_name === "org/other") continue;
       expect(entry.litellm_params.api_base, entry.model_name).toContain(`:${expected}/v1`);
     }
+  });
+
+  it("routes between servers of one name, and cools none down for good", () => {
+    const servers = ["http://vllm:8001", "http://dgx2.local:8001"].map(
+      (fromContainer): Upstream => ({
+        ...{ key: "b", kind: "inference-server", serves: "chat", names: ["model", "org/model"], maxModelLen: 1024 },
+        ...{ fromContainer, address: "0.0.0.0", port: 8001, container: undefined },
+      }),
+    );
+    const alone: Upstream = { ...(servers[0] as Upstream), key: "c", names: ["alone"], fromContainer: "http://c:1" };
+    const models = bridgeModels([...servers, alone]);
+    const config = parse(bridgeConfig("m", bridge.parse(BRIDGE), models)) as Config;
+    expect(config.router_settings).toEqual({
+      routing_strategy: "simple-shuffle",
+      optional_pre_call_checks: ["session_affinity"],
+      deployment_affinity_ttl_seconds: 28_800,
+      num_retries: 1,
+      timeout: 3600,
+    });
+    expect(config.general_settings).toEqual({
+      master_key: "local-serving-placeholder",
+      background_health_checks: true,
+      health_check_interval: 60,
+      background_health_check_model_groups: ["model", "org/model"],
+      enable_health_check_routing: true,
+      health_check_ignore_transient_errors: true,
+    });
+    const at = (name: string) =>
+      config.model_list.filter((each) => each.model_name === name).map((each) => each.litellm_params.api_base);
+    for (const name of ["model", "org/model", "claude-opus-5-5", "claude-*"])
+      expect(at(name), name).toEqual(["http://vllm:8001/v1", "http://dgx2.local:8001/v1"]);
+    expect(at("alone")).toEqual(["http://c:1/v1"]);
+    for (const each of config.model_list) expect(each.model_info).toEqual({ allowed_fails: 0, cooldown_time: 15 });
   });
 
   it("reaches instance A on the host", () => {

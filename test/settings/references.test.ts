@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { plan } from "../../components/plan/plan";
 import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
 import { serverInput } from "../fixtures/machine";
@@ -128,5 +129,70 @@ describe("what a service or a client says of its server", () => {
 
   it("names every fault at once", () => {
     expect(faultsOf({ clients: { codex: { server: "c" }, claudeCode: {}, pi: { server: "d" } } })).toHaveLength(3);
+  });
+});
+
+describe("a bridge to servers of other machines", () => {
+  const machines = (servers: string[], there: Record<string, unknown> = {}, b: Record<string, unknown> = {}) => ({
+    dgx: {
+      totalGiB: 121.63,
+      instanceA: "none",
+      inferenceServers: { b: serverInput() },
+      bridge: { ...BRIDGE, servers },
+    },
+    dgx2: {
+      totalGiB: 121.63,
+      instanceA: "none",
+      dockerHost: "ssh://me@dgx2.local",
+      inferenceServers: { b: serverInput({ listen: "0.0.0.0", ...b }) },
+      ...there,
+    },
+  });
+  const bridged = (...given: Parameters<typeof machines>) =>
+    plan(parseEngineConfig({ "local-serving:machines": JSON.stringify(machines(...given)) }), { home: "/home/me" });
+  const faults = (...given: Parameters<typeof machines>) => {
+    try {
+      bridged(...given);
+    } catch (error) {
+      if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+      throw error;
+    }
+    return [];
+  };
+  const AT = "machines.dgx.bridge.servers.1: ";
+
+  it.each<[string, Parameters<typeof machines>, string]>([
+    ["the ssh host", [["b", "dgx2.b"]], "http://dgx2.local:8001/v1"],
+    ["a declared name", [["b", "dgx2.b"], { clients: { host: "192.168.7.2" } }], "http://192.168.7.2:8001/v1"],
+  ])("reaches them by %s", (_, given, url) => {
+    const { bridge } = bridged(...given).machines[0] ?? {};
+    expect(bridge?.servers).toEqual(["b", "dgx2.b"]);
+    expect(bridge?.models.filter(({ name }) => name === "model").map(({ baseUrl }) => baseUrl)).toEqual([
+      "http://vllm-model-8001:8001/v1",
+      url,
+    ]);
+    expect(bridge?.names.filter((name) => name === "model")).toHaveLength(1);
+  });
+
+  it.each<[string, Parameters<typeof machines>, string]>([
+    ["its own", [["b", "dgx.b"]], "dgx is this machine: write `b`."],
+    ["unknown", [["b", "dgx3.c"]], "No server `c` on a machine `dgx3`. On other machines: dgx2.b."],
+    [
+      "one on loopback",
+      [["b", "dgx2.b"], {}, { listen: "127.0.0.1" }],
+      "`dgx2.b` listens on 127.0.0.1, which no other machine reaches: write `machines.dgx2.inferenceServers.b.listen: 0.0.0.0`.",
+    ],
+    [
+      "one without a name",
+      [["b", "dgx2.b"], { dockerHost: "ssh://me@localhost:2222" }],
+      "Nothing says by which name dgx reaches dgx2: write it as `machines.dgx2.clients.host`.",
+    ],
+    [
+      "one of another window",
+      [["b", "dgx2.b"], {}, { maxModelLen: 65_536 }],
+      "`dgx2.b` and `b` serve `model`, with windows of 65536 and 262144 tokens: a session could not go on on the other. Give both the same `maxModelLen`.",
+    ],
+  ])("is refused %s, with what to write", (_, given, message) => {
+    expect(faults(...given)).toEqual([`${AT}${message}`]);
   });
 });
