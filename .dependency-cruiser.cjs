@@ -9,7 +9,7 @@ const MAY_USE = {
   "components/kv": ["components/planned", "faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
-  "components/docker": ["components/inference-server", "components/planned", "faults"],
+  "components/docker": ["components/host", "components/inference-server", "components/planned", "faults"],
   "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
   "components/catalogue": ["components/inference-server", "components/planned", "components/settings", "faults"],
   "components/memory": [

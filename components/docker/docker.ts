@@ -1,33 +1,37 @@
-import { execFile } from "node:child_process";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-
-/** Largest answer of a docker command that is read, in characters; a manifest list is a few kB. */
-const LARGEST_ANSWER = 4 * 1024 ** 2;
+import { askOn, commandOn } from "../host/onMachine";
+import { HERE, isOverSsh } from "../planned/reach";
 
 export const NO_DOCKER = "No `docker` on PATH: install the Docker client.";
+
+/** How docker is started for an engine: over ssh the machine's own docker, else the one here, told where the engine is. */
+export function dockerCommand(
+  args: readonly string[],
+  dockerHost?: string,
+): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
+  const words = ["docker", ...args];
+  const there = dockerHost !== undefined && isOverSsh({ dockerHost });
+  return there
+    ? { words: commandOn({ dockerHost }, words), env: {} }
+    : { words, env: defined({ DOCKER_HOST: dockerHost }) };
+}
 
 /**
  * Runs a docker command and returns what it printed. Without a host it is the engine that docker itself would take.
  * Throws `Failed` with docker's own last line.
  */
-export function docker(args: readonly string[], timeoutSeconds = 60, dockerHost?: string): Promise<string> {
-  const options = {
-    timeout: timeoutSeconds * 1000,
-    killSignal: "SIGKILL",
-    maxBuffer: LARGEST_ANSWER,
-    encoding: "utf8",
-    env: { ...process.env, ...defined({ DOCKER_HOST: dockerHost }) },
-  } as const;
-  return new Promise((resolve, reject) => {
-    execFile("docker", [...args], options, (error, out, err) => {
-      if (error === null) return resolve(out);
-      if (error.code === "ENOENT") return reject(new Failed(NO_DOCKER));
-      const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
-      if (error.killed === true && !tooLong)
-        return reject(new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`));
-      const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
-      reject(new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`));
-    });
+export async function docker(args: readonly string[], timeoutSeconds = 60, dockerHost?: string): Promise<string> {
+  const there = dockerHost !== undefined && isOverSsh({ dockerHost });
+  const { error, out, err } = await askOn({ dockerHost: there ? dockerHost : HERE }, ["docker", ...args], {
+    seconds: timeoutSeconds,
+    env: dockerCommand(args, dockerHost).env,
   });
+  if (error === null) return out;
+  if (error.code === "ENOENT") throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
+  const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
+  if (error.killed === true && !tooLong)
+    throw new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`);
+  const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
+  throw new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`);
 }

@@ -4,7 +4,7 @@ import { UnreadableInput } from "../../faults/fault";
 import { homeFolder } from "../../faults/home";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { appliedPlanPath } from "../plan/appliedPlan";
-import { type Evidence, onMachine } from "../planned/evidence";
+import { type Evidence, homeOn, onMachine } from "../planned/evidence";
 import { isHere } from "../planned/reach";
 import type { StackSettings } from "../settings/stackSettings";
 import { readModels } from "./readModels";
@@ -44,7 +44,9 @@ export function readAppliedWindows(settings: StackSettings, home: string): NonNu
   return Object.fromEntries(
     Object.entries(settings.machines).flatMap(([name, machine]) => {
       if (!isHere(machine)) return [];
-      const servers = appliedServers(appliedPlanPath(name, onMachine(machine.stateDirectory, { home })));
+      const servers = appliedServers(
+        appliedPlanPath(name, onMachine(machine.stateDirectory, { home: homeOn(machine, { home }) })),
+      );
       const windows = servers
         .filter(({ key, model }) => machine.inferenceServers[key]?.model.id === model)
         .map(({ key, maxModelLen }) => [key, maxModelLen] as const);

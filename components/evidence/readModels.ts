@@ -7,7 +7,7 @@ import { readJsonFile } from "../../faults/jsonDocument";
 import { valueBy } from "../../faults/schemaFaults";
 import { modelFolder, readRecipe } from "../catalogue/readCatalogue";
 import { type Recipe, sourceOf } from "../catalogue/recipe";
-import { type Evidence, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
+import { type Evidence, homeOn, type ModelEvidence, onMachine, type PublishedStart } from "../planned/evidence";
 import { isHere } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { StackSettings } from "../settings/stackSettings";
@@ -43,7 +43,8 @@ export function readModels(settings: StackSettings, project: string, home?: stri
   // Machines that are here come first: of the others only `models/` is read.
   const machines = Object.values(settings.machines).sort((a, b) => Number(isHere(b)) - Number(isHere(a)));
   for (const machine of machines) {
-    const cache = home !== undefined && isHere(machine) ? onMachine(machine.modelCache, { home }) : undefined;
+    const own = home && homeOn(machine, { home });
+    const cache = own !== undefined && isHere(machine) ? onMachine(machine.modelCache, { home: own }) : undefined;
     for (const { model } of Object.values(machine.inferenceServers)) {
       if (found.has(model.id)) continue;
       const evidence = readModel(model, project, cache);

@@ -8,6 +8,7 @@
 #   path: /etc/example.conf
 #   mode: 0644
 #   owner: user:group            (may be left out: whoever runs this)
+#   bytes: 120                   (of the content: less has come where the connection was cut, and nothing is written)
 #   holder: urn:pulumi:dgx::local-serving::...
 #                                (an empty line, then the content to the end)
 #
@@ -29,6 +30,8 @@ export LC_ALL
 
 MADE=.local-serving-made
 WAIT_SECONDS=120
+# A sender that is gone without a word must not hold up the others.
+READ_SECONDS=60
 
 say() { printf '%s\n' "$*"; }
 refuse() {
@@ -37,7 +40,7 @@ refuse() {
 }
 
 read_request() {
-  path='' mode='' owner='' holder=''
+  path='' mode='' owner='' bytes='' holder=''
   IFS= read -r line || line=''
   [ "$line" = 'host-file 1' ] || refuse 'This is not a request for a host file: the first line must be `host-file 1`.'
   while IFS= read -r line && [ -n "$line" ]; do
@@ -45,11 +48,12 @@ read_request() {
       'path: '*) path=${line#path: } ;;
       'mode: '*) mode=${line#mode: } ;;
       'owner: '*) owner=${line#owner: } ;;
+      'bytes: '*) bytes=${line#bytes: } ;;
       'holder: '*) holder=${line#holder: } ;;
       *) refuse 'The request has a line that is not understood before its content.' ;;
     esac
   done
-  [ -n "$mode" ] && [ -n "$holder" ] || refuse 'The request lacks `mode` or `holder`.'
+  [ -n "$mode" ] && [ -n "$bytes" ] && [ -n "$holder" ] || refuse 'The request lacks `mode`, `bytes` or `holder`.'
   case $path/ in
     *//* | */./* | */../*) refuse "$path: expected a plain path, without \`..\`, \`.\` or an empty part." ;;
     /*) ;;
@@ -173,7 +177,11 @@ write_file() {
     refuse "No right to write in $folder as user $(id -un). Nothing was changed."
   trap remove_leftovers EXIT
   trap 'exit 1' HUP INT TERM
-  cat >"$unfinished"
+  timeout --foreground "$READ_SECONDS" cat >"$unfinished" ||
+    refuse "The content of $path did not come within $READ_SECONDS s. Nothing was changed."
+  came=$(wc -c <"$unfinished")
+  [ "$came" -eq "$bytes" ] ||
+    refuse "Of the content of $path, $came of $bytes bytes came. Nothing was changed: try again."
   if [ -n "$owner" ]; then chown -- "$owner" "$unfinished"; fi
   chmod -- "$mode" "$unfinished"
 

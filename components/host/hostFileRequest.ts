@@ -33,7 +33,8 @@ export function hostFileRequest({ path, mode, owner, holder, content }: HostFile
   check("holder", holder, /^[^\n]+$/, "one line");
   const lines = ["host-file 1", `path: ${path}`, `mode: ${mode}`];
   if (owner !== undefined) lines.push(`owner: ${owner}`);
-  return `${[...lines, `holder: ${holder}`].join("\n")}\n\n${content}`;
+  // The holder is last: a request that was cut off before it is none.
+  return `${[...lines, `bytes: ${Buffer.byteLength(content)}`, `holder: ${holder}`].join("\n")}\n\n${content}`;
 }
 
 function check(what: string, value: string, form: RegExp, expected: string): void {

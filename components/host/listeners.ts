@@ -1,4 +1,5 @@
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { HERE } from "../planned/reach";
+import { type Files, filesOf } from "./files";
 
 /** A socket that listens, as the kernel lists it. */
 export interface ListeningSocket {
@@ -20,13 +21,17 @@ export interface Listener {
 const LISTENING = "0A";
 
 /** What listens on the given TCP ports: process and argv. Only reads /proc; other users' processes stay unnamed. */
-export async function readListeners(ports: readonly number[], proc = "/proc"): Promise<Listener[]> {
+export async function readListeners(
+  ports: readonly number[],
+  proc = "/proc",
+  files = filesOf({ dockerHost: HERE }),
+): Promise<Listener[]> {
   const inodes = new Map<string, number>();
-  for (const { port, inode } of await readSockets(proc)) {
+  for (const { port, inode } of await readSockets(proc, files)) {
     if (ports.includes(port)) inodes.set(inode, port);
   }
   const owners =
-    inodes.size === 0 ? new Map<string, Omit<Listener, "port">>() : await ownersOf(new Set(inodes.keys()), proc);
+    inodes.size === 0 ? new Map<string, Omit<Listener, "port">>() : await ownersOf(new Set(inodes.keys()), proc, files);
   const found = new Map<number, Listener>();
   for (const [inode, port] of inodes) {
     const owner = owners.get(inode);
@@ -35,10 +40,13 @@ export async function readListeners(ports: readonly number[], proc = "/proc"): P
   return [...found.values()].sort((a, b) => a.port - b.port);
 }
 
-/** Every listening TCP socket of this computer. */
-export async function readSockets(proc = "/proc"): Promise<ListeningSocket[]> {
-  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map(textOrNothing));
-  return tables.flatMap(socketsOfProc);
+/** Every listening TCP socket of a computer. */
+export async function readSockets(
+  proc = "/proc",
+  files: Pick<Files, "text"> = filesOf({ dockerHost: HERE }),
+): Promise<ListeningSocket[]> {
+  const tables = await Promise.all([`${proc}/net/tcp`, `${proc}/net/tcp6`].map((table) => files.text(table)));
+  return tables.flatMap((table = "") => socketsOfProc(table));
 }
 
 /** Listening sockets in the text of /proc/net/tcp or tcp6. */
@@ -54,26 +62,20 @@ export function socketsOfProc(table: string): ListeningSocket[] {
     });
 }
 
-async function ownersOf(inodes: ReadonlySet<string>, proc: string): Promise<Map<string, Omit<Listener, "port">>> {
+async function ownersOf(
+  inodes: ReadonlySet<string>,
+  proc: string,
+  files: Files,
+): Promise<Map<string, Omit<Listener, "port">>> {
   const found = new Map<string, Omit<Listener, "port">>();
-  const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
-  for (const pid of processes) {
-    const handles = await readdir(`${proc}/${pid}/fd`).catch(() => []);
-    for (const handle of handles) {
-      const target = await readlink(`${proc}/${pid}/fd/${handle}`).catch(() => "");
-      const inode = /^socket:\[(\d+)\]$/.exec(target)?.[1];
-      if (inode === undefined || !inodes.has(inode) || found.has(inode)) continue;
-      const argv = (await textOrNothing(`${proc}/${pid}/cmdline`)).split("\0");
-      if (argv.at(-1) === "") argv.pop();
-      found.set(inode, { pid: Number(pid), argv });
-    }
-    if (found.size === inodes.size) break;
+  for (const line of await files.openSockets(proc)) {
+    const [, pid, inode] = /\/(\d+)\/fd\/\d+ socket:\[(\d+)\]$/.exec(line) ?? [];
+    if (inode === undefined || !inodes.has(inode) || found.has(inode)) continue;
+    const argv = ((await files.text(`${proc}/${pid}/cmdline`)) ?? "").split("\0");
+    if (argv.at(-1) === "") argv.pop();
+    found.set(inode, { pid: Number(pid), argv });
   }
   return found;
-}
-
-function textOrNothing(file: string): Promise<string> {
-  return readFile(file, "utf8").catch(() => "");
 }
 
 /** The kernel prints each 32-bit word of an address in the order of the machine's bytes. */

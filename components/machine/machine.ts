@@ -1,15 +1,23 @@
 import { Network, Provider, Volume } from "@pulumi/docker";
-import { ComponentResource, type ComponentResourceOptions, type Output, type Resource } from "@pulumi/pulumi";
+import {
+  ComponentResource,
+  type ComponentResourceOptions,
+  mergeOptions,
+  type Output,
+  type Resource,
+} from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
 import { Client } from "../clients/client";
 import { HarnessFiles } from "../harness-files/harnessFiles";
 import { HostFile } from "../host/hostFile";
+import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
 import { HostInstance } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import { gateVolume } from "../inference-server/startGate";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
+import { isOverSsh } from "../planned/reach";
 import { TYPE } from "../planned/type";
 import { SimpleServer } from "../simple-server/simpleServer";
 import { machineFacts } from "./machineFacts";
@@ -28,11 +36,12 @@ export class Machine extends ComponentResource {
   constructor({ machine, dockerHost }: MachineArgs, opts?: ComponentResourceOptions) {
     const { name } = machine;
     const facts = machineFacts(machine);
-    super(TYPE.machine, name, facts, opts);
+    super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
     if (machine.hostInstance !== "none") {
       new HostInstance(`${name}-instance-a`, { machine: name, ...machine.hostInstance }, { parent: this });
     }
-    const provider = new Provider(`${name}-docker`, { host: dockerHost }, { parent: this });
+    const ssh = isOverSsh(machine) ? { sshOpts: SSH_OPTIONS } : {};
+    const provider = new Provider(`${name}-docker`, { host: dockerHost, ...ssh }, { parent: this });
     const network = new Network(
       `${name}-network`,
       { name: machine.network, driver: "bridge" },

@@ -8,9 +8,9 @@ import { type KnownServer, machineMemory, plannedTotal, totalFault } from "../me
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
-import { type Evidence, modelEvidence, onMachine } from "../planned/evidence";
+import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evidence";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
-import { endpointOf, type Reach } from "../planned/reach";
+import { endpointOf, isOverSsh, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
@@ -38,8 +38,9 @@ function machinePlan(
   name: string,
   declared: MachineSettings,
   machines: StackSettings["machines"],
-  evidence: Evidence,
+  given: Evidence,
 ): { machine: MachinePlan; warnings: Warning[] } {
+  const evidence = { ...given, home: homeOn(declared, given) };
   const meminfo = evidence.meminfo?.[name];
   const { totalGiB } = declared;
   const machine = { ...declared, totalGiB: plannedTotal(totalGiB, meminfo?.totalGiB) };
@@ -79,6 +80,7 @@ function machinePlan(
     name,
     dockerHost: machine.dockerHost,
     network: machine.network,
+    ...(isOverSsh(machine) && machine.home === undefined ? { home: evidence.home } : {}),
     hostInstance: hostInstanceFacts(machine),
     inferenceServers,
     serve: inferenceServers.map(({ serve }) => serve),

@@ -26,6 +26,8 @@ export interface MachinePlan {
   readonly name: string;
   readonly dockerHost: string;
   readonly network: string;
+  /** Home directory that its paths were planned below, where it is another computer and nobody declared it. */
+  readonly home?: string;
   readonly hostInstance: HostInstanceFacts | "none";
   readonly inferenceServers: readonly InferenceServerPlan[];
   /** What each of them serves. */

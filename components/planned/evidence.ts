@@ -1,3 +1,5 @@
+import { isOverSsh } from "./reach";
+
 /** What was read before planning. The plan itself reads nothing, so it is the same wherever it is made. */
 export interface Evidence {
   /** Home directory of the operator on the machine; `~/` in a path means it. */
@@ -75,6 +77,20 @@ export function parseMeminfo(text: string): Meminfo | undefined {
   const availableGiB = gib("MemAvailable");
   if (totalGiB === undefined || availableGiB === undefined) return undefined;
   return totalGiB > 0 && availableGiB <= totalGiB ? { totalGiB, availableGiB } : undefined;
+}
+
+/**
+ * Home directory on a machine: as its settings say, else the operator's here. Over ssh it is where that user's home usually
+ * lies, so that a plan needs no connection; the preflight holds it against the machine.
+ */
+export function homeOn(
+  { dockerHost, home }: { readonly dockerHost: string; readonly home?: string | undefined },
+  evidence: Evidence,
+): string {
+  if (home !== undefined) return home;
+  const user = isOverSsh({ dockerHost }) ? new URL(dockerHost).username : "";
+  if (user === "") return evidence.home;
+  return user === "root" ? "/root" : `/home/${user}`;
 }
 
 /** A path of the stack file as it is on the machine. */

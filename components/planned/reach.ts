@@ -10,6 +10,11 @@ export function isHere({ dockerHost }: { readonly dockerHost: string }): boolean
   return dockerHost.startsWith("unix://");
 }
 
+/** Whether a machine is reached over ssh: then what is read and written there is read and written by commands there. */
+export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): boolean {
+  return dockerHost.startsWith("ssh://");
+}
+
 const DEFAULT_SOCKET = "/run/docker.sock";
 
 /** Ports that Docker's own addresses mean where they name none. */
@@ -38,9 +43,9 @@ export function engineOf({ dockerHost }: { readonly dockerHost: string }): strin
 /** The usual Docker engine of this computer. */
 export const HERE = "unix:///var/run/docker.sock";
 
-/** Why `up` refuses a machine that is another computer. */
+/** Why `up` refuses a machine that is another computer, and that no command can be run on. */
 export function elsewhere(name: string, { dockerHost }: { readonly dockerHost: string }): string {
-  return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer. \`up\` sets up only the computer that it runs on: run it on ${name} itself, with \`dockerHost: ${HERE}\`. A preview and \`serving plan\` work from here.`;
+  return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer, and files can't be written there through Docker: write \`dockerHost: ssh://user@${engineOf({ dockerHost }).replace(/:\d+$/, "")}\`, or run \`up\` on ${name} itself, with \`dockerHost: ${HERE}\`. A preview and \`serving plan\` work from here.`;
 }
 
 /** Name by which a container reaches the machine that it runs on. */

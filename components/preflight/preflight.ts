@@ -1,9 +1,10 @@
-import { lstat } from "node:fs/promises";
 import { posix } from "node:path";
 import { defined } from "../../faults/defined";
+import { filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
-import { elsewhere, HERE, isHere } from "../planned/reach";
+import { elsewhere, HERE, isHere, isOverSsh } from "../planned/reach";
 import { type Locate, placed } from "../settings/places";
+import { connectionFindings } from "./connection";
 import type { GateFinding } from "./gate";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
@@ -11,13 +12,17 @@ import { type DockerFacts, type PreflightFinding, refused } from "./types";
 
 /**
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
- * change before the update. A machine that is another computer is refused (a plan warns of it), and nothing is read for it.
+ * change before the update. A machine that is another computer is read over ssh. Where only its engine can be reached
+ * (`tcp://`), it is refused (a plan warns of it), and nothing is read for it.
  * `locate` finds the lines of the stack file.
  */
 export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<GateFinding[]> {
   const dockers: { name: string; docker: DockerFacts }[] = [];
   const judged = async (machine: MachinePlan) => {
-    if (!isHere(machine)) return preview ? [] : [refused(elsewhere(machine.name, machine), "dockerHost", HERE)];
+    if (!isHere(machine) && !isOverSsh(machine))
+      return preview ? [] : [refused(elsewhere(machine.name, machine), "dockerHost", HERE)];
+    const unreached = await connectionFindings(machine);
+    if (unreached.length > 0) return unreached;
     if (preview) return replacedFiles(machine);
     const facts = await readMachine(machine);
     dockers.push({ name: machine.name, docker: facts.docker });
@@ -49,12 +54,15 @@ const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], stri
  * Files that lie where the plan has one and that are not ours. Nothing is lost, but whatever they set does not hold any
  * longer: so it is said at the preview, when `up` can still be left undone. Only reads.
  */
-export async function replacedFiles({ files }: MachinePlan): Promise<PreflightFinding[]> {
+export async function replacedFiles({
+  dockerHost,
+  files,
+}: Pick<MachinePlan, "dockerHost" | "files">): Promise<PreflightFinding[]> {
+  const machine = filesOf({ dockerHost });
   const findings = await Promise.all(
     files.map(async ({ role, path }): Promise<PreflightFinding[]> => {
-      const found = await lstat(path).catch(() => undefined);
       // What isn't a regular file is refused when it is written.
-      if (!found?.isFile() || (await lstat(recordOf(path)).catch(() => undefined)) !== undefined) return [];
+      if (!(await machine.isPlain(path)) || (await machine.state(recordOf(path))) !== "missing") return [];
       const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),

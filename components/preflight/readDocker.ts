@@ -1,12 +1,13 @@
-import { access, constants } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, posix } from "node:path";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { type ContainerState, readContainers } from "../docker/containers";
 import { docker } from "../docker/docker";
+import { type Files, filesOf } from "../host/files";
 import type { MachinePlan } from "../plan/types";
 import { MACHINE_LABEL } from "../planned/container";
+import { isOverSsh } from "../planned/reach";
 import type { DockerFacts } from "./types";
 
 /** One that removes a large image answers nobody for many seconds; beyond this it is not going to run a container. */
@@ -41,13 +42,15 @@ export const RUNNING: readonly string[] = ["status=running"];
  */
 export async function readDocker(dockerHost: string, filters: readonly string[]): Promise<DockerFacts<ContainerState>> {
   const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
+  const files = filesOf({ dockerHost });
   try {
     const info: unknown = JSON.parse(await ask("info", "--format", "{{json .}}"));
-    const missingBridge = await bridgeMissing(info, ask);
+    const missingBridge = await bridgeMissing(info, ask, files);
     return {
       reachable: true,
       ...(isRecord(info) && typeof info.ID === "string" && info.ID !== "" ? { id: info.ID } : {}),
-      gpuRuntime: hasNvidiaRuntime(info) || (await hookOnPath()),
+      gpuRuntime:
+        hasNvidiaRuntime(info) || (await hookOnPath(files, isOverSsh({ dockerHost }) ? "" : process.env.PATH)),
       containers: await readContainers(dockerHost, filters),
       ...defined({ missingBridge }),
     };
@@ -61,8 +64,12 @@ function reasonOf(error: unknown): string {
   throw error;
 }
 
-/** The interface of Docker's default network, where this computer has none of that name: no container can start then. */
-async function bridgeMissing(info: unknown, ask: (...args: string[]) => Promise<string>): Promise<string | undefined> {
+/** The interface of Docker's default network, where the machine has none of that name: no container can start then. */
+async function bridgeMissing(
+  info: unknown,
+  ask: (...args: string[]) => Promise<string>,
+  files: Files,
+): Promise<string | undefined> {
   // A rootless daemon, or one in a virtual machine, has its interfaces elsewhere.
   const elsewhere = /rootless|Docker Desktop/.test(
     isRecord(info) ? `${String(info.SecurityOptions)} ${String(info.OperatingSystem)}` : "",
@@ -70,7 +77,7 @@ async function bridgeMissing(info: unknown, ask: (...args: string[]) => Promise<
   if (elsewhere) return undefined;
   const option = '{{index .Options "com.docker.network.bridge.name"}}';
   const name = (await ask("network", "inspect", "bridge", "--format", option).catch(() => "")).trim();
-  return name === "" || (await canAccess(`/sys/class/net/${name}`, constants.F_OK)) ? undefined : name;
+  return name === "" || typeof (await files.state(`/sys/class/net/${name}`)) === "object" ? undefined : name;
 }
 
 function hasNvidiaRuntime(info: unknown): boolean {
@@ -82,17 +89,10 @@ function hasNvidiaRuntime(info: unknown): boolean {
   );
 }
 
-async function hookOnPath(): Promise<boolean> {
-  const folders = [...new Set([...(process.env.PATH ?? "").split(delimiter), ...DAEMON_PATH])].filter(Boolean);
-  const found = await Promise.all(folders.map((each) => canAccess(join(each, GPU_HOOK), constants.X_OK)));
+async function hookOnPath(files: Files, path = ""): Promise<boolean> {
+  const folders = [...new Set([...path.split(delimiter), ...DAEMON_PATH])].filter(Boolean);
+  const found = await Promise.all(folders.map((each) => files.may(posix.join(each, GPU_HOOK), "run")));
   return found.includes(true);
-}
-
-function canAccess(path: string, mode: number): Promise<boolean> {
-  return access(path, mode).then(
-    () => true,
-    () => false,
-  );
 }
 
 /**
@@ -106,7 +106,7 @@ const NOWHERE = "ssh://nobody@nowhere.invalid";
  * creates needs no engine; so it is given a host that nobody asks. An update always gets the real host.
  */
 export async function previewHost(machine: MachinePlan): Promise<{ host: string; reason?: string }> {
-  if (machine.dockerHost.startsWith("ssh://")) return { host: machine.dockerHost };
+  if (isOverSsh(machine)) return { host: machine.dockerHost };
   const reason = await engineProblem(machine);
   return reason === undefined ? { host: machine.dockerHost } : { host: NOWHERE, reason };
 }

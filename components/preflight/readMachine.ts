@@ -1,11 +1,12 @@
-import { access, constants, readFile, realpath, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { readNeeds } from "../fetch/needs";
+import { type Files, filesOf } from "../host/files";
 import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
+import { isHere } from "../planned/reach";
 import { readDocker, runningOurs } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -13,17 +14,22 @@ import type { DirectoryFacts, MachineFacts } from "./types";
 /** Reads everything the preflight judges. It only ever reads, instance A included. */
 export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
+  const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
     readDocker(machine.dockerHost, runningOurs(machine)),
-    readFile("/proc/meminfo", "utf8").catch(() => ""),
-    readListeners([...hostPort, ...ports]),
-    Promise.all([...new Set(machine.inferenceServers.map((server) => server.modelCache))].map(readDirectory)),
-    Promise.all(foldersToWrite(machine).map(readRealDirectory)),
-    readSimpleServer(machine),
+    files.text("/proc/meminfo"),
+    readListeners([...hostPort, ...ports], "/proc", files),
+    Promise.all(
+      [...new Set(machine.inferenceServers.map((server) => server.modelCache))].map((path) =>
+        readDirectory(path, files),
+      ),
+    ),
+    Promise.all(foldersToWrite(machine).map((path) => readRealDirectory(path, files))),
+    readSimpleServer(machine, files),
   ]);
-  const memory = parseMeminfo(meminfo);
-  const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
+  const memory = parseMeminfo(meminfo ?? "");
+  const needs = docker.reachable && isHere(machine) ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
     docker,
     listeners,
@@ -45,10 +51,10 @@ function foldersToWrite(machine: MachinePlan): string[] {
 }
 
 /** As `readDirectory`, and without a symbolic link on the way: through one, something else would be written. */
-async function readRealDirectory(path: string): Promise<DirectoryFacts> {
-  const facts = await readDirectory(path);
+async function readRealDirectory(path: string, files: Files): Promise<DirectoryFacts> {
+  const facts = await readDirectory(path, files);
   for (let at = path; facts.problem === undefined; at = dirname(at)) {
-    const real = await realpath(at).catch(() => undefined);
+    const real = await files.realPath(at);
     if (real === undefined) continue;
     if (real === at) break;
     return { path, problem: `${at} leads through a symbolic link to ${real}; give the real path` };
@@ -57,19 +63,15 @@ async function readRealDirectory(path: string): Promise<DirectoryFacts> {
 }
 
 /** A directory that is missing is judged by its nearest parent: it is going to be made. */
-async function readDirectory(path: string): Promise<DirectoryFacts> {
+async function readDirectory(path: string, files: Files): Promise<DirectoryFacts> {
   let at = path;
   for (;;) {
-    const found = await stat(at).catch(() => undefined);
-    if (found === undefined && dirname(at) !== at) {
+    const found = await files.state(at);
+    if (typeof found !== "object" && dirname(at) !== at) {
       at = dirname(at);
       continue;
     }
-    if (found === undefined || !found.isDirectory()) return { path, problem: `${at} is not a directory` };
-    const usable = await access(at, constants.W_OK | constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    return usable ? { path } : { path, problem: `no right to write in ${at}` };
+    if (typeof found !== "object" || found.kind !== "folder") return { path, problem: `${at} is not a directory` };
+    return (await files.may(at, "write")) ? { path } : { path, problem: `no right to write in ${at}` };
   }
 }

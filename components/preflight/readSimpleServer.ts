@@ -1,10 +1,10 @@
-import { execFile } from "node:child_process";
-import { readFile, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { ask, NoAnswer } from "../../http/ask";
+import { type Files, filesOf } from "../host/files";
 import type { MachinePlan } from "../plan/types";
+import { isOverSsh } from "../planned/reach";
 import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import type { Account, OllamaAnswer, PathFacts, SimpleServerFacts } from "./types";
 
@@ -19,23 +19,27 @@ const UNIT_DIRECTORIES = [
 
 /** An Ollama on this machine answers at once, also while a model loads. */
 const ANSWER_WITHIN_SECONDS = 2;
-const SUDO_WITHIN_MS = 5_000;
+const SUDO_WITHIN_SECONDS = 5;
 
 /** Where Ollama listens by default. */
 export const OLLAMA_URL = "http://127.0.0.1:11434";
 
 /** Reads what the preflight judges of the simple server. Changes nothing; `sudo -n true` only asks whether sudo would. */
-export async function readSimpleServer(machine: MachinePlan): Promise<SimpleServerFacts | undefined> {
+export async function readSimpleServer(
+  machine: MachinePlan,
+  files = filesOf(machine),
+): Promise<SimpleServerFacts | undefined> {
   const { simpleServer: server, elevate } = machine;
+  const ask = isOverSsh(machine) ? (url: string) => askOllamaThere(url, files) : askOllama;
   if (server.mode === "none") return undefined;
-  if (server.mode === "integrated") return { answer: await askOllama(OLLAMA_URL) };
+  if (server.mode === "integrated") return { answer: await ask(OLLAMA_URL) };
   const [answer, unitFound, dropInText, account, directory, elevation] = await Promise.all([
-    askOllama(server.baseUrl),
-    unitExists(server),
-    readFile(server.dropIn.path, "utf8").catch(() => undefined),
-    readAccount(server.serviceUser),
-    readChain(server.modelsDirectory),
-    elevate === "none" ? undefined : tryElevation(elevate),
+    ask(server.baseUrl),
+    unitExists(server, files),
+    files.text(server.dropIn.path),
+    readAccount(server.serviceUser, files),
+    readChain(server.modelsDirectory, files),
+    elevate === "none" ? undefined : tryElevation(elevate, files),
   ]);
   return {
     answer,
@@ -57,24 +61,32 @@ export async function askOllama(url: string): Promise<OllamaAnswer> {
   }
 }
 
+/** How curl ends where nobody listens, and where nobody answers in time. */
+const NOBODY = [7, 28];
+
+/** The same from the machine itself, by the curl that pulls models there. */
+async function askOllamaThere(url: string, files: Files): Promise<OllamaAnswer> {
+  const limit = String(ANSWER_WITHIN_SECONDS);
+  const words = ["curl", "-q", "-sS", "-m", limit, `${url}/api/version`];
+  const { code, out } = await files.ask(words, 5 * ANSWER_WITHIN_SECONDS);
+  if (code === 0) return versionIn(out);
+  return { kind: code !== null && NOBODY.includes(code) ? "nothing" : "something else" };
+}
+
 function versionIn(text: string): OllamaAnswer {
   const { version } = objectOr(jsonIn(text));
   return typeof version === "string" ? { kind: "ollama", version } : { kind: "something else" };
 }
 
-async function unitExists({ unit, dropIn }: HostSimpleServerPlan): Promise<boolean> {
+async function unitExists({ unit, dropIn }: HostSimpleServerPlan, files: Files): Promise<boolean> {
   const local = dirname(dirname(dropIn.path));
-  const found = await Promise.all(
-    [local, ...UNIT_DIRECTORIES].map((folder) => stat(`${folder}/${unit}`).catch(() => undefined)),
-  );
-  return found.some((each) => each !== undefined);
+  const found = await Promise.all([local, ...UNIT_DIRECTORIES].map((folder) => files.state(`${folder}/${unit}`)));
+  return found.some((each) => typeof each === "object");
 }
 
 /** The user's number and groups, as /etc/passwd and /etc/group have them. */
-async function readAccount(name: string): Promise<Account | undefined> {
-  const [passwd, group] = await Promise.all(
-    ["/etc/passwd", "/etc/group"].map((file) => readFile(file, "utf8").catch(() => "")),
-  );
+async function readAccount(name: string, files: Files): Promise<Account | undefined> {
+  const [passwd, group] = await Promise.all(["/etc/passwd", "/etc/group"].map((file) => files.text(file)));
   const fields = (passwd ?? "").split("\n").map((line) => line.split(":"));
   const user = fields.find(([userName]) => userName === name);
   if (user === undefined) return undefined;
@@ -87,28 +99,20 @@ async function readAccount(name: string): Promise<Account | undefined> {
 }
 
 /** A directory and all its parents, from the root; it ends at the first that is missing or can't be looked at. */
-async function readChain(path: string): Promise<PathFacts[]> {
+async function readChain(path: string, files: Files): Promise<PathFacts[]> {
   const chain: PathFacts[] = [];
   const parts = path.split("/").filter(Boolean);
   for (let count = 0; count <= parts.length; count++) {
     const at = `/${parts.slice(0, count).join("/")}`;
-    try {
-      const { uid, gid, mode } = await stat(at);
-      chain.push({ path: at, uid, gid, mode: mode & 0o7777 });
-    } catch (error) {
-      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-      chain.push({ path: at, problem: missing ? "missing" : "unreadable" });
-      break;
-    }
+    const found = await files.state(at);
+    if (typeof found === "string") return [...chain, { path: at, problem: found }];
+    const { uid, gid, mode } = found;
+    chain.push({ path: at, uid, gid, mode });
   }
   return chain;
 }
 
-function tryElevation(words: readonly string[]): Promise<{ works: boolean; reason: string }> {
-  const [program = "", ...rest] = words;
-  return new Promise((resolve) => {
-    execFile(program, [...rest, "true"], { timeout: SUDO_WITHIN_MS }, (error, _stdout, stderr) =>
-      resolve({ works: error === null, reason: (stderr.trim() || error?.message) ?? "" }),
-    );
-  });
+async function tryElevation(words: readonly string[], files: Files): Promise<{ works: boolean; reason: string }> {
+  const { code, err } = await files.ask([...words, "true"], SUDO_WITHIN_SECONDS);
+  return { works: code === 0, reason: err };
 }

@@ -26,7 +26,9 @@ export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 /** Whether an address can lead to a Docker engine. */
 function isEngine(address: string): boolean {
   if (!/^[!-~]+$/.test(address) || !URL.canParse(address)) return false;
-  const { protocol, hostname, port } = new URL(address);
+  const { protocol, hostname, port, pathname, search, hash, password } = new URL(address);
+  // Neither ssh nor Docker takes more of such an address.
+  if (protocol === "ssh:" && (pathname.length > 1 || `${search}${hash}${password}` !== "")) return false;
   return protocol === "unix:" ? address.startsWith("unix:///") : hostname !== "" && port !== "0";
 }
 
@@ -72,11 +74,17 @@ export const machine = strictObject(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
     dockerHost: matching(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
-      .refine(isEngine, "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535")
+      .refine(
+        isEngine,
+        "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more",
+      )
       .default(HERE)
       .describe(
-        "Docker engine of the machine. With `ssh://` or `tcp://` the machine is another computer: it can be planned and previewed from here, and `up` has to run on the machine itself.",
+        "Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere). A machine at `tcp://` can only be planned and previewed.",
       ),
+    home: optional(hostPath(/^\//, "Expected an absolute path")).describe(
+      "Home directory on the machine, which `~/` in a path means. Left out: the home of whoever runs this; over ssh `/root` for root and `/home/USER` for any other user that `dockerHost` names.",
+    ),
     network: usual(
       "local-serving",
       matching(/^[a-zA-Z0-9][a-zA-Z0-9_.-]+$/, "Expected a Docker network name"),

@@ -5,7 +5,7 @@ import { docker } from "../../components/docker/docker";
 import { GATE_SAYS } from "../../components/inference-server/startGate";
 import type { MachinePlan } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
-import { type Evidence, onMachine } from "../../components/planned/evidence";
+import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
 import { isHere } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
@@ -51,7 +51,8 @@ export async function inventory(
   if (!isHere(machine)) {
     if (settings.venvs.length > 0) problems.push(`${machine.name} is another computer: its venvs were not read.`);
   } else {
-    for (const path of settings.venvs) venvs.push(await readVenv(onMachine(path, evidence)));
+    for (const path of settings.venvs)
+      venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) })));
   }
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
   return {

@@ -1,7 +1,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { eachLine, start } from "../../commandLine/run";
-import { docker } from "../../components/docker/docker";
+import { docker, dockerCommand } from "../../components/docker/docker";
 import { readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
@@ -82,11 +82,8 @@ const LINES_KEPT = 2000;
 
 /** Lines about memory in a container's log since its last start; a log of any size, for a bounded time. */
 export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
-  const { stdout, ended } = start(["docker", "logs", container], {
-    seconds,
-    env: { DOCKER_HOST: dockerHost },
-    merged: true,
-  });
+  const { words, env } = dockerCommand(["logs", container], dockerHost);
+  const { stdout, ended } = start(words, { seconds, env, merged: true });
   const kept: string[] = [];
   eachLine(stdout, (text) => {
     // Of a server that started again only the last start counts.

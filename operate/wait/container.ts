@@ -2,7 +2,7 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
-import { docker } from "../../components/docker/docker";
+import { docker, dockerCommand } from "../../components/docker/docker";
 import { isHere } from "../../components/planned/reach";
 
 /** What `wait` needs of Docker. It only reads. */
@@ -43,10 +43,9 @@ export function dockerReader(dockerHost: string): ContainerReader {
       return folder === "" ? 0 : downloadedBytes(folder);
     },
     follow: (name, since, line) => {
-      const { stdout, ended, stop } = start(
-        ["docker", "logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name],
-        { env: { DOCKER_HOST: dockerHost }, merged: true },
-      );
+      const args = ["logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name];
+      const { words, env } = dockerCommand(args, dockerHost);
+      const { stdout, ended, stop } = start(words, { env, merged: true });
       let over = false;
       void ended.then(() => {
         over = true; // Where Docker is gone, the state says so.

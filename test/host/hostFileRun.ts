@@ -67,6 +67,8 @@ const PROGRAMS = [
   "rmdir",
   "sha256sum",
   "stat",
+  "timeout",
+  "wc",
 ];
 
 /**

@@ -17,7 +17,7 @@ import { inventory } from "../../operate/inventory/inventory";
 import { thisHost } from "../../operate/verify/host";
 import { targetsOf } from "../../operate/verify/run/targets";
 import { dockerReader } from "../../operate/wait/container";
-import { ELSEWHERE, stack } from "../fixtures/machine";
+import { ELSEWHERE, stack, UNREACHED } from "../fixtures/machine";
 import { CHAT_UI } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";
 import { FakeDocker } from "../operate/fakeDocker";
@@ -76,7 +76,7 @@ describe("what listens on", () => {
   });
 });
 
-it.each(ELSEWHERE)("a plan warns of a machine at %s and changes nothing else", (dockerHost) => {
+it.each(UNREACHED)("a plan warns of a machine at %s and changes nothing else", (dockerHost) => {
   const here = plan(stack(), { home: "/home/me" });
   const there = plan(stack({ dockerHost }), { home: "/home/me" });
   const [warning, ...others] = there.warnings;
@@ -85,7 +85,7 @@ it.each(ELSEWHERE)("a plan warns of a machine at %s and changes nothing else", (
   expect(there.machines[0]?.containers).toEqual(here.machines[0]?.containers);
 });
 
-describe.each(ELSEWHERE)("of a machine at %s nothing is read here:", (dockerHost) => {
+describe.each(UNREACHED)("of a machine at %s nothing is read here:", (dockerHost) => {
   const home = temporaryFolder("elsewhere-");
   const settings = stack({ dockerHost, venvs: ["~/venv"], instanceA: { gpuMemoryUtilization: 0.3 } });
   const planned = plan(settings, { home });

@@ -1,7 +1,9 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { filesOf } from "../../components/host/files";
 import { readListeners } from "../../components/host/listeners";
+import { FakeSsh } from "../layers/fakeSsh";
 import { httpServer } from "../layers/httpServer";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -26,13 +28,21 @@ writeFileSync(
   `${["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"].join("\0")}\0`,
 );
 
+afterEach(() => void vi.unstubAllEnvs());
+
+const HOSTS = ["unix:///var/run/docker.sock", "ssh://me@dgx"];
+
 describe("what listens on a port", () => {
-  it("is read with its argv, or without one where the process can't be looked into", async () => {
-    expect(await readListeners([8000, 8001, 8002, 8003], proc)).toEqual([
-      { port: 8000, pid: 77, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
-      { port: 8002 },
-    ]);
-  });
+  it.each(HOSTS)(
+    "at %s is read with its argv, or without one where the process can't be looked into",
+    async (dockerHost) => {
+      vi.stubEnv("PATH", new FakeSsh().path);
+      expect(await readListeners([8000, 8001, 8002, 8003], proc, filesOf({ dockerHost }))).toEqual([
+        { port: 8000, pid: 77, argv: ["vllm", "serve", "org/model", "--gpu-memory-utilization", "0.72"] },
+        { port: 8002 },
+      ]);
+    },
+  );
 
   it("counts a connection to a port as no listener, and a missing /proc as nothing", async () => {
     expect(await readListeners([8001], proc)).toEqual([]);

@@ -1,7 +1,7 @@
 import { log, runtime } from "@pulumi/pulumi";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import program from "../../index";
-import { ELSEWHERE, serverInput } from "../fixtures/machine";
+import { serverInput, UNREACHED } from "../fixtures/machine";
 import { type Recorded, record } from "./record";
 
 const machine = (dockerHost: string) => ({
@@ -11,7 +11,7 @@ const machine = (dockerHost: string) => ({
   inferenceServers: { b: serverInput() },
 });
 
-describe.each(ELSEWHERE)("a machine whose Docker engine is at %s", (dockerHost) => {
+describe.each(UNREACHED)("a machine whose Docker engine is at %s", (dockerHost) => {
   const said: string[] = [];
   afterEach(() => void vi.restoreAllMocks());
 
@@ -35,7 +35,7 @@ describe.each(ELSEWHERE)("a machine whose Docker engine is at %s", (dockerHost) 
     const { recorded, end } = await run(false);
     expect(recorded).toEqual([]);
     expect(end).toMatchObject({
-      message: `Refused, and nothing was changed:\n- preflight of dgx: The Docker engine of dgx is at ${dockerHost}, so dgx is another computer. \`up\` sets up only the computer that it runs on: run it on dgx itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here. In the stack file: \`machines.dgx.dockerHost: unix:///var/run/docker.sock\`.`,
+      message: `Refused, and nothing was changed:\n- preflight of dgx: The Docker engine of dgx is at ${dockerHost}, so dgx is another computer, and files can't be written there through Docker: write \`dockerHost: ssh://user@${new URL(dockerHost).hostname.replace("127.0.0.1", "localhost")}\`, or run \`up\` on dgx itself, with \`dockerHost: unix:///var/run/docker.sock\`. A preview and \`serving plan\` work from here. In the stack file: \`machines.dgx.dockerHost: unix:///var/run/docker.sock\`.`,
     });
   });
 

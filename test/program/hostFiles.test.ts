@@ -74,7 +74,8 @@ describe("the program for a machine with host files", () => {
     });
     const header = String(command("dgx-simple-server-drop-in")?.stdin).split("\n\n")[0]?.split("\n");
     expect(header?.slice(0, 3)).toEqual(["host-file 1", `path: ${dropIn?.path}`, "mode: 0644"]);
-    expect(header?.[3]).toMatch(new RegExp(`^holder: ${urn.split("::").slice(0, 2).join("::")}`));
+    expect(header?.[3]).toBe(`bytes: ${dropIn?.text.length}`);
+    expect(header?.[4]).toMatch(new RegExp(`^holder: ${urn.split("::").slice(0, 2).join("::")}`));
   });
 
   it("restarts by the text's hash alone, and once more when the drop-in is gone", () => {

@@ -22,7 +22,7 @@ const MACHINE = `config:
   local-serving:machines:
     dgx:
       totalGiB: 121.63
-      dockerHost: ssh://me@dgx
+      dockerHost: tcp://dgx:2375
       instanceA: { gpuMemoryUtilization: 0.45 }
       inferenceServers:
         b:
@@ -73,7 +73,7 @@ describe("the stack file beside the program", () => {
     expect((await refusal(tooMuch, tooMuch)).split("\n")).toEqual([
       "Refused, and nothing was changed:",
       `- ${AGGREGATE} In the stack file, line 13: ${NEW_SHARE}`,
-      "- preflight of dgx: The Docker engine of dgx is at ssh://me@dgx, so dgx is another computer. `up` sets up only the computer that it runs on: run it on dgx itself, with `dockerHost: unix:///var/run/docker.sock`. A preview and `serving plan` work from here. In the stack file, line 5: `machines.dgx.dockerHost: unix:///var/run/docker.sock`.",
+      "- preflight of dgx: The Docker engine of dgx is at tcp://dgx:2375, so dgx is another computer, and files can't be written there through Docker: write `dockerHost: ssh://user@dgx`, or run `up` on dgx itself, with `dockerHost: unix:///var/run/docker.sock`. A preview and `serving plan` work from here. In the stack file, line 5: `machines.dgx.dockerHost: unix:///var/run/docker.sock`.",
     ]);
   });
 

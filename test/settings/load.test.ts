@@ -142,7 +142,8 @@ describe("faults of a stack file", () => {
 
   const PLAIN_PATH =
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys.";
-  const ENGINE = "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535.";
+  const ENGINE =
+    "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more.";
   const ASCII = "Expected a name without blanks, of ASCII letters, digits and signs.";
   it.each([
     ...["/a/../b", "~/../root", "/a/./b", "/a//b", "/a,b", "/a\\nb", "/a\\0b", "/a\\eb", "/dev/full"].map((path) => [
@@ -153,9 +154,16 @@ describe("faults of a stack file", () => {
     ['venvs: ["/a,b"]', "venvs.0", PLAIN_PATH],
     ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
     ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],
-    ...["tcp://host:99999", "tcp://host:0", "tcp://:2375", "ssh://me@d\u00fcx", "unix://run/x", "tcp://a\\nb"].map(
-      (address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE],
-    ),
+    ...[
+      "tcp://host:99999",
+      "tcp://host:0",
+      "tcp://:2375",
+      "ssh://me@d\u00fcx",
+      "unix://run/x",
+      "tcp://a\\nb",
+      "ssh://me@dgx/run/docker.sock",
+      "ssh://me:pw@dgx",
+    ].map((address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE]),
     ['instanceA: {gpuMemoryUtilization: 0.1, servedModelName: "modèle"}', "instanceA.servedModelName", ASCII],
     ['clients: {codex: {model: "a\\eb"}}', "clients.codex.model", ASCII],
   ])("refuse %s", (line = "", path = "", message = "") => {

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../../components/docker/containers";
+import { dockerCommand } from "../../../components/docker/docker";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
@@ -91,11 +92,8 @@ async function containerLogs(
 ): Promise<LogReading[]> {
   const logs: LogReading[] = [];
   for (const { name } of containers) {
-    const log = await scanProgram(
-      { name: `docker logs ${name}`, kind: "container", container: name },
-      ["docker", "logs", "--tail", LOG_LINES, name],
-      { DOCKER_HOST: dockerHost },
-    );
+    const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
+    const log = await scanProgram({ name: `docker logs ${name}`, kind: "container", container: name }, words, env);
     if (log !== undefined) logs.push(log);
   }
   return logs;

@@ -1,0 +1,124 @@
+import { access, constants, lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { isOverSsh } from "../planned/reach";
+import { askOn, type Place } from "./onMachine";
+
+/** What is at a path: owner, permissions and what it is. */
+export interface FileState {
+  readonly kind: "file" | "folder" | "other";
+  readonly uid: number;
+  readonly gid: number;
+  readonly mode: number;
+}
+
+/** What is read of a machine's files, here or there. It only reads; what can't be read is `undefined`. */
+export interface Files {
+  text(path: string): Promise<string | undefined>;
+  /** What a path leads to. */
+  state(path: string): Promise<FileState | "missing" | "unreadable">;
+  /** Whether a path is a regular file by itself, no link. */
+  isPlain(path: string): Promise<boolean>;
+  /** Whether we may do that with it: write in a folder, run a program. */
+  may(path: string, right: "write" | "run"): Promise<boolean>;
+  realPath(path: string): Promise<string | undefined>;
+  /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
+  openSockets(proc: string): Promise<readonly string[]>;
+  /** Runs a program that only asks. */
+  ask(
+    words: readonly string[],
+    seconds: number,
+  ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
+}
+
+/** Bits of a mode that say what something is. */
+const KIND = { 16807: "file", 9604: "folder" } as const;
+
+const stateOf = (mode: number, uid: number, gid: number): FileState => ({
+  ...{ kind: Object.entries(KIND).find(([bits]) => (mode & 0o170000) === Number(bits))?.[1] ?? "other", uid, gid },
+  mode: mode & 0o7777,
+});
+
+export function filesOf(machine: Place): Files {
+  const ask: Files["ask"] = async (words, seconds) => {
+    const { error, out, err } = await askOn(machine, words, { seconds });
+    const code = error === null ? 0 : typeof error.code === "number" ? error.code : null;
+    return { code, out, err: err.trim() || (error?.message ?? "") };
+  };
+  return isOverSsh(machine) ? { ask, ...overSsh(ask) } : { ask, ...HERE };
+}
+
+const nothing = () => undefined;
+const holds = (promise: Promise<unknown>) =>
+  promise.then(
+    () => true,
+    () => false,
+  );
+
+const HERE: Omit<Files, "ask"> = {
+  text: (path) => readFile(path, "utf8").catch(nothing),
+  state: async (path) => {
+    try {
+      const { mode, uid, gid } = await stat(path);
+      return stateOf(mode, uid, gid);
+    } catch (error) {
+      return error instanceof Error && "code" in error && error.code === "ENOENT" ? "missing" : "unreadable";
+    }
+  },
+  isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
+  may: (path, right) => holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
+  realPath: (path) => realpath(path).catch(nothing),
+  openSockets: async (proc) => {
+    const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
+    const found: string[] = [];
+    for (const pid of processes) {
+      for (const handle of await readdir(`${proc}/${pid}/fd`).catch(() => [])) {
+        const path = `${proc}/${pid}/fd/${handle}`;
+        const target = await readlink(path).catch(() => "");
+        if (target.startsWith("socket:")) found.push(`${path} ${target}`);
+      }
+    }
+    return found;
+  },
+};
+
+/** A machine that hangs must not hold a command up. */
+const READ_SECONDS = 20;
+
+function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
+  const run = (...words: readonly string[]) => ask(["env", "LC_ALL=C", ...words], READ_SECONDS);
+  const printed = async (...words: readonly string[]) => {
+    const { code, out } = await run(...words);
+    return code === 0 ? out : undefined;
+  };
+  return {
+    text: (path) => printed("cat", "--", path),
+    state: async (path) => {
+      const { code, out, err } = await run("stat", "-L", "-c", "%f %u %g", "--", path);
+      if (code !== 0) return /No such file/.test(err) ? "missing" : "unreadable";
+      const [mode = "", uid, gid] = out.split(" ");
+      return stateOf(Number.parseInt(mode, 16), Number(uid), Number(gid));
+    },
+    isPlain: async (path) => (await printed("stat", "-c", "%f", "--", path))?.startsWith("8") === true,
+    may: async (path, right) =>
+      (await printed("sh", "-c", `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`, "sh", path)) !==
+      undefined,
+    realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
+    openSockets: async (proc) =>
+      // What may not be looked into makes it fail, whatever it has printed.
+      (
+        await run(
+          "find",
+          proc,
+          "-maxdepth",
+          "3",
+          "-path",
+          `${proc}/[0-9]*/fd/*`,
+          "-lname",
+          "socket:*",
+          "-printf",
+          "%p %l\\n",
+        )
+      ).out
+        .split("\n")
+        .filter(Boolean),
+  };
+}

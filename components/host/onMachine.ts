@@ -1,0 +1,113 @@
+import { type ExecFileException, execFile } from "node:child_process";
+import type { ResourceTransformation } from "@pulumi/pulumi";
+import { isOverSsh } from "../planned/reach";
+import { shellWord, shellWords } from "./text";
+
+/**
+ * How every `ssh` of ours behaves: it asks nothing and takes no new host key, gives up in bounded time, and shares one
+ * connection with the others to its machine. `~` is the home of the system's user database, and %C a hash of the target.
+ */
+export const SSH_OPTIONS = [
+  ...["BatchMode=yes", "StrictHostKeyChecking=yes", "UpdateHostKeys=no", "LogLevel=ERROR"],
+  ...["ConnectTimeout=10", "ServerAliveInterval=15", "ServerAliveCountMax=3"],
+  ...["ControlMaster=auto", "ControlPath=~/.ssh/local-serving-%C", "ControlPersist=60"],
+].flatMap((option) => ["-o", option]);
+
+/** Where a command runs: a machine, or any place that is given as one. */
+export interface Place {
+  readonly dockerHost: string;
+}
+
+/** The words of a command as they are started here, so that it runs on the machine: over ssh, or as they are. */
+export function commandOn(machine: Place, words: readonly string[]): string[] {
+  return isOverSsh(machine) ? [...sshTo(machine), shellWords(words)] : [...words];
+}
+
+function sshTo({ dockerHost }: Place): string[] {
+  return ["ssh", "-T", ...SSH_OPTIONS, "--", dockerHost.replace(/\/$/, "")];
+}
+
+/** Commands that run on one machine at once: sshd lets a connection have 10, and Pulumi's own come on top. */
+const AT_ONCE = 6;
+
+const LARGEST_ANSWER = 4 * 1024 ** 2;
+
+export interface Asked {
+  readonly seconds: number;
+  /** Variables for what is started here; they don't travel. */
+  readonly env?: NodeJS.ProcessEnv;
+}
+
+export interface Answer {
+  readonly error: ExecFileException | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+const running = new Map<string, number>();
+const waiting: { readonly host: string; readonly go: () => void }[] = [];
+
+/** Runs a command on a machine to its end, for a bounded time. Never throws. */
+export async function askOn(machine: Place, words: readonly string[], asked: Asked): Promise<Answer> {
+  const { dockerHost: host } = machine;
+  const bounded = isOverSsh(machine);
+  if (bounded && (running.get(host) ?? 0) >= AT_ONCE)
+    await new Promise<void>((resolve) => waiting.push({ host, go: resolve }));
+  else running.set(host, (running.get(host) ?? 0) + 1);
+  try {
+    return await ask(commandOn(machine, words), asked);
+  } finally {
+    const next = waiting.findIndex((each) => each.host === host);
+    if (next >= 0) waiting.splice(next, 1)[0]?.go();
+    else running.set(host, (running.get(host) ?? 0) - 1);
+  }
+}
+
+function ask([program = "", ...args]: readonly string[], { seconds, env }: Asked): Promise<Answer> {
+  const options = {
+    timeout: seconds * 1000,
+    killSignal: "SIGKILL",
+    maxBuffer: LARGEST_ANSWER,
+    encoding: "utf8",
+    env: { ...process.env, ...env },
+  } as const;
+  return new Promise((resolve) => {
+    const child = execFile(program, args, options, (error, out, err) => resolve({ error, out, err }));
+    // What is asked reads nothing; over ssh an open stdin would be read for it.
+    child.stdin?.end();
+  });
+}
+
+/**
+ * Lets every command below a component run on its machine; for one that is here nothing changes. Over ssh the command's
+ * variables are set there, and its stdin goes there. One that moves to another machine is undone where it was.
+ */
+export function commandsOn(machine: Place): { transformations?: ResourceTransformation[] } {
+  if (!isOverSsh(machine)) return {};
+  const ssh = shellWords(sshTo(machine));
+  return {
+    transformations: [
+      ({ type, props, opts }) => {
+        if (type !== "command:local:Command") return undefined;
+        const { create, delete: remove, environment } = props;
+        const given = Object.entries<string>(environment);
+        const there = (command: unknown) =>
+          command === undefined ? undefined : `${ssh} "$ON_MACHINE"${shellWord(`${command}`)}`;
+        return {
+          props: {
+            ...props,
+            create: there(create),
+            delete: there(remove),
+            environment: {
+              // A script is shown once, in what sets it there.
+              ...Object.fromEntries(given.filter(([, value]) => !value.includes("\n"))),
+              MACHINE: machine.dockerHost,
+              ON_MACHINE: given.map(([name, value]) => `export ${name}=${shellWord(value)}\n`).join(""),
+            },
+          },
+          opts: { ...opts, replaceOnChanges: [...(opts.replaceOnChanges ?? []), "environment.MACHINE"] },
+        };
+      },
+    ],
+  };
+}
