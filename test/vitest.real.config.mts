@@ -8,7 +8,11 @@ const ENGINES = "test/real/vllm/!(clients|wholeRun).test.ts";
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 
 /** They need the parts of the engine and docker layers; the first installs the programs that it puts into images. */
-const WITH_LAYERS = ["test/real/vllm/wholeRun.test.ts", "test/real/docker/fullDisk.test.ts"];
+const WITH_LAYERS = [
+  "test/real/vllm/wholeRun.test.ts",
+  "test/real/docker/fullDisk.test.ts",
+  "test/real/remote/*.test.ts",
+];
 
 /** The generated files in the real programs. Slow, and the first run installs them: `npm run test:real`. */
 export default defineConfig({

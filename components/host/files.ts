@@ -29,13 +29,11 @@ export interface Files {
   ): Promise<{ readonly code: number | null; readonly out: string; readonly err: string }>;
 }
 
-/** Bits of a mode that say what something is. */
-const KIND = { 16807: "file", 9604: "folder" } as const;
-
-const stateOf = (mode: number, uid: number, gid: number): FileState => ({
-  ...{ kind: Object.entries(KIND).find(([bits]) => (mode & 0o170000) === Number(bits))?.[1] ?? "other", uid, gid },
-  mode: mode & 0o7777,
-});
+const stateOf = (mode: number, uid: number, gid: number): FileState => {
+  const type = mode & constants.S_IFMT;
+  const kind = type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
+  return { kind, uid, gid, mode: mode & 0o7777 };
+};
 
 export function filesOf(machine: Place): Files {
   const ask: Files["ask"] = async (words, seconds) => {

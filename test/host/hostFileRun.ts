@@ -68,7 +68,6 @@ const PROGRAMS = [
   "sha256sum",
   "stat",
   "timeout",
-  "wc",
 ];
 
 /**

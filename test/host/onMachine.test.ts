@@ -79,6 +79,8 @@ describe("a machine's files", () => {
     mkdirSync(join(folder, "run"), { mode: 0o750 });
     const [here, there] = [filesOf({ dockerHost: HERE }), filesOf(DGX)];
     const at = (name: string) => join(folder, name);
+    expect(await there.state(at("run"))).toMatchObject({ kind: "folder", mode: 0o750 });
+    expect(await there.state(at("a"))).toMatchObject({ kind: "file" });
     for (const path of [at("a"), at("run"), at("absent"), `${at("a")}/x`, "/proc/self/mem", "/dev/null"]) {
       for (const asked of ["text", "state", "isPlain", "realPath"] as const) {
         if (asked === "text" && path.startsWith("/proc")) continue;

@@ -1,0 +1,163 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
+import { commandOn } from "../../../components/host/onMachine";
+import { makeImage } from "../../docker/makeImage";
+import { describeEngineWithDocker } from "../../engine/available";
+import { Workspace } from "../../engine/workspace";
+import { type Finished, run } from "../../layers/run";
+import { type Client, type Machine, makeClient, startMachine } from "./machine";
+
+const KEY = "s3cret-NoOutputMayHoldThis";
+const PORT_A = 8999;
+const PORT_BRIDGE = 8998;
+/** Stands for LiteLLM: it stays up, and that is all. */
+const WAIT = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1; done\n";
+/** How instance A looks to who reads its command line. */
+const INSTANCE_A = `require("node:http").createServer((_, r) => r.end()).listen(${PORT_A}, "0.0.0.0")`;
+
+const said = ({ stdout, stderr }: Finished) => stdout + stderr;
+
+describeEngineWithDocker("a machine over ssh", () => {
+  let client: Client;
+  let machine: Machine;
+  let workspace: Workspace;
+  let image: string;
+
+  const settings = (more: Record<string, unknown> = {}) => ({
+    totalGiB: 121.63,
+    dockerHost: machine.dockerHost,
+    operatingSystemGiB: 4,
+    instanceA: { port: PORT_A, gpuMemoryUtilization: 0.3, servedModelName: "old", maxModelLen: 131072 },
+    bridge: { image, port: PORT_BRIDGE, servers: ["instance-a"], keyVariable: "BRIDGE_KEY" },
+    clients: { codex: { server: "instance-a" } },
+    ...more,
+  });
+  const configure = (more?: Record<string, unknown>) =>
+    workspace.configure({ "local-serving:machines": { dgx: settings(more) } });
+  /** A path of the machine, as seen from here. */
+  const there = (path: string) => join(machine.own, path);
+  const STATE = "/root/.local/share/local-serving/dgx";
+  const PROFILE = "/root/.codex/local-serving.config.toml";
+
+  beforeAll(async () => {
+    client = await makeClient();
+    const layer = inject("dockerLayer");
+    image = (
+      await makeImage(layer, {
+        repository: "berriai/litellm",
+        tag: "v1",
+        entrypoint: ["litellm"],
+        programs: { litellm: WAIT },
+      })
+    ).reference;
+    machine = await startMachine(client, layer.missing === undefined ? layer.registry : "");
+    machine.keep("node", "-e", INSTANCE_A, "vllm", "serve", "org/m", "--gpu-memory-utilization", "0.3");
+    workspace = await Workspace.open({ env: { PATH: client.path, BRIDGE_KEY: KEY } });
+    configure();
+  });
+  afterAll(async () => {
+    await workspace?.close();
+    await machine?.close();
+    await client?.close();
+  });
+
+  it("is refused while its host key is unknown, then while it is another one, and nothing is made", async () => {
+    const unknown = await workspace.up();
+    expect(said(unknown)).toContain("No host key of dgx");
+    expect(said(unknown)).toContain(`ssh root@${new URL(machine.dockerHost).hostname}`);
+    const [address = ""] = machine.hostKey.split(" ");
+    client.knows(`${address} ${readFileSync(`${client.key}.pub`, "utf8").trim()}`);
+    const changed = await workspace.up();
+    expect(said(changed)).toContain("The host key of dgx");
+    expect(existsSync(there(STATE))).toBe(false);
+    client.knows(machine.hostKey);
+  });
+
+  it("is refused while its login is, and nothing is made", async () => {
+    const authorized = there("root/.ssh/authorized_keys");
+    const keys = readFileSync(authorized, "utf8");
+    writeFileSync(authorized, "");
+    const denied = await workspace.up();
+    writeFileSync(authorized, keys);
+    expect(said(denied)).toContain("refuses the login: Permission denied (publickey");
+    expect(existsSync(there(STATE))).toBe(false);
+  });
+
+  it("is set up from here: every file there and none here, the container in its Docker", async () => {
+    mkdirSync(there("root/.codex"), { recursive: true });
+    writeFileSync(there(PROFILE), "# my own\n");
+    const up = await workspace.up();
+    expect(up.code, said(up)).toBe(0);
+    expect(said(up)).not.toContain(KEY);
+    expect(readFileSync(there(PROFILE), "utf8")).toContain("model");
+    expect(readFileSync(there(`${STATE}/applied-plan.json`), "utf8")).toContain('"dockerHost"');
+    const names = await machine.inside("docker", "ps", "--format", "{{.Names}}");
+    expect(names).toBe(`litellm-${PORT_BRIDGE}`);
+    expect(existsSync(join(workspace.home, ".codex"))).toBe(false);
+    expect(existsSync(PROFILE)).toBe(false);
+    expect((await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim()).toBe(
+      `600 ${KEY.length}`,
+    );
+  });
+
+  it("changes nothing when nothing changed, and only what a change touches", async () => {
+    const same = await workspace.up();
+    expect(same.steps.map(({ op }) => op).filter((op) => op !== "same")).toEqual([]);
+    configure({ clients: { codex: { server: "instance-a" }, opencode: { server: "instance-a" } } });
+    const more = await workspace.up();
+    expect(more.code, said(more)).toBe(0);
+    expect(existsSync(there("root/.local/bin/local-opencode"))).toBe(true);
+    expect(more.steps.filter(({ op }) => /replace|delete/.test(op))).toEqual([]);
+  });
+
+  it("reads it, and not this computer, before it changes anything", async () => {
+    configure({ instanceA: { port: PORT_A, gpuMemoryUtilization: 0.2, servedModelName: "old", maxModelLen: 131072 } });
+    const refused = await workspace.up();
+    expect(said(refused)).toContain(`Instance A on port ${PORT_A} runs with utilization 0.3, and 0.2 is declared`);
+    configure({ totalGiB: 64 });
+    expect(said(await workspace.up())).toContain("121.63");
+    configure();
+  });
+
+  it("keeps a file whole when the connection is cut while it is written", async () => {
+    const path = "/root/cut/file";
+    const request = hostFileRequest({ path, mode: "0600", holder: "urn:pulumi:a::b::c", content: "x".repeat(200_000) });
+    const words = commandOn(machine, ["sh", "-c", HOST_FILE_SCRIPT, "host-file", "write"]);
+    const writing = spawn(words[0] ?? "", words.slice(1), {
+      env: { ...process.env, PATH: client.path },
+      stdio: ["pipe", "ignore", "pipe"],
+    });
+    writing.stdin.write(request.slice(0, 100_000));
+    const temporary = async () => machine.inside("sh", "-c", "ls -A /root/cut 2>/dev/null || :");
+    while (!(await temporary()).includes("file.local-serving.")) await sleep(50);
+    writing.kill("SIGKILL");
+    await once(writing, "close");
+    while ((await temporary()).includes("file.local-serving.")) await sleep(50);
+    expect(existsSync(there(path))).toBe(false);
+  });
+
+  it("that is off is previewed all the same; `up` says how to look, and goes on when it is back", async () => {
+    await run("ssh", ["-O", "exit", "--", machine.dockerHost], { env: { PATH: client.path } });
+    await machine.cable("down");
+    const preview = await workspace.preview();
+    expect(preview.code, said(preview)).toBe(0);
+    expect(said(preview)).toContain("can't be reached over ssh");
+    expect((await workspace.up()).code).not.toBe(0);
+    await machine.cable("up");
+    const up = await workspace.up();
+    expect(up.code, said(up)).toBe(0);
+  });
+
+  it("is taken down from here, and what was there before comes back", async () => {
+    const down = await workspace.destroy();
+    expect(down.code, said(down)).toBe(0);
+    expect(readFileSync(there(PROFILE), "utf8")).toBe("# my own\n");
+    expect(await machine.inside("docker", "ps", "--all", "--quiet")).toBe("");
+    expect(existsSync(there("root/.local"))).toBe(false);
+  });
+});
