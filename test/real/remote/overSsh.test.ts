@@ -100,9 +100,9 @@ describeEngineWithDocker("a machine over ssh", () => {
     expect(names).toBe(`litellm-${PORT_BRIDGE}`);
     expect(existsSync(join(workspace.home, ".codex"))).toBe(false);
     expect(existsSync(PROFILE)).toBe(false);
-    expect((await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim()).toBe(
-      `600 ${KEY.length}`,
-    );
+    expect(
+      (await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim(),
+    ).toBe(`600 ${KEY.length}`);
   });
 
   it("changes nothing when nothing changed, and only what a change touches", async () => {
