@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { randomInt } from "node:crypto";
 import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { connect, createServer } from "node:net";
@@ -30,19 +30,16 @@ const READY_WITHIN_SECONDS = 60;
 const MEMINFO = "MemTotal:       127541248 kB\nMemFree:        125000000 kB\nMemAvailable:   125000000 kB\n";
 
 /** Why there can be none here. */
-export async function machineMissing(): Promise<string | undefined> {
+export function machineMissing(): string | undefined {
   if (process.getuid?.() !== 0) return "only root makes a machine of namespaces";
-  for (const [program = "", ...args] of [
+  const asked = [
     ["dockerd", "--version"],
     ["ssh", "-V"],
+    ["/usr/sbin/sshd", "-t", "-f", "/dev/null"],
     ["ip", "-V"],
-    ["unshare", "--net", "true"],
-  ]) {
-    const { code, stderr } = await run(program, args);
-    if (code !== 0) return `no ${program} (${stderr.trim()})`;
-  }
-  const { code } = await run("/usr/sbin/sshd", ["-V"]);
-  return code === 127 ? "no /usr/sbin/sshd" : undefined;
+  ];
+  const lacking = asked.find(([program = "", ...args]) => spawnSync(program, args).error !== undefined)?.[0];
+  return lacking === undefined ? undefined : `no ${lacking}`;
 }
 
 /** @param registry `localhost:PORT` that the machine's Docker reaches at the same address */

@@ -9,8 +9,9 @@ import { commandOn } from "../../../components/host/onMachine";
 import { makeImage } from "../../docker/makeImage";
 import { describeEngineWithDocker } from "../../engine/available";
 import { Workspace } from "../../engine/workspace";
+import { describeLayer } from "../../layers/describeLayer";
 import { type Finished, run } from "../../layers/run";
-import { type Client, type Machine, makeClient, startMachine } from "./machine";
+import { type Client, type Machine, machineMissing, makeClient, startMachine } from "./machine";
 
 const KEY = "s3cret-NoOutputMayHoldThis";
 const PORT_A = 8999;
@@ -22,7 +23,11 @@ const INSTANCE_A = `require("node:http").createServer((_, r) => r.end()).listen(
 
 const said = ({ stdout, stderr }: Finished) => stdout + stderr;
 
-describeEngineWithDocker("a machine over ssh", () => {
+const missing = machineMissing();
+const describeMachine = (name: string, tests: () => void) =>
+  missing === undefined ? describeEngineWithDocker(name, tests) : describeLayer("machine", missing, name, tests);
+
+describeMachine("a machine over ssh", () => {
   let client: Client;
   let machine: Machine;
   let workspace: Workspace;
