@@ -25,7 +25,7 @@ const said = ({ stdout, stderr }: Finished) => stdout + stderr;
 
 const missing = machineMissing();
 const describeMachine = (name: string, tests: () => void) =>
-  missing === undefined ? describeEngineWithDocker(name, tests) : describeLayer("machine", missing, name, tests);
+  missing === undefined ? describeEngineWithDocker(name, tests) : describeLayer("docker", missing, name, tests);
 
 describeMachine("a machine over ssh", () => {
   let client: Client;
