@@ -1,7 +1,7 @@
 import { filesOf } from "../host/files";
 import type { MachinePlan } from "../plan/types";
 import { isOverSsh } from "../planned/reach";
-import { type PreflightFinding, refused } from "./types";
+import { type PreflightFinding, refused, warned } from "./types";
 
 /** Longer than ssh itself takes to give up. */
 const CONNECT_SECONDS = 30;
@@ -10,27 +10,41 @@ const CONNECT_SECONDS = 30;
 export async function connectionFindings(machine: MachinePlan): Promise<PreflightFinding[]> {
   if (!isOverSsh(machine)) return [];
   const { code, out, err } = await filesOf(machine).ask(["sh", "-c", "cd && pwd -P"], CONNECT_SECONDS);
-  if (code !== 0) return [refused(whyNot(machine, err), "dockerHost")];
+  if (code !== 0) return [whyNot(machine, err)];
   const [home, planned] = [out.trimEnd(), machine.home];
   if (planned === undefined || planned === home) return [];
   const message = `The home directory on ${machine.name} is ${home}, and \`~/\` was planned as ${planned}.`;
   return [refused(message, "home", home)];
 }
 
-/** Why ssh did not get there, and what to try. */
-function whyNot({ name, dockerHost }: MachinePlan, said: string): string {
+/**
+ * Why ssh did not get there, and what to try. A machine that is merely away stops nobody else: its own resources fail, and
+ * the next update goes on with them.
+ */
+function whyNot({ name, dockerHost }: MachinePlan, said: string): PreflightFinding {
   const { hostname, port, username } = new URL(dockerHost);
   const host = hostname.replace(/^\[|\]$/g, "");
   const option = port === "" ? "" : `-p ${port} `;
   const login = `ssh ${option}${username === "" ? "" : `${username}@`}${host}`;
   const known = port === "" || port === "22" ? host : `'[${host}]:${port}'`;
-  if (/ENOENT/.test(said)) return `No \`ssh\` on PATH, and ${name} is reached by it: install the OpenSSH client.`;
+  if (/ENOENT/.test(said))
+    return refused(`No \`ssh\` on PATH, and ${name} is reached by it: install the OpenSSH client.`, "dockerHost");
   if (/HOST IDENTIFICATION HAS CHANGED/.test(said))
-    return `The host key of ${name} (${dockerHost}) is another one than before: it was installed anew, or something else answers at its address. Find out which. If it is the machine, run \`ssh-keygen -R ${known}\`, then \`${login}\`, and compare the key.`;
+    return refused(
+      `The host key of ${name} (${dockerHost}) is another one than before: it was installed anew, or something else answers at its address. Find out which. If it is the machine, run \`ssh-keygen -R ${known}\`, then \`${login}\`, and compare the key.`,
+      "dockerHost",
+    );
   if (/Host key verification failed/.test(said))
-    return `No host key of ${name} (${dockerHost}) is known here, and none is taken unseen. Run \`${login}\` once and compare the key that it shows with \`ssh-keyscan ${option}localhost | ssh-keygen -lf -\` on ${name} itself.`;
+    return refused(
+      `No host key of ${name} (${dockerHost}) is known here, and none is taken unseen. Run \`${login}\` once and compare the key that it shows with \`ssh-keyscan ${option}localhost | ssh-keygen -lf -\` on ${name} itself.`,
+      "dockerHost",
+    );
   const [denied] = /Permission denied \(.*\)/.exec(said) ?? [];
   if (denied !== undefined)
-    return `${name} (${dockerHost}) refuses the login: ${denied}. \`${login}\` must work without a question: \`ssh-copy-id ${option}${username === "" ? "" : `${username}@`}${host}\`, and \`ssh-add\` for a key with a passphrase.`;
-  return `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`.`;
+    return refused(
+      `${name} (${dockerHost}) refuses the login: ${denied}. \`${login}\` must work without a question: \`ssh-copy-id ${option}${username === "" ? "" : `${username}@`}${host}\`, and \`ssh-add\` for a key with a passphrase.`,
+      "dockerHost",
+    );
+  const message = `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`. Its own resources will fail; other machines are finished.`;
+  return warned(message, "dockerHost");
 }

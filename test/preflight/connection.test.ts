@@ -27,13 +27,19 @@ describe("a machine that ssh doesn't reach is refused with the command to try:",
       "me@dgx: Permission denied (publickey,password).",
       "dgx (ssh://me@dgx) refuses the login: Permission denied (publickey,password). `ssh me@dgx` must work without a question: `ssh-copy-id me@dgx`, and `ssh-add` for a key with a passphrase.",
     ],
-    [
-      "nobody there",
-      "ssh: connect to host dgx port 22: No route to host",
-      "dgx (ssh://me@dgx) can't be reached over ssh: ssh: connect to host dgx port 22: No route to host. Try `ssh me@dgx`.",
-    ],
   ])("%s", async (_, says, message) => {
     expect(await findings(says, "ssh://me@dgx")).toEqual([{ verdict: "refused", message, setting: "dockerHost" }]);
+  });
+
+  it("nobody there: a warning, since other machines are finished all the same", async () => {
+    expect(await findings("ssh: connect to host dgx port 22: No route to host", "ssh://me@dgx")).toEqual([
+      {
+        verdict: "warned",
+        message:
+          "dgx (ssh://me@dgx) can't be reached over ssh: ssh: connect to host dgx port 22: No route to host. Try `ssh me@dgx`. Its own resources will fail; other machines are finished.",
+        setting: "dockerHost",
+      },
+    ]);
   });
 
   it("a port and no user", async () => {

@@ -1,19 +1,14 @@
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
-import { plan } from "../../components/plan/plan";
-import { stackSettings } from "../../components/settings/stackSettings";
-import { serverInput } from "../fixtures/machine";
-import { BRIDGE } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
 import { temporaryFolder } from "../layers/temporaryFolder";
-import { machineOf } from "../operate/verify/environment";
 import { type StandIn, startStandIn } from "../stand-in/server";
 import { type Egress, watchEgress } from "./egress";
 import { startLitellm } from "./litellm";
 import type { Serving } from "./process";
 import { title } from "./programs";
+import { callInSession, twoMachines } from "./twoMachines";
 
 const program = inject("programs").litellm;
-const KEY = "local-serving-placeholder";
 
 /** Seconds that a server which failed gets nothing, and a health check that may take a minute to see it back. */
 const BACK_SECONDS = 90;
@@ -40,23 +35,15 @@ describe.skipIf("missing" in program)(title("one name on two machines, LiteLLM 1
     ports.push(await freePort(), await freePort());
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    const on = (at: number) => ({ b: serverInput({ port: ports[at], listen: "0.0.0.0" }) });
-    const settings = stackSettings.parse({
-      machines: {
-        dgx: {
-          totalGiB: 121.63,
-          instanceA: "none",
-          inferenceServers: on(0),
-          bridge: { ...BRIDGE, port, servers: ["b", "dgx2.b"] },
-        },
-        dgx2: { totalGiB: 121.63, instanceA: "none", dockerHost: "ssh://me@dgx2.local", inferenceServers: on(1) },
-      },
-    });
-    const machine = machineOf(plan(settings, { home: "/home/me" }));
     await start(0);
     await start(1);
     egress = await watchEgress();
-    proxy = await startLitellm(program.path, machine, temporaryFolder("shared-name-"), egress);
+    proxy = await startLitellm(
+      program.path,
+      twoMachines([ports[0] ?? 0, ports[1] ?? 0], port),
+      temporaryFolder("shared-name-"),
+      egress,
+    );
   });
   afterAll(async () => {
     await proxy?.stop();
@@ -64,29 +51,19 @@ describe.skipIf("missing" in program)(title("one name on two machines, LiteLLM 1
   });
 
   /** A call of Claude Code in this session: which of the servers got it, and how it ended. */
-  const call = async (session: string, model = "model", max_tokens = 32) => {
+  const call = async (session: number, model = "model", max_tokens = 32) => {
     const before = [...asked];
-    const user_id = `user_${"0".repeat(64)}_account__session_${session}`;
-    const answer = await fetch(`${url}/v1/messages`, {
-      method: "POST",
-      headers: { "content-type": "application/json", authorization: `Bearer ${KEY}` },
-      body: JSON.stringify({
-        model,
-        max_tokens,
-        metadata: { user_id },
-        messages: [{ role: "user", content: "Say hello." }],
-      }),
-    });
+    const messages = [{ role: "user", content: "Say hello." }];
+    const answer = await callInSession(url, session, { model, max_tokens, messages });
     const text = await answer.text();
     return { status: answer.status, text, at: asked.findIndex((count, at) => count > (before[at] ?? 0)) };
   };
-  const session = (at: number) => `00000000-0000-4000-8000-${String(at).padStart(12, "0")}`;
 
   it("keeps each session on one machine, and spreads the sessions", async () => {
     const homes = new Map<number, number>();
     for (let turn = 0; turn < 3; turn++) {
       for (let at = 0; at < 12; at++) {
-        const { status, at: where } = await call(session(at));
+        const { status, at: where } = await call(at);
         expect(status).toBe(200);
         expect(where).toBe(homes.get(at) ?? where);
         homes.set(at, where);
@@ -99,23 +76,23 @@ describe.skipIf("missing" in program)(title("one name on two machines, LiteLLM 1
     await servers[1]?.close();
     for (const name of ["model", "org/model", "claude-opus-5-5"]) {
       for (let at = 0; at < 12; at++) {
-        const { status, text, at: where } = await call(session(at), name);
+        const { status, text, at: where } = await call(at, name);
         expect([status, where], text).toEqual([200, 0]);
       }
     }
   });
 
   it("leaves a refused request the client's own fault: no machine is shut out for it", async () => {
-    const tooLong = await call(session(0), "model", 1_000_000);
+    const tooLong = await call(0, "model", 1_000_000);
     expect([tooLong.status, tooLong.text], tooLong.text).toEqual([400, expect.stringContaining("max_model_len")]);
-    expect((await call(session(0))).status).toBe(200);
+    expect((await call(0)).status).toBe(200);
   });
 
   it("uses the machine again once it is back", { timeout: 2 * BACK_SECONDS * 1000 }, async () => {
     await start(1);
     const deadline = Date.now() + BACK_SECONDS * 1000;
     for (let at = 100; Date.now() < deadline; at++) {
-      const { status, at: where } = await call(session(at));
+      const { status, at: where } = await call(at);
       expect(status).toBe(200);
       if (where === 1) return;
       await new Promise((resolve) => setTimeout(resolve, 1000));

@@ -1,6 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
+import { Api } from "../../../operate/verify/api";
+import { cacheCounters, readMetrics } from "../../../operate/verify/metrics";
+import { longText } from "../../../operate/verify/tools";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { machineOf, resultOf, run } from "../../operate/verify/environment";
@@ -10,10 +13,13 @@ import { CLIENTS, clientHome, clientMissing } from "../clientHome";
 import { watchEgress } from "../egress";
 import { startLitellm } from "../litellm";
 import { MODEL } from "../scriptedServer";
+import { callInSession, twoMachines } from "../twoMachines";
 import { type Engine, installEngine, type RunningEngine, serveEngine } from "./engine";
 
 /** Tokens of a client's first prompt: the tiny model's vocabulary makes more of them than a real one. */
 const WINDOW = "131072";
+
+const ARGUMENTS = ["--served-model-name", MODEL, "org/model", "--max-model-len", WINDOW];
 
 /** Time for a client's run: a processor reads its prompt more slowly than a GPU does. */
 const SECONDS = 400;
@@ -23,9 +29,7 @@ describe("a tool turn with the real vLLM 0.30.0", () => {
   let server: RunningEngine;
   beforeAll(async () => {
     engine = await installEngine("0.30.0");
-    server = await serveEngine(engine, {
-      args: ["--served-model-name", MODEL, "org/model", "--max-model-len", WINDOW],
-    });
+    server = await serveEngine(engine, { args: ARGUMENTS });
   }, 1_200_000);
   afterAll(() => {
     server?.stop();
@@ -75,5 +79,56 @@ describe("a tool turn with the real vLLM 0.30.0", () => {
         await home.close();
       }
     });
+  });
+
+  // The last: the engine of the others may be the one that it stops.
+  it("goes on on another machine when one is stopped while it answers", { timeout: 1_200_000 }, async ({ skip }) => {
+    const { litellm } = inject("programs");
+    if ("missing" in litellm) return skip(litellm.missing);
+    const engines = [server, await serveEngine(engine, { args: ARGUMENTS })] as const;
+    const port = await freePort();
+    const egress = await watchEgress();
+    const folder = temporaryFolder("litellm-");
+    const proxy = await startLitellm(
+      litellm.path,
+      twoMachines([engines[0].port, engines[1].port], port),
+      folder,
+      egress,
+    );
+    const counters = () =>
+      Promise.all(engines.map(({ url }) => cacheCounters(new Api(url, 10)).catch(() => undefined)));
+    const ask = async (messages: readonly object[], max_tokens = 64) => {
+      const answer = await callInSession(`http://127.0.0.1:${port}`, 1, { model: MODEL, max_tokens, messages });
+      return { status: answer.status, text: await answer.text() };
+    };
+    const say = (text: string) => `SAY<<I think.\n</think>\n\n${text}>>`;
+    try {
+      const started = await counters();
+      const turns = [{ role: "user", content: `${longText(3000)}\n${say("Ready.")}` }];
+      const next = (said: string) =>
+        turns.push({ role: "assistant", content: "Ready." }, { role: "user", content: say(said) });
+      expect(await ask(turns)).toMatchObject({ status: 200, text: expect.stringContaining("Ready.") });
+      const [own] = await counters();
+      const home = (own?.queries ?? 0) > (started[0]?.queries ?? 0) ? 0 : 1;
+      next("Done.");
+      const before = (await counters())[home];
+      expect(await ask(turns)).toMatchObject({ status: 200, text: expect.stringContaining("Done.") });
+      await expect.poll(async () => ((await counters())[home]?.hits ?? 0) - (before?.hits ?? 0)).toBeGreaterThan(2500);
+      next("word ".repeat(6000));
+      const long = ask(turns, 8000);
+      const running = async () => (await readMetrics(new Api(engines[home].url, 10))).sum("vllm:num_requests_running");
+      await expect.poll(running, { timeout: 30_000 }).toBe(1);
+      engines[home].stop();
+      expect(await long).toMatchObject({ status: 200, text: expect.stringContaining("word word") });
+      next("Over.");
+      expect(await ask(turns)).toMatchObject({ status: 200, text: expect.stringContaining("Over.") });
+      const left = (await counters())[1 - home];
+      // The first call there reads everything anew, the next one finds it.
+      expect(left?.hits).toBeGreaterThan(2500);
+    } finally {
+      engines[1].stop();
+      await proxy.stop();
+      await egress.close();
+    }
   });
 });
