@@ -3,10 +3,7 @@ import { HostFile } from "../host/hostFile";
 import { TYPE } from "../planned/type";
 import type { ClientPlan } from "./plannedClients";
 
-export interface ClientArgs {
-  readonly machine: string;
-  readonly client: ClientPlan;
-}
+export type ClientArgs = { readonly machine: string; readonly client: ClientPlan };
 
 /** A client program's configuration and its launcher. */
 export class Client extends ComponentResource {

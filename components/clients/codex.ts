@@ -1,10 +1,7 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
 import { hostPath, matching, usual } from "../planned/fields";
-import { clientKind, exported, quoted, reach, writtenBy } from "./kind";
-
-/** Id of the provider in the file; `openai`, `ollama` and `lmstudio` are reserved by the program. */
-const PROVIDER = "local-serving";
+import { clientKind, exported, PROVIDER, quoted, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
 const STREAM_IDLE_TIMEOUT_MS = 1_800_000;

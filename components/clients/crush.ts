@@ -1,6 +1,4 @@
-import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
-
-const PROVIDER = "local-serving";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
 
 /** Above this window Crush keeps the reserve free before it summarizes; up to it, a fifth (its source, 0.90.0). */
 const LARGE_WINDOW = 200_000;
@@ -11,10 +9,7 @@ const KEPT_FREE = 0.2;
 export const crush = clientKind({
   key: "crush",
   name: "crush",
-  title: "Crush",
-  settings: agentSettings("The coding agent Crush."),
-  surface: "chat completions",
-  coding: true,
+  ...chatAgent("Crush"),
   launcher: "local-crush",
   program: { name: "crush", npm: "@charmland/crush" },
   role: "crush-config",

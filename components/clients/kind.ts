@@ -24,9 +24,18 @@ export const maxOutputTokens = (tokens: number) =>
       "Output tokens that the client asks for. The server refuses a request whose prompt and output together exceed its window.",
     );
 
-/** Settings of a coding agent without any of its own. */
-export const agentSettings = (description: string) =>
-  strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(description);
+/** What coding agents have in common that speak chat completions and have no settings of their own. */
+export const chatAgent = (title: string) => ({
+  title,
+  settings: strictObject({ ...reach("native"), maxOutputTokens: maxOutputTokens(AGENT_OUTPUT_TOKENS) }).describe(
+    `The coding agent ${title}.`,
+  ),
+  surface: "chat completions" as const,
+  coding: true,
+});
+
+/** Id of our server in clients' files; `openai`, `ollama` and `lmstudio` are reserved by Codex. */
+export const PROVIDER = "local-serving";
 
 /** What the settings of any client may say. */
 export interface ClientSettings {

@@ -1,14 +1,9 @@
-import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
-
-const PROVIDER = "local-serving";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
 
 export const opencode = clientKind({
   key: "opencode",
   name: "opencode",
-  title: "opencode",
-  settings: agentSettings("The coding agent opencode."),
-  surface: "chat completions",
-  coding: true,
+  ...chatAgent("opencode"),
   launcher: "local-opencode",
   program: { name: "opencode", npm: "opencode-ai" },
   role: "opencode-config",

@@ -1,15 +1,9 @@
-import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
-
-/** Provider under which pi knows the model: `pi --model local-serving/NAME`. */
-const PROVIDER = "local-serving";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
 
 export const pi = clientKind({
   key: "pi",
   name: "pi",
-  title: "pi",
-  settings: agentSettings("The coding agent pi."),
-  surface: "chat completions",
-  coding: true,
+  ...chatAgent("pi"),
   launcher: "local-pi",
   program: { name: "pi", npm: "@earendil-works/pi-coding-agent" },
   role: "pi-models",

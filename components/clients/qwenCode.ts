@@ -1,13 +1,10 @@
-import { agentSettings, clientKind, exported, jsonFile, quoted } from "./kind";
+import { chatAgent, clientKind, exported, jsonFile, quoted } from "./kind";
 
 /** Its file is laid over the user's own settings by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
 export const qwenCode = clientKind({
   key: "qwenCode",
   name: "qwen-code",
-  title: "Qwen Code",
-  settings: agentSettings("The coding agent Qwen Code."),
-  surface: "chat completions",
-  coding: true,
+  ...chatAgent("Qwen Code"),
   launcher: "local-qwen",
   program: { name: "qwen", npm: "@qwen-code/qwen-code" },
   role: "qwen-code-settings",
