@@ -17,10 +17,7 @@ export interface Fault {
 }
 
 /** Place of a value in a file, both 1-based. */
-export interface Place {
-  readonly line: number;
-  readonly column: number;
-}
+export type Place = { readonly line: number; readonly column: number };
 
 /** An error at a path; `place` where the file is known. */
 export function errorAt(path: string, code: string, message: string, place?: Place): Fault {

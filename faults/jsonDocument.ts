@@ -1,5 +1,6 @@
 import { type Location, parse, tokenize, type ValueNode } from "@humanwhocodes/momoa";
 import { type Place, UnreadableInput } from "./fault";
+import { jsonIn } from "./json";
 import { readTextFile } from "./textFile";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -35,12 +36,8 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
   if (tooDeep !== undefined)
     throw new UnreadableInput(file, `is nested more than ${DEEPEST_NESTING} levels deep`, tooDeep);
   const json = leniency.pythonNumbers === true ? text.replace(PYTHON_NUMBERS, TOO_LARGE) : text;
-  let value: unknown;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new UnreadableInput(file, "not valid JSON from here on", jsonSyntaxFault(json));
-  }
+  const value = jsonIn(json);
+  if (value === undefined) throw new UnreadableInput(file, "not valid JSON from here on", jsonSyntaxFault(json));
   let index: JsonIndex | undefined;
   const indexed = () => {
     index ??= indexJson(text);

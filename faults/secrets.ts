@@ -5,7 +5,6 @@ import { jsonIn } from "./json";
  * knows more than the other.
  */
 
-/** Shown instead of a secret. */
 const REDACTED = "<redacted>";
 
 /** Keys of well-known services by their own form. Most want a digit, a capital or great length: `hf_transfer` is none. */

@@ -4,11 +4,7 @@ import { request as requestHttps } from "node:https";
 /** Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics about as much. */
 const LARGEST_ANSWER_BYTES = 8 * 1024 ** 2;
 
-/** The whole answer of a server. */
-export interface HttpAnswer {
-  readonly status: number;
-  readonly text: string;
-}
+export type HttpAnswer = { readonly status: number; readonly text: string };
 
 export interface Asking {
   /** Sent as JSON by POST; without a body it is a GET. */

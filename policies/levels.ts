@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
 import { z } from "zod";
-import { FaultyInput } from "../faults/fault";
-import { schemaFaults } from "../faults/schemaFaults";
+import { valueBy } from "../faults/schemaFaults";
 import { readYamlFile } from "../faults/yamlDocument";
 import type { Levels } from "./judge";
 import { rules } from "./rules";
@@ -26,12 +25,9 @@ const levelsFile = z.strictObject(Object.fromEntries(names.map((name) => [name, 
  */
 export function readLevels(file: string): Levels {
   if (!existsSync(file)) return {};
-  const document = readYamlFile(file);
-  const result = levelsFile.safeParse(document.value);
-  if (!result.success)
-    throw new FaultyInput(file, schemaFaults(levelsFile, document.value, result.error.issues, document));
+  const levels = valueBy(levelsFile, file, readYamlFile(file));
   return Object.fromEntries(
-    Object.entries(result.data).flatMap(([name, given]) =>
+    Object.entries(levels).flatMap(([name, given]) =>
       given === undefined ? [] : [[name, typeof given === "string" ? given : given.enforcementLevel]],
     ),
   );

@@ -7,14 +7,9 @@ import type { BridgeSettings } from "../settings/bridge";
  * a pattern for those of later versions. They reach the first server's model.
  */
 export const TIER_NAMES = [
-  "claude-fable-5",
-  "claude-fable-5-2",
-  "claude-haiku-4-5-20251001",
-  "claude-haiku-5-5",
-  "claude-opus-4-8",
-  "claude-opus-5-5",
-  "claude-*",
-] as const;
+  ...["claude-fable-5", "claude-fable-5-2", "claude-haiku-4-5-20251001", "claude-haiku-5-5"],
+  ...["claude-opus-4-8", "claude-opus-5-5", "claude-*"],
+];
 
 /** How long a session stays on the machine that has its prefix: a working day. */
 const SESSION_SECONDS = 8 * 3600;

@@ -137,7 +137,6 @@ export const recipe = z
   })
   .describe("What is known of one model, each value with its source.");
 
-/** A recipe, parsed. */
 export type Recipe = z.output<typeof recipe>;
 
 /** The values of a recipe that need a source, by their paths. */

@@ -37,26 +37,11 @@ export interface Placement {
 /** Keys of a server that belong to its model: with another model they are replaced, or go. */
 export const MODEL_KEYS: readonly (readonly string[])[] = [
   ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => ["model", key]),
-  ["servedModelName"],
-  ["aliases"],
-  ["gpuMemoryUtilization"],
-  ["maxModelLen"],
-  ["maxNumSeqs"],
-  ["maxNumBatchedTokens"],
-  ["kvCacheDtype"],
-  ["kvCacheMemoryBytes"],
-  ["trustRemoteCode"],
+  ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map((key) => [key]),
+  ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [key]),
   ["tools", "parser"],
-  ["reasoningParser"],
-  ["moeBackend"],
-  ["attentionBackend"],
-  ["gdnPrefillBackend"],
-  ["loadFormat"],
-  ["chatTemplate"],
-  ["speculative"],
-  ["extraArgs"],
-  ["measured"],
-  ["measuredSpeeds"],
+  ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map((key) => [key]),
+  ...["chatTemplate", "speculative", "extraArgs", "measured", "measuredSpeeds"].map((key) => [key]),
 ];
 
 /** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */

@@ -148,10 +148,7 @@ export function connections(servers: readonly Upstream[]): Record<string, string
 }
 
 /** Servers of pooling models that search documents. */
-interface SearchServers {
-  readonly embedding?: Upstream;
-  readonly rerank?: Upstream;
-}
+type SearchServers = { readonly embedding?: Upstream; readonly rerank?: Upstream };
 
 /** The servers that the settings name for document search, else the only one of each kind. */
 function searchServers(settings: ChatUiSettings, known: readonly Upstream[]): SearchServers {

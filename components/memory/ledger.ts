@@ -53,11 +53,8 @@ export interface MemoryShare extends MemoryDemand {
   readonly publishedOutsideGiB?: number;
 }
 
-/** A consumer of memory beside the servers. */
-type OtherConsumer = LedgerLine;
-
 /** Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of what is shown. */
-export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly OtherConsumer[]): Ledger {
+export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]): Ledger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
@@ -135,7 +132,7 @@ function budgetSource(share: MemoryShare, totalGiB: number): string {
 function largestUtilizations(
   totalGiB: number,
   shares: readonly MemoryShare[],
-  others: readonly OtherConsumer[],
+  others: readonly LedgerLine[],
 ): Record<string, LargestUtilization> {
   const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
   const taken = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)].reduce(

@@ -22,9 +22,7 @@ export interface AdmissionOnPaper {
 }
 
 /** A server's name and what it asks of the memory. */
-export interface Share extends MemoryDemand {
-  readonly name: string;
-}
+export type Share = MemoryDemand & { readonly name: string };
 
 /**
  * Which servers were running isn't written in a meminfo. The most of them that leave the operating system its smallest

@@ -52,7 +52,6 @@ export function memoryWarnings(
   return warnings;
 }
 
-/** Takes one warning. */
 export type Warn = (code: string, message: string) => void;
 
 function serverWarnings(

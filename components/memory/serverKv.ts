@@ -29,11 +29,7 @@ export interface ServerKv extends KvPlan {
 
 /** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
 export const NOT_FOLLOWED = [
-  "--block-size",
-  "--mamba-cache-mode",
-  "--mamba-block-size",
-  "--hf-overrides",
-  "--pipeline-parallel-size",
+  ...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides", "--pipeline-parallel-size"],
 ];
 
 /** A server's KV plan, or why there is none; `notes` are worth a warning either way. */

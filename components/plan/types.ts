@@ -16,10 +16,7 @@ import type { Endpoint, Reach } from "../planned/reach";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */
-export interface Plan {
-  readonly machines: readonly MachinePlan[];
-  readonly warnings: readonly Warning[];
-}
+export type Plan = { readonly machines: readonly MachinePlan[]; readonly warnings: readonly Warning[] };
 
 /** What one machine will run. */
 export interface MachinePlan {

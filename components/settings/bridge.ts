@@ -30,5 +30,4 @@ export const bridge = strictObject({
   ),
 }).describe("The protocol bridge: a LiteLLM proxy in a container.");
 
-/** The settings of the bridge, parsed. */
 export type BridgeSettings = z.output<typeof bridge>;

@@ -25,5 +25,4 @@ export const chatUi = strictObject({
   "The browser chat UI: Open WebUI in a container. The first who signs up is its administrator; after that sign-up is closed.",
 );
 
-/** The settings of the chat UI, parsed. */
 export type ChatUiSettings = z.output<typeof chatUi>;

@@ -100,5 +100,4 @@ export const harness = strictObject({
   "The automation harness's providers profile and session-analytics file, made from what runs here. They are written only when this block is there; `{}` takes every default.",
 );
 
-/** The settings of the harness's files, parsed. */
 export type HarnessSettings = z.output<typeof harness>;

@@ -136,5 +136,4 @@ export const inferenceServer = strictObject({
   stopGraceSeconds: usual(60, count(1, 600)).describe("Seconds that the server gets to stop before it is killed."),
 }).describe("A vLLM server in a container.");
 
-/** The settings of one inference server, parsed. */
 export type InferenceServerSettings = z.output<typeof inferenceServer>;

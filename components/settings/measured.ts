@@ -38,5 +38,4 @@ export const measuredSpeeds = strictObject({
   ...{ at: measured.shape.at, image: measured.shape.image },
 }).describe("What `serving bench --record` measured: plans and `serving models` take it before published rates.");
 
-/** A recorded measurement, parsed. */
 export type MeasuredSettings = z.output<typeof measured>;

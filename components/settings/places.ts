@@ -23,10 +23,7 @@ export type Locate = (path: readonly string[]) => { readonly line?: number };
 export const nowhere: Locate = () => ({});
 
 /** The setting that mends what was found, by the steps of its path, and what to write there where that is known. */
-export interface SettingToChange {
-  readonly path: readonly string[];
-  readonly value?: string | number | boolean;
-}
+export type SettingToChange = { readonly path: readonly string[]; readonly value?: string | number | boolean };
 
 /** What was found, with what to write where in the stack file: at the end of its message, and the same as data. */
 export function placed(message: string, change: SettingToChange | undefined, locate: Locate) {

@@ -6,11 +6,7 @@ import { isLoopback } from "../planned/reach";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */
-export interface MachineFault {
-  readonly path: readonly PropertyKey[];
-  readonly code: string;
-  readonly message: string;
-}
+export type MachineFault = { readonly path: readonly PropertyKey[]; readonly code: string; readonly message: string };
 
 /** Faults in what a service or a client says of the server that it uses. */
 export function referenceFaults(machine: MachineSettings): MachineFault[] {

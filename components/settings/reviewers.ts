@@ -1,7 +1,6 @@
 import type { HarnessSettings } from "./harness";
 import type { MachineSettings } from "./machine";
 
-/** Name of Ollama's provider. */
 const OLLAMA = "ollama";
 
 /** One of our servers as the harness can use it: its provider's name, and which server that is. */
@@ -29,11 +28,7 @@ function ollamaModel({ simpleServer }: MachineSettings, harness: HarnessSettings
 }
 
 /** Who reviews a subject, and who is tried after that. */
-export interface Pairing {
-  readonly subject: string;
-  readonly peer: string;
-  readonly fallbacks: readonly string[];
-}
+export type Pairing = { readonly subject: string; readonly peer: string; readonly fallbacks: readonly string[] };
 
 /** The pairings by subject. A subject's own provider, were there one of its name, never reviews it. */
 export function pairings(harness: HarnessSettings, names: readonly string[]): Pairing[] {

@@ -7,7 +7,6 @@ const MODEL_NAME = /^[\w][\w.-]*(?::\d+)?(?:\/[\w.-]+)*(?::[\w][\w.-]*)?$/;
 /** A Go duration such as `5m` or `1h30m`, or whole seconds. Ollama takes its default, without a word, for anything else. */
 const KEEP_ALIVE = /^-?(\d+|(\d+(\.\d+)?(ns|us|µs|ms|s|m|h))+)$/;
 
-/** Name of a model at Ollama. */
 export const ollamaModelName = () =>
   matching(MODEL_NAME, "Expected a model name such as qwen3:8b").refine((name) => !isProto(name), PROTO);
 
@@ -101,8 +100,6 @@ export const simpleServer = z
   .prefault({ mode: "none" })
   .describe("The simple model server (Ollama): on the host, inside the chat UI's container, or none.");
 
-/** The settings of the simple server, parsed. */
 export type SimpleServerSettings = z.output<typeof simpleServer>;
 
-/** The settings of an Ollama on the host. */
 export type HostSimpleServerSettings = Extract<SimpleServerSettings, { mode: "host" }>;

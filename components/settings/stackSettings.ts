@@ -13,5 +13,4 @@ export const stackSettings = strictObject({
     .describe("The machines of this stack, by short name. Most stacks have one."),
 }).describe("Settings of the local serving environment.");
 
-/** All settings of a stack, parsed. */
 export type StackSettings = z.output<typeof stackSettings>;

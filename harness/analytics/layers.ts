@@ -10,10 +10,7 @@ export type Layer = (typeof LAYERS)[number];
 /** What one layer sets, by the keys' dotted names. A key that is not in it is not set there. */
 export type LayerValues = ReadonlyMap<string, unknown>;
 
-export interface EffectiveValue {
-  readonly value: unknown;
-  readonly layer: Layer;
-}
+export type EffectiveValue = { readonly value: unknown; readonly layer: Layer };
 
 /**
  * Merges layers: each key by itself comes from the highest layer that sets it, even to empty

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
+import { attempt } from "../../faults/defined";
 import { WORKTREE_PREFIX } from "./worktree";
 
 /**
@@ -33,12 +34,8 @@ export function stillRuns({ pid, start }: ProcessIdentity): boolean {
 }
 
 function startOf(pid: number): string | undefined {
-  let stat: string;
-  try {
-    stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  } catch {
-    return undefined;
-  }
+  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" ? undefined : fields[START_FIELD];
 }
@@ -48,14 +45,10 @@ const placeSchema = z.object({ boot: z.string(), namespace: z.string() });
 
 /** The place in which this program runs; `undefined` where the system has no /proc. */
 export function processPlace(): Readonly<z.infer<typeof placeSchema>> | undefined {
-  try {
-    return {
-      boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
-      namespace: readlinkSync("/proc/self/ns/pid"),
-    };
-  } catch {
-    return undefined;
-  }
+  return attempt(() => ({
+    boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    namespace: readlinkSync("/proc/self/ns/pid"),
+  }));
 }
 
 const recordSchema = z.object({
@@ -136,19 +129,11 @@ export class JobRecords {
   }
 
   private names(ending: string): string[] {
-    try {
-      return readdirSync(this.directory).filter((name) => name.endsWith(ending));
-    } catch {
-      return [];
-    }
+    return (attempt(() => readdirSync(this.directory)) ?? []).filter((name) => name.endsWith(ending));
   }
 
   private read(name: string): JobRecord | undefined {
-    try {
-      return recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8")));
-    } catch {
-      return undefined;
-    }
+    return attempt(() => recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8"))));
   }
 
   private write(record: JobRecord): void {

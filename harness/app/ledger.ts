@@ -2,7 +2,6 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { JobRecords } from "./jobRecords";
 
-/** An open log file of a ledger. */
 export interface LedgerLog {
   readonly file: string;
   readonly descriptor: number;

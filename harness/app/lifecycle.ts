@@ -9,11 +9,7 @@ import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./s
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
 
-export interface StateChange {
-  readonly state: AppState;
-  readonly because: string;
-  readonly at: string;
-}
+export type StateChange = { readonly state: AppState; readonly because: string; readonly at: string };
 
 /** What became of an app and of the one who used it. */
 export interface AppRun<Result> {

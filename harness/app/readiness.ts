@@ -8,10 +8,7 @@ import { CommandNotStarted, type RunningJob, type Supervisor } from "./superviso
 export type AppContract = NonNullable<AutomationContract["verification"]["app"]>;
 
 /** What one readiness probe showed; `broken` means that the probe itself could not tell. */
-interface Readiness {
-  readonly verdict: "ready" | "not-ready" | "broken";
-  readonly detail: string;
-}
+type Readiness = { readonly verdict: "ready" | "not-ready" | "broken"; readonly detail: string };
 
 /** Longest that a single probe may take, in milliseconds; the rest of a readiness timeout is for more probes. */
 const LONGEST_PROBE_MS = 5000;

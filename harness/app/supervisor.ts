@@ -13,7 +13,6 @@ export interface CommandStreams {
   readonly stdin?: number;
 }
 
-/** How a supervised command ended. */
 export interface JobEnd {
   /** Exit code of the command itself; `null` when a signal ended it. */
   readonly code: number | null;

@@ -3,11 +3,7 @@ import { rmSync } from "node:fs";
 import { commandEnvironment } from "./commandEnvironment";
 
 /** A git worktree in a directory of its own, to be removed with that. */
-export interface Worktree {
-  readonly repository: string;
-  readonly parent: string;
-  readonly directory: string;
-}
+export type Worktree = { readonly repository: string; readonly parent: string; readonly directory: string };
 
 /** How the name of `parent` begins; what is called otherwise is never removed. */
 export const WORKTREE_PREFIX = "serving-worktree-";

@@ -1,5 +1,6 @@
 import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
+import { attempt } from "../../faults/defined";
 import type { Fault } from "../../faults/fault";
 import type { ConfigView, FaultMaker } from "./ruleContext";
 
@@ -21,12 +22,8 @@ function artifactPathFault(path: string): string | undefined {
 export function containedArtifact(root: string, path: string): { file: string } | { fault: string } {
   const fault = artifactPathFault(path);
   if (fault !== undefined) return { fault };
-  let realRoot: string;
-  try {
-    realRoot = realpathSync(root);
-  } catch {
-    return { fault: "has no project directory around it" };
-  }
+  const realRoot = attempt(() => realpathSync(root));
+  if (realRoot === undefined) return { fault: "has no project directory around it" };
   const file = join(realRoot, normalize(path));
   try {
     const fault = linkFault(realRoot, file);
@@ -41,12 +38,8 @@ export function containedArtifact(root: string, path: string): { file: string } 
 function linkFault(root: string, file: string): string | undefined {
   let ancestor = dirname(file);
   while (entryAt(ancestor) === undefined) ancestor = dirname(ancestor);
-  let real: string;
-  try {
-    real = realpathSync(ancestor);
-  } catch {
-    return "runs through a symlink that leads nowhere";
-  }
+  const real = attempt(() => realpathSync(ancestor));
+  if (real === undefined) return "runs through a symlink that leads nowhere";
   if (!isInside(root, real)) return "leads out of the project through a symlink";
   if (!statSync(real).isDirectory()) return `runs through \`${relative(root, ancestor)}\`, which isn't a directory`;
   const entry = entryAt(file);

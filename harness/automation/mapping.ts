@@ -22,10 +22,7 @@ export interface Requirement {
 }
 
 /** The verification mapping, or the faults that keep it from being used. */
-export interface Mapping {
-  readonly requirements: readonly Requirement[];
-  readonly faults: readonly Fault[];
-}
+export type Mapping = { readonly requirements: readonly Requirement[]; readonly faults: readonly Fault[] };
 
 /**
  * Reads a verification mapping: a list of requirements, or a map of id to requirement, each with a `kind` (or with

@@ -1,7 +1,7 @@
 import { extname } from "node:path";
 import { defined } from "../../faults/defined";
 import { dotted, type Fault, UnreadableInput } from "../../faults/fault";
-import { isRecord, textOr } from "../../faults/json";
+import { isRecord, jsonIn, textOr } from "../../faults/json";
 import { jsonSyntaxFault } from "../../faults/jsonDocument";
 import { valueAt } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
@@ -62,17 +62,9 @@ export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string
 export function readYamlOrJson(file: string): SourceDocument {
   const text = readTextFile(file);
   const document = parseYaml(file, text);
-  if (extname(file).toLowerCase() === ".json") requireJson(file, text);
-  return document;
-}
-
-function requireJson(file: string, text: string): void {
-  try {
-    JSON.parse(text);
-  } catch {
-    const reason = "is not JSON from here on; YAML is fine in a file that is not named .json";
-    throw new UnreadableInput(file, reason, jsonSyntaxFault(text));
-  }
+  if (extname(file).toLowerCase() !== ".json" || jsonIn(text) !== undefined) return document;
+  const reason = "is not JSON from here on; YAML is fine in a file that is not named .json";
+  throw new UnreadableInput(file, reason, jsonSyntaxFault(text));
 }
 
 /** Reads a TOML file. It knows no places, so its faults point at the top. Throws `UnreadableInput`. */

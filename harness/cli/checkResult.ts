@@ -3,11 +3,7 @@ import type { Outcome } from "../../commandLine/command";
 import { errorAt, type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
 
 /** What `serving config check` prints as JSON. A command may add keys. */
-export interface CheckResult {
-  readonly valid: boolean;
-  readonly issues: readonly Fault[];
-  readonly resolved: unknown;
-}
+export type CheckResult = { readonly valid: boolean; readonly issues: readonly Fault[]; readonly resolved: unknown };
 
 /** A check's result from its faults. It is valid without an error, and only then resolved. */
 export function checkResult(faults: readonly Fault[], resolved: unknown): CheckResult {

@@ -4,10 +4,7 @@ import type { Coverage } from "./coverageReport";
 import { type MeasureSetting, measureCoverage } from "./measureCoverage";
 
 /** Outcome of a gate; it passes exactly when there are no failures. */
-export interface GateResult {
-  readonly verdict: "pass" | "fail";
-  readonly failures: readonly string[];
-}
+export type GateResult = { readonly verdict: "pass" | "fail"; readonly failures: readonly string[] };
 
 export interface CoverageGateResult extends GateResult {
   /** `null` when nothing could be measured. */

@@ -1,10 +1,7 @@
 import { isRecord, type JsonObject, jsonIn, objectOr } from "../../faults/json";
 
 /** Coverage of an artifact in percent; `null` for a metric that it lacks, which is not 0. */
-export interface Coverage {
-  readonly line_pct: number | null;
-  readonly branch_pct: number | null;
-}
+export type Coverage = { readonly line_pct: number | null; readonly branch_pct: number | null };
 
 export type CoverageFormat = "istanbul" | "lcov";
 

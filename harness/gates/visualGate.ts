@@ -47,10 +47,7 @@ export async function visualGate(setting: VisualSetting): Promise<VisualGateResu
   return outcome;
 }
 
-interface Checked {
-  readonly failures: readonly string[];
-  readonly commit?: string;
-}
+type Checked = { readonly failures: readonly string[]; readonly commit?: string };
 
 async function check(setting: VisualSetting, address: string, interrupt: AbortSignal): Promise<Checked> {
   const { project, env, prefix, visual, ledger } = setting;

@@ -68,10 +68,7 @@ export async function chatProbe(
   return failure({ cause: "request-refused", detail });
 }
 
-interface Failure {
-  readonly cause: keyof typeof FIXES;
-  readonly detail: string;
-}
+type Failure = { readonly cause: keyof typeof FIXES; readonly detail: string };
 
 async function ask(
   provider: Provider,

@@ -2,10 +2,7 @@ import { objectOr } from "../../faults/json";
 import type { Provider } from "./schema";
 
 /** Tokens that a server reported for one request. */
-export interface Usage {
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
+export type Usage = { readonly inputTokens: number; readonly outputTokens: number };
 
 type Prices = Pick<Provider, "price_usd_per_mtok_input" | "price_usd_per_mtok_output">;
 

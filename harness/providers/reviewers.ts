@@ -3,10 +3,7 @@ import type { ProvidersProfile } from "./schema";
 export type Pairings = ProvidersProfile["defaults"];
 
 /** How a provider would do as a reviewer: not reachable, reachable without producing a review, or fine. */
-export interface ReviewerHealth {
-  readonly outcome: "unhealthy" | "no-review" | "healthy";
-  readonly detail: string;
-}
+export type ReviewerHealth = { readonly outcome: "unhealthy" | "no-review" | "healthy"; readonly detail: string };
 
 /** Who was tried as the reviewer of one subject, in order, and who is chosen. */
 export interface ReviewerChain {

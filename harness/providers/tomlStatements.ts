@@ -1,3 +1,5 @@
+import { jsonIn } from "../../faults/json";
+
 /** One header or one `key = value` of a TOML file, with where and how it is written. */
 export interface TomlStatement {
   readonly kind: "table" | "table-array" | "pair";
@@ -125,15 +127,8 @@ function keyPath(written: string): string[] {
   while (part.lastIndex < written.length) {
     const match = part.exec(written);
     if (match === null) break;
-    parts.push(match[1] === undefined ? (match[2] ?? match[3] ?? "") : unescaped(match[1]));
+    const [, escaped, literal, bare = ""] = match;
+    parts.push(escaped === undefined ? (literal ?? bare) : String(jsonIn(`"${escaped}"`) ?? escaped));
   }
   return parts;
-}
-
-function unescaped(text: string): string {
-  try {
-    return String(JSON.parse(`"${text}"`));
-  } catch {
-    return text;
-  }
 }

@@ -28,10 +28,7 @@ export interface ReferenceSection {
 }
 
 /** A file of the reference, by its name within the reference's folder. */
-export interface ReferenceFile {
-  readonly name: string;
-  readonly text: string;
-}
+export type ReferenceFile = { readonly name: string; readonly text: string };
 
 /** The command that makes the reference; every made file names it. */
 export const REFERENCE_COMMAND = "serving config reference";

@@ -39,11 +39,7 @@ export interface Explanation {
 export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "evidence">>;
 
 /** A line that shows a sign, the server that wrote it, and everything else that was read. */
-export interface Told {
-  readonly hit: Sighting;
-  readonly server: Server;
-  readonly facts: Facts;
-}
+export type Told = { readonly hit: Sighting; readonly server: Server; readonly facts: Facts };
 
 /** A diagnosis that one line gives: its words are data, or made of that line. */
 export type Row = About & {

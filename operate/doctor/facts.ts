@@ -60,9 +60,7 @@ export interface FileState {
 export type ProbeFacts = Pick<ProbeResult, "name" | "status" | "detail" | "fix">;
 
 /** A sign that was seen, and the log that it was seen in. */
-export interface Sighting extends Hit {
-  readonly log: LogReading;
-}
+export type Sighting = Hit & { readonly log: LogReading };
 
 /** Where the first of these signs was seen; a failed start is forgotten once a later start in the same log succeeded. */
 export function seen(facts: Facts, ...signs: readonly Sign[]): Sighting | undefined {

@@ -82,9 +82,7 @@ export function decoderOf(): (bytes: Buffer) => string {
   };
 }
 
-interface Match extends Omit<Hit, "line" | "groups"> {
-  readonly match: RegExpExecArray;
-}
+type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
 
 class Scanner {
   lines = 0;

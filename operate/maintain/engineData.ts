@@ -17,10 +17,7 @@ const ANY_VERSION_DOES = "certifi\n";
 /** What vLLM's own parser makes of each shortened long option: every spelling that fits, with its option's name. */
 export type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
 
-export interface ReadEngine {
-  readonly data: EngineData;
-  readonly abbreviations: Abbreviations;
-}
+export type ReadEngine = { readonly data: EngineData; readonly abbreviations: Abbreviations };
 
 /** Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes minutes and 10 GB of disk. */
 export async function readEngine(version: string): Promise<ReadEngine> {

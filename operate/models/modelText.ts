@@ -6,10 +6,7 @@ import type { Fit } from "./fit";
 const UNKNOWN = "not known";
 
 /** One model of the table: whether it fits where it would run, and whether it would fit alone. */
-export interface ModelRow {
-  readonly fit: Fit;
-  readonly alone: Fit["verdict"];
-}
+export type ModelRow = { readonly fit: Fit; readonly alone: Fit["verdict"] };
 
 /** The catalogue for one machine, a line for each model. */
 export function modelTable(rows: readonly ModelRow[]): string[] {

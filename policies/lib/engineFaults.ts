@@ -4,6 +4,7 @@ import { lastReleaseWith, optionInsteadOf } from "../../components/inference-ser
 import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
 import { defined } from "../../faults/defined";
+import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 
 /** A name that a version of vLLM doesn't know. */
@@ -69,19 +70,10 @@ function writtenChoices({ options }: ServerArguments): Written[] {
   );
   const inside = JSON_KEYS.flatMap(({ option, key, choices }) => {
     const [json] = options.get(option) ?? [];
-    const value = isText(json) ? keyOf(json, key) : options.get(`${option}.${key}`)?.[0];
+    const value = isText(json) ? objectOr(jsonIn(json))[key] : options.get(`${option}.${key}`)?.[0];
     return typeof value === "string" ? [{ choices, flag: `--${option}.${key}`, value }] : [];
   });
   return [...plain.filter(({ flag }) => !inside.some((each) => each.flag === flag)), ...inside];
-}
-
-function keyOf(json: string, key: string): unknown {
-  try {
-    const value: unknown = JSON.parse(json);
-    return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
-  } catch {
-    return undefined; // vLLM says so itself.
-  }
 }
 
 function choiceFault({ choices, flag, value }: Written, server: ServerArguments, engine: EngineData): EngineFault[] {

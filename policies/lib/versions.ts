@@ -1,10 +1,7 @@
 import { gte, parse, valid } from "@renovatebot/pep440";
 
 /** A Python release that an image must hold at least (specification, "Versioning"). */
-export interface Floor {
-  readonly package: string;
-  readonly version: string;
-}
+export type Floor = { readonly package: string; readonly version: string };
 
 export const FLOORS: readonly Floor[] = [
   { package: "vllm", version: "0.26.0" },

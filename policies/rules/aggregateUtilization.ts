@@ -86,10 +86,7 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
-interface Remedy {
-  readonly text: string;
-  readonly change?: Change;
-}
+type Remedy = { readonly text: string; readonly change?: Change };
 
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
 function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare): Remedy {
@@ -211,10 +208,7 @@ function containerClaims(container: DeclaredResource, size: MachineSize): Claim[
 }
 
 /** What the machine component says: its total, and what servers take outside their KV cache. */
-interface MachineSize {
-  readonly totalGiB: number | undefined;
-  readonly outsideGiB: ReadonlyMap<string, number>;
-}
+type MachineSize = { readonly totalGiB: number | undefined; readonly outsideGiB: ReadonlyMap<string, number> };
 
 function sizeOf(component: DeclaredResource | undefined): MachineSize {
   const total = figure(component?.props.totalGiB);

@@ -1,6 +1,7 @@
 import { parse } from "yaml";
 import { isText, knownMap, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
+import { attempt } from "../../faults/defined";
 import { isRecord } from "../../faults/json";
 import { containerLaunch, type DeclaredResource, displayName, textsIn } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
@@ -26,10 +27,7 @@ export const bridgePrefix: Rule = {
   },
 };
 
-interface Sent {
-  readonly name: string;
-  readonly model: string;
-}
+type Sent = { readonly name: string; readonly model: string };
 
 /** What a machine says of its bridge. */
 function inFacts(resource: DeclaredResource): Sent[] {
@@ -69,12 +67,7 @@ function inText(written: string): Sent[] {
 
 /** The models of a LiteLLM configuration; `undefined` when the text is none. */
 function modelsOf(text: string): Sent[] | undefined {
-  let config: unknown;
-  try {
-    config = parse(text);
-  } catch {
-    return undefined;
-  }
+  const config: unknown = attempt(() => parse(text));
   if (!isRecord(config) || !Array.isArray(config.model_list)) return undefined;
   return config.model_list.filter(isRecord).map((entry) => ({
     name: String(entry.model_name ?? ""),

@@ -9,18 +9,10 @@ import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
 
 /** What a server's arguments ask for. */
-interface Asked {
-  readonly utilization: number;
-  readonly kvCacheGiB: number | undefined;
-  readonly window: number;
-}
+type Asked = { readonly utilization: number; readonly kvCacheGiB: number | undefined; readonly window: number };
 
 /** Why it can't start, and the setting whose value mends that; no value where none does. */
-interface Fault {
-  readonly message: string;
-  readonly setting: string;
-  readonly value: number | undefined;
-}
+type Fault = { readonly message: string; readonly setting: string; readonly value: number | undefined };
 
 /** A server that can't start even in the best case costs half an hour and a loop of restarts to find out. */
 export const serverStarts: Rule = {

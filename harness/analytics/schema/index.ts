@@ -3,7 +3,6 @@ import { block, key } from "../../schema/key";
 
 type Words = [description: string, notes?: z.GlobalMeta];
 
-/** Text with a default. */
 const word = (fallback: string, ...words: Words) => key(z.string().default(fallback), ...words);
 
 /** Text in which empty means that nothing is set. */
@@ -25,7 +24,6 @@ const count = (least: number, fallback: number, ...words: Words) => key(z.int().
 /** A part of a whole, from 0 to 1. */
 const share = (fallback: number, ...words: Words) => key(z.number().min(0).max(1).default(fallback), ...words);
 
-/** A list of texts. */
 const list = (fallback: string[], ...words: Words) => key(z.array(z.string()).default(fallback), ...words);
 
 /** A block whose keys have environment variables: a prefix and the key's name in capitals. */

@@ -60,12 +60,8 @@ export const modelFiles: readonly Row[] = [
     source: "safetensors and vLLM model_executor/model_loader: a download that broke off leaves cut or missing files",
     when: startSign(
       [
-        "Error while deserializing header",
-        "FileNotFoundError: No such file",
-        "missing: {'",
-        "Cannot find any model weights",
-        "is not a valid JSON file",
-        "Couldn't instantiate the backend tokenizer",
+        ...["Error while deserializing header", "FileNotFoundError: No such file", "missing: {'"],
+        ...["Cannot find any model weights", "is not a valid JSON file", "Couldn't instantiate the backend tokenizer"],
       ],
       /SafetensorError: Error while deserializing header|FileNotFoundError: No such file or directory: \S+\.safetensors|Weight files referenced in index but missing|Cannot find any model weights|config file at '\S+' is not a valid JSON file|Couldn't instantiate the backend tokenizer/,
     ),
