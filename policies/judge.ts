@@ -45,15 +45,11 @@ export function judge(resources: readonly DeclaredResource[], levels: Levels = {
     return findings.map((finding) => ({
       name: rule.name,
       level,
-      verdict: verdictOf(finding, level),
+      verdict: finding.kind === "violation" && level === "mandatory" ? "refused" : "warned",
       resource: finding.resource.name,
       ...placed(finding.message, settingOf(finding), locate),
     }));
   });
-}
-
-function verdictOf(finding: Finding, level: Level): "refused" | "warned" {
-  return finding.kind === "violation" && level === "mandatory" ? "refused" : "warned";
 }
 
 /** Path and new value in the stack file of what mends a finding, where one setting of ours does. */

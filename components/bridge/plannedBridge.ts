@@ -51,7 +51,9 @@ export function plannedBridge(
     mode: "0644",
     text: bridgeConfig(machineName, settings, models),
   };
-  const key = settings.keyVariable === undefined ? null : keyFile(settings.keyVariable, folder);
+  const { keyVariable: variable } = settings;
+  const path = `${folder}/secrets/bridge-key`;
+  const key: SecretFile | null = variable === undefined ? null : { role: "bridge-key", path, mode: "0600", variable };
   return {
     container: container(machineName, machine, settings, name, config, key),
     config,
@@ -70,10 +72,6 @@ export function bridgeMemory(settings: BridgeSettings): LedgerLine {
   return settings.memoryGiB === undefined
     ? { name: "bridge", gib: MEMORY_GIB, basis: "default", source }
     : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
-}
-
-function keyFile(variable: string, folder: string): SecretFile {
-  return { role: "bridge-key", path: `${folder}/secrets/bridge-key`, mode: "0600", variable };
 }
 
 function container(

@@ -94,7 +94,7 @@ check() {
 
 ${[...target.checks.map((check) => checkLine(check, target)), ...tried(target)].join("\n")}
 
-${[...file.environment, execLine(kind, file)].join("\n")}
+${[...file.environment, `exec ${[kind.program?.name ?? [], ...(file.words ?? []), '"$@"'].flat().join(" ")}`].join("\n")}
 `;
 }
 
@@ -166,8 +166,4 @@ function hints({ container, compiles }: Check, { server }: ClientTarget): string
     ];
   if (server.kind === "instance-a") return ["  Instance A is not managed here: start it the way it was set up."];
   return ["  systemctl status ollama   is it running?"];
-}
-
-function execLine({ program }: ClientKind, { words = [] }: ClientFile): string {
-  return ["exec", ...(program === undefined ? [] : [program.name]), ...words, '"$@"'].join(" ");
 }

@@ -44,12 +44,8 @@ function namedLayers(types: readonly string[], config: ConfigFields): { counts: 
   }
   if (types.length !== layers) faults.push(wrongCount("layer_types", types.length, layers));
   // Without a window the engine takes them for layers that cache every token (vLLM 0.30 `config/model.py`).
-  if (config.sliding_window === 0) return { counts: withoutWindow(counts), faults };
-  return { counts, faults };
-}
-
-function withoutWindow({ full, sliding, linear }: LayerCounts): LayerCounts {
-  return { full: full + sliding, sliding: 0, linear };
+  const windowless = { ...counts, full: counts.full + counts.sliding, sliding: 0 };
+  return { counts: config.sliding_window === 0 ? windowless : counts, faults };
 }
 
 /** Layers of a model that lists no types and has no linear ones. */

@@ -61,10 +61,8 @@ function serverWarnings(
   warn: Warn,
 ): void {
   const { gpuMemoryUtilization: share, measured } = server;
-  if (share > HIGHEST_THAT_STARTED) {
-    const message = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
-    warn("utilization-high", message);
-  }
+  const utilizationHigh = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
+  if (share > HIGHEST_THAT_STARTED) warn("utilization-high", utilizationHigh);
   if (measured !== undefined && !isMeasured(server)) {
     const message = `What was measured on ${measured.at} is of another image and no longer counts: measure again and record it.`;
     warn("measurement-stale", message);
@@ -116,10 +114,8 @@ function roomWarnings(
   if (server.kvCacheMemoryBytes !== undefined) {
     const budget = server.gpuMemoryUtilization * totalGiB;
     const taken = room.lowGiB + room.outsideGiB.low;
-    if (taken > budget) {
-      const message = `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`;
-      warn("kv-memory-beyond-budget", message);
-    }
+    const kvMemoryBeyondBudget = `\`kvCacheMemoryBytes\` and what lies outside the KV cache come to at least ${taken.toFixed(2)} GiB, more than the ${budget.toFixed(2)} GiB of \`gpuMemoryUtilization\` ${server.gpuMemoryUtilization}. The plan counts what it takes, but vLLM's check at the start asks only for the share. Declare ${upToHundredth(taken / totalGiB).toFixed(2)}.`;
+    if (taken > budget) warn("kv-memory-beyond-budget", kvMemoryBeyondBudget);
   }
 }
 

@@ -73,7 +73,7 @@ export function serverKv(
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
-    const withRoom = (gib: number) => kvPlan(shape, engine, bytes(gib));
+    const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
     const least = withRoom(room.lowGiB);
     const most = withRoom(room.highGiB);
     const kv: ServerKv = {
@@ -139,7 +139,5 @@ function notFollowed({ extraArgs, speculative }: InferenceServerSettings): strin
       : []),
   ];
 }
-
-const bytes = (gib: number): number => Math.floor(gib * BYTES_PER_GIB);
 
 const none = (note: string): ServerKvResult => ({ kv: null, notes: [`No KV plan. ${note}`] });

@@ -30,10 +30,8 @@ export function machineWarnings(
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   if (!isHere(machine) && !isOverSsh(machine)) warn("elsewhere", elsewhere(name, machine));
   const aggregate = ledger.aggregateUtilization;
-  if (aggregate > AGGREGATE_CAUTION) {
-    const message = `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
-    warn("aggregate-high", message);
-  }
+  const aggregateHigh = `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
+  if (aggregate > AGGREGATE_CAUTION) warn("aggregate-high", aggregateHigh);
   const recorded = servers.every(({ settings }) => isMeasured(settings));
   const several = servers.length + (machine.instanceA === "none" ? 0 : 1) > 1;
   if (several && !recorded && aggregate <= AGGREGATE_LIMIT) {
@@ -43,10 +41,8 @@ export function machineWarnings(
   }
   const left = Number((ledger.totalGiB - ledger.sumGiB).toFixed(2));
   const floor = machine.memoryFloorGiB;
-  if (servers.length > 0 && left >= 0 && left < floor) {
-    const message = `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`;
-    warn("memory-floor", message);
-  }
+  const memoryFloor = `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`;
+  if (servers.length > 0 && left >= 0 && left < floor) warn("memory-floor", memoryFloor);
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
     const message = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
     warn("operating-system-unmeasured", message);
@@ -73,10 +69,8 @@ function serverWarnings(server: InferenceServerSettings, model: ModelEvidence | 
     }
   }
   const { family = "other", id } = server.model;
-  if (family !== "other" && model?.config === undefined) {
-    const message = `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`;
-    warn("family-unproven", message);
-  }
+  const familyUnproven = `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`;
+  if (family !== "other" && model?.config === undefined) warn("family-unproven", familyUnproven);
   if (model?.assumedFrom !== undefined) {
     const message = `The layers of ${id} are assumed: ${model.source} is from ${model.assumedFrom}. Load the model into the cache once, or put its own config.json there, for a KV plan that is sure.`;
     warn("config-assumed", message);
@@ -108,10 +102,8 @@ export function serviceWarnings(
   for (const service of [bridge, chatUi]) {
     for (const server of servers) {
       if (service === null || !service.servers.includes(server.key)) continue;
-      if (server.container === undefined && isLoopback(server.address)) {
-        const message = `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
-        warn("loopback-only", message);
-      }
+      const loopbackOnly = `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
+      if (server.container === undefined && isLoopback(server.address)) warn("loopback-only", loopbackOnly);
     }
   }
   if (chatUi !== null && !isLoopback(chatUi.address)) {
@@ -123,10 +115,8 @@ export function serviceWarnings(
     const output = client.maxOutputTokens;
     if (server?.maxModelLen !== undefined && output !== undefined) {
       const left = server.maxModelLen - output;
-      if (left < ENVELOPE_TOKENS) {
-        const message = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
-        warn("client-window", message);
-      }
+      const clientWindow = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
+      if (left < ENVELOPE_TOKENS) warn("client-window", clientWindow);
     }
     const reached = client.via === "bridge" ? bridge?.address : server?.address;
     const { host } = machine.clients;

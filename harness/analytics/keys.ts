@@ -62,16 +62,12 @@ export function findKey(name: string): ConcreteKey | undefined {
 /** The key with its free id filled in; an id of a tool has a variable of its own. */
 export function concrete(key: AnalyticsKey, id = ""): ConcreteKey {
   const path = key.pattern.map((part) => (isFree(part) ? id : part));
-  const variable = key.pattern[0] === "sources" ? sourceVariable(id) : key.variable;
-  return { ...key, path, name: path.join("."), variable };
+  const ofTool = `${SOURCE_VARIABLE}${id.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
+  return { ...key, path, name: path.join("."), variable: key.pattern[0] === "sources" ? ofTool : key.variable };
 }
 
 /** What the variables of tools' session folders begin with, behind the harness's prefix. */
 export const SOURCE_VARIABLE = "SA_SOURCE_";
-
-function sourceVariable(tool: string): string {
-  return `${SOURCE_VARIABLE}${tool.toUpperCase().replace(/[^A-Z0-9]/g, "_")}`;
-}
 
 /** The tool that a variable names when no known one fits: underscores mean dashes. */
 export function toolOfVariable(variable: string): string {

@@ -1,5 +1,6 @@
 import { distance } from "fastest-levenshtein";
 import { type Fault, hasErrors } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import { type ConfigView, type FaultMaker, faultsOf, readYamlOrJson } from "./ruleContext";
 
 /** Kinds of requirement from which a block's requiredness is derived. */
@@ -48,7 +49,8 @@ export function readMapping(file: string): Mapping {
       continue;
     }
     faults.push(...kinds.flatMap((kind) => misspelled(kind).map((m) => at.error(here, "unknown_value", m))));
-    requirements.push({ id: Array.isArray(value) ? idOf(entry, id) : id, kinds, entry });
+    const own = Array.isArray(value) && isRecord(entry) && typeof entry.id === "string" ? entry.id : id;
+    requirements.push({ id: own, kinds, entry });
   }
   return { requirements: hasErrors(faults) ? [] : requirements, faults };
 }
@@ -58,24 +60,18 @@ export function requirementsOfKind(mapping: Mapping, kind: DerivingKind): Requir
 }
 
 function requirementsOf(value: unknown): { value: unknown; path: string[] } {
-  if (typeof value === "object" && value !== null && "requirements" in value) {
-    const inner = (value as { requirements: unknown }).requirements;
-    if (kindsOf(inner) === undefined) return { value: inner, path: ["requirements"] };
-  }
-  return { value, path: [] };
+  const inner = isRecord(value) && "requirements" in value;
+  return inner && kindsOf(value.requirements) === undefined
+    ? { value: value.requirements, path: ["requirements"] }
+    : { value, path: [] };
 }
 
 function kindsOf(entry: unknown): string[] | undefined {
-  if (typeof entry !== "object" || entry === null) return undefined;
+  if (!isRecord(entry)) return undefined;
   if ("kind" in entry) return typeof entry.kind === "string" && entry.kind !== "" ? [entry.kind] : undefined;
   if (!("verifiers" in entry) || !Array.isArray(entry.verifiers) || entry.verifiers.length === 0) return undefined;
   const kinds = entry.verifiers.map((verifier) => kindsOf(verifier)?.[0]);
   return kinds.every((kind) => kind !== undefined) ? kinds : undefined;
-}
-
-function idOf(entry: unknown, index: string): string {
-  const id = typeof entry === "object" && entry !== null && "id" in entry ? entry.id : undefined;
-  return typeof id === "string" ? id : index;
 }
 
 /** A slip of the pen in a kind that something is derived from would silently make a block optional. */

@@ -43,7 +43,10 @@ export const aggregateUtilization: Rule = {
   judgeStack(resources) {
     return byMachine(resources).flatMap((group) => {
       const size = sizeOf(group.component);
-      const claims = [...hostClaims(group), ...group.containers.flatMap((each) => containerClaims(each, size))];
+      const claims = [
+        ...hostClaims(group),
+        ...group.containers.flatMap((each) => readingClaims(displayName(each), readContainer(each), size)),
+      ];
       const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
       if (subject === undefined) return [];
       // The machine component was judged before anything was touched; the same sum needs no second word.
@@ -201,10 +204,6 @@ function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
   const value = instance.gpuMemoryUtilization;
   if (value === UNKNOWN || value === undefined) return unknownClaim(who, "its gpuMemoryUtilization is not known");
   return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
-}
-
-function containerClaims(container: DeclaredResource, size: MachineSize): Claim[] {
-  return readingClaims(displayName(container), readContainer(container), size);
 }
 
 /** What the machine component says: its total, and what servers take outside their KV cache. */

@@ -1,4 +1,3 @@
-import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText } from "../../components/inference-server/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
@@ -31,12 +30,10 @@ function judge(container: DeclaredResource, thinking: boolean | undefined): Find
   return reading.servers.flatMap((server) => {
     const parser = server.options.get("reasoning-parser")?.[0];
     if (parser === undefined || parser === "") return [];
-    const model = modelOf(server);
+    const model = isText(server.model) ? server.model : "";
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
     const why = thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";
     const message = `${displayName(container)} has --reasoning-parser ${isText(parser) ? parser : "(not known yet)"}, but ${model || "its model"} ${why}: the parser would take the tool calls for reasoning. Pass no reasoning parser${thinking === false ? "." : ", or declare the model's thinking mode."}`;
     return violation(container, message, { setting: "reasoningParser", value: "auto" });
   });
 }
-
-const modelOf = (server: ServerArguments): string => (isText(server.model) ? server.model : "");

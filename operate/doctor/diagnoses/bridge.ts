@@ -35,10 +35,6 @@ const ENOUGH_RATES = { withCalls: 3, alone: 15 };
 const ENOUGH_CALLS = 5;
 const NEAR_ZERO_PERCENT = 1;
 
-function toolsFail({ probes = [] }: Facts): boolean {
-  return probes.some(({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail");
-}
-
 /** Where the messages-style client goes through the bridge, and the bridge translates. */
 function throughTheBridge(facts: Facts) {
   const edits = [];
@@ -121,7 +117,8 @@ export const bridge: readonly (Diagnosis | Row)[] = [
     caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
     when: [CALL_AS_TEXT, PROBE_FAILED],
     // Where tools work nowhere, it isn't the path.
-    unless: ({ facts }) => toolsFail(facts),
+    unless: ({ facts: { probes = [] } }) =>
+      probes.some(({ name, status }) => ["chat-tools", "messages-tools"].includes(name) && status === "fail"),
     say: ({ facts }) => ({
       cause:
         "On this build the native messages path writes tool calls as text and ends the turn: about 90 % of long agent runs stop after one turn without an error.",
