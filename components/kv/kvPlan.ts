@@ -92,10 +92,8 @@ function checkedWindow(
 ): number {
   const faults: Fault[] = [];
   const maxModelLen = settings.maxModelLen ?? model.window;
-  if (maxModelLen === null) {
-    const message = "The model's config names no max_position_embeddings, so --max-model-len is required.";
-    faults.push(errorAt("maxModelLen", "missing_key", message));
-  }
+  const noWindow = "The model's config names no max_position_embeddings, so --max-model-len is required.";
+  if (maxModelLen === null) faults.push(errorAt("maxModelLen", "missing_key", noWindow));
   if (!supports(model.attention, layout.kvCacheDtype)) {
     const what =
       model.attention.kind === "packed" ? "sparse attention on a GB10" : "compressed key/value vectors (MLA)";
@@ -108,15 +106,12 @@ function checkedWindow(
     faults.push(errorAt("kvCacheDtype", "impossible_value", message));
   }
   const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);
-  if (layout.blockSize % waiting !== 0) {
-    const message = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
-    faults.push(errorAt("draftTokens", "impossible_value", message));
-  }
+  const waitingKeys = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
+  if (layout.blockSize % waiting !== 0) faults.push(errorAt("draftTokens", "impossible_value", waitingKeys));
   const heads = model.linear?.heads ?? [];
-  if (heads.some((count) => count % settings.tensorParallelSize !== 0)) {
-    const message = `${heads.join(" and ")} heads of linear layers can't be divided among ${settings.tensorParallelSize} devices.`;
-    faults.push(errorAt("tensorParallelSize", "impossible_value", message));
-  }
+  const undividedHeads = `${heads.join(" and ")} heads of linear layers can't be divided among ${settings.tensorParallelSize} devices.`;
+  if (heads.some((count) => count % settings.tensorParallelSize !== 0))
+    faults.push(errorAt("tensorParallelSize", "impossible_value", undividedHeads));
   if (maxModelLen === null || faults.length > 0) throw new FaultyInput("engine settings", faults);
   return maxModelLen;
 }

@@ -93,14 +93,12 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     faults.push(missingField("sliding_window", `${counts.sliding} layers slide, so their window is needed.`));
   if (counts.linear > 0 && counts.full === 0)
     faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
-  if (indexOfGroups !== null && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads")) {
-    const why = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
-    faults.push(unknownArchitecture("indexer_compress_ratio", why));
-  }
-  if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers) {
-    const why = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
-    faults.push(unknownArchitecture("kv_lora_rank", why));
-  }
+  const onlyHybrids = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
+  if (indexOfGroups !== null && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads"))
+    faults.push(unknownArchitecture("indexer_compress_ratio", onlyHybrids));
+  const mixedVectors = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
+  if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
+    faults.push(unknownArchitecture("kv_lora_rank", mixedVectors));
   const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
   const shape: ModelShape = {
     attention: full ?? found.attention,

@@ -61,22 +61,16 @@ function assumptions(
 ): Fault[] {
   const faults: Fault[] = [];
   const dtype = plan.kvCacheDtype;
-  if (!servedOnGb10(dtype)) {
-    const message = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
-    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", message));
-  }
-  if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto") {
-    const message = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
-    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", message));
-  }
-  if (settings.draftTokens > 0 && model.draftLayers === null) {
-    const message =
-      "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
-    faults.push(warningAt("draftTokens", "draft_layer_assumed", message));
-  }
-  if (!rules.checked) {
-    const message = `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
-    faults.push(warningAt("vllmVersion", "unchecked_version", message));
-  }
+  const notServed = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
+  if (!servedOnGb10(dtype)) faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", notServed));
+  const ignored = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
+  if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
+    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", ignored));
+  const assumed =
+    "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
+  if (settings.draftTokens > 0 && model.draftLayers === null)
+    faults.push(warningAt("draftTokens", "draft_layer_assumed", assumed));
+  const unchecked = `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
+  if (!rules.checked) faults.push(warningAt("vllmVersion", "unchecked_version", unchecked));
   return faults;
 }

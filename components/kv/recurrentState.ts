@@ -51,10 +51,8 @@ export function tellsLinearAttention(config: ConfigFields): boolean {
 
 export function linearAttention(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
   const absent = FIELDS.filter((field) => config[field] == null);
-  if (absent.length === FIELDS.length) {
-    const why = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
-    return { state: null, faults: [unknownArchitecture("layer_types", why)] };
-  }
+  const noKind = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
+  if (absent.length === FIELDS.length) return { state: null, faults: [unknownArchitecture("layer_types", noKind)] };
   const faults = absent.map((field) => missingField(field, "The size of a linear layer's state depends on it."));
   const [keyHeads = 0, valueHeads = 0, keyWidth = 0, valueWidth = 0, kernel = 0] = FIELDS.map(
     (field) => config[field] ?? 0,

@@ -40,10 +40,8 @@ export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; f
   const kinds = pattern.map((each) => (Object.hasOwn(KINDS, each) ? KINDS[each] : undefined));
   const faults: Fault[] = [];
   const stranger = kinds.indexOf(undefined);
-  if (stranger >= 0) {
-    const why = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
-    faults.push(unknownArchitecture(field, why));
-  }
+  const strangeLayer = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
+  if (stranger >= 0) faults.push(unknownArchitecture(field, strangeLayer));
   if (pattern.length !== config.num_hidden_layers)
     faults.push(wrongCount(field, pattern.length, config.num_hidden_layers));
   const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;

@@ -43,10 +43,9 @@ export function machineWarnings(
   const floor = machine.memoryFloorGiB;
   const memoryFloor = `The plan leaves ${left.toFixed(2)} GiB, less than the floor of ${floor} GiB (\`memoryFloorGiB\`): with everything loaded, the start gate would stop a server. Leave ${(floor - left).toFixed(2)} GiB more, by lower shares, or lower the floor.`;
   if (servers.length > 0 && left >= 0 && left < floor) warn("memory-floor", memoryFloor);
-  if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default")) {
-    const message = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
-    warn("operating-system-unmeasured", message);
-  }
+  const systemUnmeasured = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
+  if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
+    warn("operating-system-unmeasured", systemUnmeasured);
   for (const { settings, model, plan } of servers) {
     serverWarnings(settings, model, (code, message) => warn(code, `${plan.key}: ${message}`));
   }
@@ -120,10 +119,9 @@ export function serviceWarnings(
     }
     const reached = client.via === "bridge" ? bridge?.address : server?.address;
     const { host } = machine.clients;
-    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached)) {
-      const message = `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`;
-      warn("client-host", message);
-    }
+    const unreachableHost = `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`;
+    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
+      warn("client-host", unreachableHost);
   }
   return warnings;
 }

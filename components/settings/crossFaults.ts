@@ -38,16 +38,13 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0)
         fault([...at, "aliases", doubled], "impossible_value", "This is the served model name itself, not an alias.");
-      if (server.tensorParallelSize > machine.gpus) {
-        const message = `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`;
-        fault([...at, "tensorParallelSize"], "impossible_value", message);
-      }
+      const tooFewGpus = `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`;
+      if (server.tensorParallelSize > machine.gpus)
+        fault([...at, "tensorParallelSize"], "impossible_value", tooFewGpus);
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
-        if (server.kvCacheMemoryBytes >= budget) {
-          const message = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;
-          fault([...at, "kvCacheMemoryBytes"], "impossible_value", message);
-        }
+        const wholeBudget = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;
+        if (server.kvCacheMemoryBytes >= budget) fault([...at, "kvCacheMemoryBytes"], "impossible_value", wholeBudget);
       }
     }
   }
@@ -70,11 +67,8 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
       [["reasoningParser"], server.reasoningParser !== "auto"],
       [["speculative"], server.speculative !== undefined],
     ];
-    for (const [path, isGiven] of given)
-      if (isGiven) {
-        const message = `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`;
-        fault(["inferenceServers", key, ...path], message);
-      }
+    const writesNoText = `A model of \`kind: ${kind}\` writes no text: delete this line, or say another \`model.kind\`.`;
+    for (const [path, isGiven] of given) if (isGiven) fault(["inferenceServers", key, ...path], writesNoText);
   }
 
   const wanted = [
@@ -88,24 +82,20 @@ function poolingFaults(machine: MachineSettings): MachineFault[] {
     const known = able.length === 0 ? "none is declared" : `there is ${able.join(", ")}`;
     fault([...path], `\`${key}\` is no server with \`model.kind: ${kind}\`: ${known}.`);
   }
-  if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined) {
-    const message = "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
-    fault(["harness", "embeddingModel"], message);
-  }
+  const twoEmbedders = "Sessions are embedded by `embeddingServer`: delete this line, or that one to let Ollama do it.";
+  if (machine.harness?.embeddingServer !== undefined && machine.harness.embeddingModel !== undefined)
+    fault(["harness", "embeddingModel"], twoEmbedders);
   for (const [index, key] of (machine.chatUi?.connections ?? []).entries()) {
     const kind = kindOf(key);
-    if (kind !== undefined && isPooling(kind)) {
-      const message = `\`${key}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`;
-      fault(["chatUi", "connections", index], message);
-    }
+    const noChat = `\`${key}\` writes no text: the chat UI uses it by \`${kind}Server\`. Delete it here.`;
+    if (kind !== undefined && isPooling(kind)) fault(["chatUi", "connections", index], noChat);
   }
   const bridged = machine.bridge === undefined ? [] : (machine.bridge.servers ?? servers.map(([key]) => key));
   const kinds = bridged.map(kindOf);
-  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind))) {
-    const message =
-      "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.";
-    fault(["bridge"], message);
-  }
+  const nothingToTranslate =
+    "No server behind the bridge writes text, so it has nothing to translate: remove the bridge, and ask these servers directly.";
+  if (kinds.length > 0 && kinds.every((kind) => kind !== undefined && isPooling(kind)))
+    fault(["bridge"], nothingToTranslate);
   return faults;
 }
 

@@ -66,14 +66,11 @@ function serverFaults(
   const server = inferenceServers[key];
   if (server === undefined || harness === undefined) return [];
   const faults: HarnessFault[] = [];
-  if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'")) {
-    const message =
-      "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.";
-    faults.push({ path: ["inferenceServers", key, "servedModelName"], message });
-  }
-  if (harness.maxTokens >= server.maxModelLen) {
-    const message = `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`;
-    faults.push({ path: ["harness", "maxTokens"], message });
-  }
+  const unaskable =
+    "With quotes, backslashes or control characters the harness can't ask for this model: it knows no escapes.";
+  if (!PLAIN_TEXT.test(server.servedModelName) || server.servedModelName.includes("'"))
+    faults.push({ path: ["inferenceServers", key, "servedModelName"], message: unaskable });
+  const noRoom = `An answer of ${harness.maxTokens} tokens leaves no room for a prompt: \`${key}\` has a context of ${server.maxModelLen} (\`maxModelLen\`), and answers 400 to more.`;
+  if (harness.maxTokens >= server.maxModelLen) faults.push({ path: ["harness", "maxTokens"], message: noRoom });
   return faults;
 }

@@ -27,11 +27,9 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     }
     const { simpleServer } = machine;
     if (name === SIMPLE_SERVER && simpleServer.mode === "host") {
-      if (needsModel && simpleServer.models.length === 0) {
-        const message =
-          "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).";
-        fault(path, "missing_key", message);
-      }
+      const noModel =
+        "Say which model it asks for (`model`), or name models of the simple server (`simpleServer.models`).";
+      if (needsModel && simpleServer.models.length === 0) fault(path, "missing_key", noModel);
       return;
     }
     const known = [
@@ -43,10 +41,8 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   };
 
   for (const name of servers) {
-    if (name === INSTANCE_A || name === SIMPLE_SERVER) {
-      const message = `\`${name}\` is the name of another server: take a different key.`;
-      fault(["inferenceServers", name], "impossible_value", message);
-    }
+    const takenName = `\`${name}\` is the name of another server: take a different key.`;
+    if (name === INSTANCE_A || name === SIMPLE_SERVER) fault(["inferenceServers", name], "impossible_value", takenName);
   }
   for (const [index, name] of (machine.bridge?.servers ?? []).entries())
     if (!name.includes(".")) check(name, ["bridge", "servers", index], true);
@@ -59,11 +55,10 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       "unknown_reference",
       `\`${model}\` is not one of the simple server's \`models\`.`,
     );
-  if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined) {
-    const message =
-      "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).";
-    fault(["chatUi"], "missing_key", message);
-  }
+  const noChatUi =
+    "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).";
+  if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)
+    fault(["chatUi"], "missing_key", noChatUi);
 
   for (const { key } of CLIENTS) {
     const settings: ClientSettings | undefined = machine.clients[key];
@@ -86,10 +81,9 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       }
     }
     const window = machine.inferenceServers[name]?.maxModelLen;
-    if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window) {
-      const message = `The server's window is ${window} tokens, prompt and output together: every request would be refused.`;
-      fault([...at, "maxOutputTokens"], "impossible_value", message);
-    }
+    const beyondWindow = `The server's window is ${window} tokens, prompt and output together: every request would be refused.`;
+    if (window !== undefined && (settings.maxOutputTokens ?? 0) >= window)
+      fault([...at, "maxOutputTokens"], "impossible_value", beyondWindow);
   }
   return faults;
 }
@@ -110,8 +104,7 @@ function bridgeFaults(
   if (bridge.servers === undefined && servers.length === 0)
     fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
   const { listen: address } = bridge;
-  if (!isLoopback(address) && bridge.keyVariable === undefined) {
-    const message = `The bridge is published on ${address}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`;
-    fault(["bridge", "keyVariable"], "missing_key", message);
-  }
+  const placeholderOnly = `The bridge is published on ${address}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`;
+  if (!isLoopback(address) && bridge.keyVariable === undefined)
+    fault(["bridge", "keyVariable"], "missing_key", placeholderOnly);
 }

@@ -42,11 +42,9 @@ function readinessFaults(config: ConfigView, at: FaultMaker): Fault[] {
     const message = `\`ready\` takes exactly one of \`url\` and \`command\`; it has ${has}.`;
     return [at.error(READY, code, message, "key")];
   }
-  if (command && !config.has(INTERFACE)) {
-    const message =
-      "`interface` is required when readiness is a command: without it evaluators have no address for the app.";
-    return [at.error(INTERFACE, "missing_key", message)];
-  }
+  const noAddress =
+    "`interface` is required when readiness is a command: without it evaluators have no address for the app.";
+  if (command && !config.has(INTERFACE)) return [at.error(INTERFACE, "missing_key", noAddress)];
   return [];
 }
 
@@ -60,15 +58,13 @@ function originFaults(config: ConfigView, at: FaultMaker): Fault[] {
   const originAt = (path: readonly string[]) => originOfUrl(config.text(path) ?? "");
   const [ready, face, visual] = [originAt(READY_URL), originAt(INTERFACE), originAt(VISUAL_URL)];
   const faults: Fault[] = [];
-  if (ready !== undefined && face !== undefined && ready !== face) {
-    const message = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
-    faults.push(at.error(INTERFACE, "other_origin", message));
-  }
+  const otherInstance = `The origin ${face} is not that of ready.url (${ready}): readiness would vouch for another instance.`;
+  if (ready !== undefined && face !== undefined && ready !== face)
+    faults.push(at.error(INTERFACE, "other_origin", otherInstance));
   const address = config.text(INTERFACE) === undefined ? ready : face;
-  if (visual !== undefined && address !== undefined && visual !== address) {
-    const message = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
-    faults.push(at.error(VISUAL_URL, "other_origin", message));
-  }
+  const otherPlace = `The origin ${visual} is not the app's (${address}): the check would look at something else.`;
+  if (visual !== undefined && address !== undefined && visual !== address)
+    faults.push(at.error(VISUAL_URL, "other_origin", otherPlace));
   return faults;
 }
 

@@ -52,16 +52,14 @@ function floorFaults(config: ConfigView, preset: PresetReading | undefined, at: 
     const message = `The preset can't be read: ${preset.reason}. This block supplies every floor itself, so it is not needed.`;
     faults.push(at.warning(presetPath, "unknown_preset", message));
   }
-  if (FLOORS.every((key) => floors[key] === undefined && !config.has([...COVERAGE, key]))) {
-    const message = "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
-    faults.push(at.error(COVERAGE, "missing_floor", message, "key"));
-  }
+  const noFloor = "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
+  if (FLOORS.every((key) => floors[key] === undefined && !config.has([...COVERAGE, key])))
+    faults.push(at.error(COVERAGE, "missing_floor", noFloor, "key"));
   const regression = [...COVERAGE, "max_regression_pct"];
-  if (baseline === "admission" && floors.max_regression_pct === undefined && !config.has(regression)) {
-    const message =
-      "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
-    faults.push(at.error(regression, "missing_key", message));
-  }
+  const noAllowance =
+    "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
+  if (baseline === "admission" && floors.max_regression_pct === undefined && !config.has(regression))
+    faults.push(at.error(regression, "missing_key", noAllowance));
   return [...faults, ...regressionWithoutBaseline(config, floors, at)];
 }
 

@@ -34,10 +34,9 @@ export function readMapping(file: string): Mapping {
   const document = readYamlOrJson(file);
   const at = faultsOf(document, file);
   const { value, path } = requirementsOf(document.value);
-  if (typeof value !== "object" || value === null) {
-    const message = "A verification mapping is a list of requirements, or a map of id to requirement.";
-    return { requirements: [], faults: [at.error(path, "wrong_type", message)] };
-  }
+  const notAMapping = "A verification mapping is a list of requirements, or a map of id to requirement.";
+  if (typeof value !== "object" || value === null)
+    return { requirements: [], faults: [at.error(path, "wrong_type", notAMapping)] };
   const faults: Fault[] = [];
   const requirements: Requirement[] = [];
   for (const [id, entry] of Object.entries(value)) {

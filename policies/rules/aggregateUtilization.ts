@@ -230,11 +230,9 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   const ours = { who, ours: true };
   if (takesItsShare(memory))
     return { ...ours, share: { known: true, tenThousandths: tenThousandths(memory.utilization), byDefault } };
-  if (totalGiB === undefined) {
-    const why =
-      "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
-    return unknownClaim(who, why);
-  }
+  const unknownTotal =
+    "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
+  if (totalGiB === undefined) return unknownClaim(who, unknownTotal);
   const known = outsideGiB.get(who);
   const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
   const taken = takenGiB(demand, totalGiB);

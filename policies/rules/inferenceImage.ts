@@ -34,34 +34,26 @@ function pinned(resource: DeclaredResource): string | Finding | undefined {
   if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
   const name = displayName(resource);
   const image = text(resource.props.image);
-  if (image === UNKNOWN || image === undefined) {
-    const message = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
-    return violation(resource, message);
-  }
+  const unknownImage = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+  if (image === UNKNOWN || image === undefined) return violation(resource, unknownImage);
   const reference = imageReference(image);
-  if (reference?.digest === undefined) {
-    const message = `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
-    return violation(resource, message, { setting: "image" });
-  }
+  const unpinned = `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
+  if (reference?.digest === undefined) return violation(resource, unpinned, { setting: "image" });
   return reference.digest;
 }
 
 function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]) {
   const name = displayName(container);
   const image = shown(text(container.props.image));
-  if (records.length === 0) {
-    const message = `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and transformers for this digest; \`serving pin\` reads them inside the image.`;
-    return violation(container, message);
-  }
+  const unrecorded = `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and transformers for this digest; \`serving pin\` reads them inside the image.`;
+  if (records.length === 0) return violation(container, unrecorded);
   return records.flatMap((record) => {
     const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
     const { evidence } = record;
     if (evidence !== "read" && evidence !== "published")
       faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
-    if (faults.length > 0) {
-      const message = `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
-      return violation(container, message, { setting: "image" });
-    }
+    const unusable = `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
+    if (faults.length > 0) return violation(container, unusable, { setting: "image" });
     if (evidence === "read") return [];
     const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
     const message = `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;

@@ -33,10 +33,8 @@ export const transformersRange: Rule = {
     const ofVllm = series(vllm);
     if (ofVllm === undefined || !isVersion(transformers)) return [];
     const range = TRANSFORMERS_RANGES.get(ofVllm);
-    if (range === undefined) {
-      const message = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so transformers ${transformers} was not held against one.`;
-      return advice(resource, message);
-    }
+    const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so transformers ${transformers} was not held against one.`;
+    if (range === undefined) return advice(resource, unknownSeries);
     if (satisfies(transformers, range, { prereleases: true })) return [];
     return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;
   },
