@@ -38,53 +38,43 @@ export function readYamlFile(file: string): SourceDocument {
 export function parseYaml(file: string, text: string): SourceDocument {
   const lines = new LineCounter();
   const place = (offset: number): Place => {
-    const at = lines.linePos(offset);
-    return { line: at.line, column: at.col };
+    const { line, col: column } = lines.linePos(offset);
+    return { line, column };
   };
   const tooDeep = firstTooDeepLine(text);
-  if (tooDeep !== undefined) {
+  if (tooDeep !== undefined)
     throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, { line: tooDeep, column: 1 });
-  }
   // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
   const documents = parseAllDocuments<ParsedNode>(text, options);
   const [document, second] = Array.isArray(documents) ? documents : [];
   if (document === undefined)
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
+  const refused = (reason: string, offset = 0) => new UnreadableInput(file, reason, place(offset));
   const [error] = document.errors;
-  if (error !== undefined) throw new UnreadableInput(file, `not valid YAML: ${error.message}`, place(error.pos[0]));
-  if (second !== undefined) {
-    const start = place(second.range[0]);
-    throw new UnreadableInput(file, "holds several YAML documents; one is expected", start);
-  }
-  const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED");
-  if (tag !== undefined) {
-    const [start, end] = tag.pos;
-    const reason = `unusable YAML: the tag \`${text.slice(start, end)}\` means nothing here; remove it`;
-    throw new UnreadableInput(file, reason, place(start));
-  }
+  if (error !== undefined) throw refused(`not valid YAML: ${error.message}`, error.pos[0]);
+  if (second !== undefined) throw refused("holds several YAML documents; one is expected", second.range[0]);
+  const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
+  if (tag !== undefined)
+    throw refused(`unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`, tag[0]);
   const circle = text.includes("*") ? aliasOfItsOwnParent(document) : undefined;
-  if (circle !== undefined) {
-    const reason = `unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`;
-    throw new UnreadableInput(file, reason, place(circle.range?.[0] ?? 0));
-  }
-  const duplicate = firstDuplicate(document.contents);
-  if (duplicate !== undefined) {
-    const reason = `not valid YAML: the key \`${duplicate.key}\` is given twice in one map`;
-    throw new UnreadableInput(file, reason, place(duplicate.offset));
-  }
+  if (circle !== undefined)
+    throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
+  const twice = firstDuplicate(document.contents);
+  if (twice !== undefined)
+    throw refused(`not valid YAML: the key \`${twice.key}\` is given twice in one map`, twice.offset);
   const octal = leadingZero(document);
   if (octal !== undefined) {
     const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
     const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
-    throw new UnreadableInput(file, reason, place(octal.range?.[0] ?? 0));
+    throw refused(reason, octal.range?.[0]);
   }
   let value: unknown;
   try {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (failure) {
     const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
-    throw new UnreadableInput(file, reason, place(firstAliasOffset(document.contents)));
+    throw refused(reason, firstAliasOffset(document.contents));
   }
   return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }

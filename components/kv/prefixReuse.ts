@@ -28,10 +28,7 @@ const HASHED_AHEAD = "0.33";
 const givesBack = ({ drafts, vllmVersion }: ReuseRules) => drafts > 0 && !since(vllmVersion, HASHED_AHEAD);
 
 /** What an agent left in the cache: tokens of full attention, and after how many tokens the linear layers' state is. */
-interface Kept {
-  readonly tokens: number;
-  readonly states: ReadonlySet<number>;
-}
+type Kept = { readonly tokens: number; readonly states: ReadonlySet<number> };
 
 /**
  * Tokens that each call of agents in turn finds again in the prefix cache, as vLLM's scheduler counts (0.26, 0.30, 0.32, 0.33).
@@ -97,10 +94,7 @@ function statesKept(rules: ReuseRules, found: number, parted: number, prompt: nu
 }
 
 /** Shares of its previous prompt that an agent's call finds again: of all calls together, and of the worst one. */
-export interface ReuseShares {
-  readonly usual: number;
-  readonly least: number;
-}
+export type ReuseShares = { readonly usual: number; readonly least: number };
 
 export interface AgentReuse extends ReuseShares {
   /** The same with `--prefix-match-unit` at its smallest. */

@@ -46,9 +46,8 @@ export function machineWarnings(
   const systemUnmeasured = `The operating system's ${machine.operatingSystemGiB} GiB are a default. 17 to 20 GiB have been seen: measure MemTotal - MemAvailable on the idle machine and set \`operatingSystemGiB\`.`;
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
     warn("operating-system-unmeasured", systemUnmeasured);
-  for (const { settings, model, plan } of servers) {
+  for (const { settings, model, plan } of servers)
     serverWarnings(settings, model, (code, message) => warn(code, `${plan.key}: ${message}`));
-  }
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;

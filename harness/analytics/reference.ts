@@ -18,12 +18,8 @@ export function analyticsReference(): ReferenceDocument {
         "it: defaults, that file, the `.env` at the repository's root, the environment, arguments. Keys are merged one " +
         "by one; a list replaces the one below it. A value that is set wins also when it is empty text, 0 or the " +
         "default. An empty variable counts as not set.",
-      "`serving config show analytics` shows every effective value and its layer, `serving config set analytics KEY " +
-        "VALUE` writes one, `serving config check analytics FILE` finds faults. A key without a variable is set in the " +
-        "file only. A key that is not listed here is a warning. The file never holds secrets.",
-      `Variables begin with \`${prefix}\`, the harness's prefix (\`--prefix\`, or \`SERVING_HARNESS_PREFIX\`); its folder ` +
-        "is `--home`, or `SERVING_HARNESS_HOME`. A list in a variable has commas between its items, or is a JSON array. " +
-        "The text for a number must be a number from its first to its last character.",
+      "`serving config show analytics` shows every effective value and its layer, `serving config set analytics KEY VALUE` writes one, `serving config check analytics FILE` finds faults. A key without a variable is set in the file only. A key that is not listed here is a warning. The file never holds secrets.",
+      `Variables begin with \`${prefix}\`, the harness's prefix (\`--prefix\`, or \`SERVING_HARNESS_PREFIX\`); its folder is \`--home\`, or \`SERVING_HARNESS_HOME\`. A list in a variable has commas between its items, or is a JSON array. The text for a number must be a number from its first to its last character.`,
       "The specification gives keys, defaults and variables without a meaning. The descriptions are ours, made from the key's name and from what the public harness does with it.",
     ],
     sections: [

@@ -91,9 +91,7 @@ export function automationReference(): ReferenceDocument {
     prefix: DEFAULT_HARNESS.prefix,
     schema: automationSchema,
     intro: [
-      "YAML or JSON, one file for each feature that is built. It says what a run must pass and what stops it. " +
-        "`serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` " +
-        "writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
+      "YAML or JSON, one file for each feature that is built. It says what a run must pass and what stops it. `serving config check automation FILE` checks it, `serving config freeze automation FILE --out CONTRACT` writes what it resolves to, once, and `serving config init automation` writes a commented one to start from.",
       "The file is closed: a key that is not listed is an error. Only `branch`, `phases`, `build`, `notify` and `merge` take any keys.",
       `${OURS_MARK} marks a key that the specification lists without a meaning: it says that 29 keys of the harness's own schema have none. Those descriptions are ours, made from the key's name and form.`,
     ],

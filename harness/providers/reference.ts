@@ -28,9 +28,7 @@ export function providersReference(): ReferenceDocument {
     closed: false,
     schema: providersProfileSchema,
     intro: [
-      `TOML, \`${DEFAULT_HARNESS.home}/providers.toml\` by default. It lists the reviewers that are available on the ` +
-        "machine and who reviews whom. `serving config check providers FILE` checks it, `--probe` also asks every " +
-        "provider, and `serving config init providers` writes a commented one to start from.",
+      `TOML, \`${DEFAULT_HARNESS.home}/providers.toml\` by default. It lists the reviewers that are available on the machine and who reviews whom. \`serving config check providers FILE\` checks it, \`--probe\` also asks every provider, and \`serving config init providers\` writes a commented one to start from.`,
       "A key that is not listed here is a warning. Keys that could only hold a secret, such as `api_key`, are refused: `api_key_env` names the variable that holds it.",
     ],
     sections: [
@@ -69,9 +67,7 @@ function costExample(): ReferenceSection {
   return {
     heading: "Example: what an invocation costs",
     text: [
-      `With both prices, ${prices.price_usd_per_mtok_input} and ${prices.price_usd_per_mtok_output} USD per million ` +
-        `tokens, a request of ${usage.inputTokens} tokens with an answer of ${usage.outputTokens} costs ` +
-        `${measuredUsd(prices, usage)} USD: the provider is metered, and the ledger takes what was measured.`,
+      `With both prices, ${prices.price_usd_per_mtok_input} and ${prices.price_usd_per_mtok_output} USD per million tokens, a request of ${usage.inputTokens} tokens with an answer of ${usage.outputTokens} costs ${measuredUsd(prices, usage)} USD: the provider is metered, and the ledger takes what was measured.`,
       "With one price or none, or when a server reports no usage, the ledger takes `unattended.budget.estimate_usd_per_invocation` of the automation config and marks it `estimated`. If `estimate_unmetered` is off, the cost stays unknown.",
       "`serving config check providers FILE --probe` shows for every provider whether it is metered or estimated, and what the probe's own request cost.",
     ],
