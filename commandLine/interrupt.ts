@@ -20,9 +20,7 @@ export async function endingInOrder<Result>(work: (signal: AbortSignal) => Promi
 }
 
 /** Why something ended early, in words. */
-export function interruption(interrupt: AbortSignal): string {
-  return `interrupted (${String(interrupt.reason)})`;
-}
+export const interruption = (interrupt: AbortSignal): string => `interrupted (${String(interrupt.reason)})`;
 
 /** Waits, or returns early when interrupted. */
 export function pause(milliseconds: number, interrupt: AbortSignal): Promise<unknown> {

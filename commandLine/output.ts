@@ -43,9 +43,7 @@ export function styled(style: "bold" | "dim" | "red" | "green" | "yellow" | "cya
 }
 
 /** The text as a terminal may get it: styles of ours, no key, and no control code of a server, a log or a file. */
-export function forTerminal(text: string): string {
-  return withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");
-}
+export const forTerminal = (text: string): string => withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");
 
 /** Rows in columns as wide as their widest cell, the last one excepted. `numbers` are right-aligned, but for the first column. */
 export function columns(rows: readonly (readonly string[])[], { numbers = false } = {}): string[] {

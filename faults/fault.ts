@@ -30,14 +30,10 @@ export function warningAt(path: string, code: string, message: string, place?: P
 }
 
 /** Joins the parts of a path with dots; list indexes are plain numbers. */
-export function dotted(path: readonly PropertyKey[]): string {
-  return path.map(String).join(".");
-}
+export const dotted = (path: readonly PropertyKey[]): string => path.map(String).join(".");
 
 /** `true` when at least one fault is an error, not just a warning. */
-export function hasErrors(faults: readonly Fault[]): boolean {
-  return faults.some((fault) => fault.severity === "error");
-}
+export const hasErrors = (faults: readonly Fault[]): boolean => faults.some((fault) => fault.severity === "error");
 
 /** Faults in the order in which a reader of the file meets them; those without a place come first. */
 export function inFileOrder(faults: readonly Fault[]): Fault[] {

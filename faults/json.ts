@@ -7,19 +7,13 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 /** The objects of a list; nothing if the value is not a list. */
-export function objectsIn(value: unknown): JsonObject[] {
-  return Array.isArray(value) ? value.filter(isRecord) : [];
-}
+export const objectsIn = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isRecord) : []);
 
 /** The value if it is an object, else an empty one: a missing part reads as a part without content. */
-export function objectOr(value: unknown): JsonObject {
-  return isRecord(value) ? value : {};
-}
+export const objectOr = (value: unknown): JsonObject => (isRecord(value) ? value : {});
 
 /** The value if it is a text, else `""`. */
-export function textOr(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
+export const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
 
 /** The same data with the keys of every map in order, so that a text of it depends on nothing else. Lists keep theirs. */
 export function inKeyOrder(value: unknown): unknown {

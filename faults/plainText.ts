@@ -5,9 +5,7 @@ import { withoutKeys } from "./secrets";
 const CONTROLS = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/g;
 
 /** The text with a sign in the place of each character that a terminal would obey. */
-export function plainText(text: string): string {
-  return text.replace(CONTROLS, "\ufffd");
-}
+export const plainText = (text: string): string => text.replace(CONTROLS, "\ufffd");
 
 /** A JSON document to be printed: without keys, and with such a character written as an escape. */
 export function plainJson(value: unknown): string {

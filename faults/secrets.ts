@@ -63,19 +63,13 @@ const BY_NAME = [
 ];
 
 /** The text without what its own form tells to be a secret: for what we say, which may quote anything. */
-export function withoutKeys(text: string): string {
-  return replaced(text, BY_VALUE);
-}
+export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
 
 /** The text without secrets, by their form and by their names: for what others say, such as a log. */
-export function withoutSecrets(text: string): string {
-  return replaced(replaced(text, BY_VALUE), BY_NAME);
-}
+export const withoutSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
 /** `true` for text that carries a secret. */
-export function holdsSecret(text: string): boolean {
-  return withoutSecrets(text) !== text;
-}
+export const holdsSecret = (text: string): boolean => withoutSecrets(text) !== text;
 
 function replaced(text: string, forms: readonly RegExp[]): string {
   return forms.reduce(

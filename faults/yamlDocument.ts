@@ -27,9 +27,7 @@ export interface SourceDocument {
 }
 
 /** Reads a YAML or JSON file of at most 1 MiB. Throws `UnreadableInput` when it can't be read or is not YAML. */
-export function readYamlFile(file: string): SourceDocument {
-  return parseYaml(file, readTextFile(file));
-}
+export const readYamlFile = (file: string): SourceDocument => parseYaml(file, readTextFile(file));
 
 /**
  * Parses YAML or JSON text. Duplicate keys, several documents and aliases that explode are refused with the place.

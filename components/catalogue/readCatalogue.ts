@@ -8,9 +8,7 @@ import { type Recipe, recipe, sourceIssues } from "./recipe";
 const RECIPE = "recipe.yaml";
 
 /** The folder of a model in `models/`, named like its repository with `--` for the slash. */
-export function modelFolder(id: string): string {
-  return id.replaceAll("/", "--");
-}
+export const modelFolder = (id: string): string => id.replaceAll("/", "--");
 
 /** Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or `UnreadableInput` for a broken one. */
 export function readCatalogue(project: string): Recipe[] {

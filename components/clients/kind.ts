@@ -111,14 +111,10 @@ export function writtenBy(what: string): string {
 }
 
 /** A JSON file; keys whose value is `undefined` are left out. */
-export function jsonFile(value: unknown): string {
-  return `${JSON.stringify(value, null, 2)}\n`;
-}
+export const jsonFile = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
 
 /** A word in single quotes, as a POSIX shell takes it literally. */
-export function quoted(word: string): string {
-  return `'${word.replaceAll("'", "'\\''")}'`;
-}
+export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Lines that set and export variables, each given as a word of the shell. */
 export function exported(variables: Readonly<Record<string, string>>): string[] {

@@ -87,9 +87,7 @@ const SAYS_MEMORY =
  * Whether `readEngineLog` looks at a line, so that nothing else of a long log has to be kept: neither what is logged every
  * ten seconds (`GPU KV cache usage`), nor a prompt, which may say anything.
  */
-export function saysMemory(line: string): boolean {
-  return SAYS_MEMORY.test(line) && !line.includes("Received request ");
-}
+export const saysMemory = (line: string): boolean => SAYS_MEMORY.test(line) && !line.includes("Received request ");
 
 const ADMISSION =
   /Free memory on device \S+ \(([\d.]+)\/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \(([\d.]+), ([\d.]+) GiB\)/g;

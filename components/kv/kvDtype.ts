@@ -66,9 +66,7 @@ export function supports(attention: AttentionShape, dtype: KvDtype): boolean {
 const ELSEWHERE: readonly KvDtype[] = ["nvfp4", "nvfp4_4over6", "fp8_inc"];
 
 /** Whether vLLM as it is published has an attention backend for the format on a GB10 (compute capability 12.1). */
-export function servedOnGb10(dtype: KvDtype): boolean {
-  return !ELSEWHERE.includes(dtype);
-}
+export const servedOnGb10 = (dtype: KvDtype): boolean => !ELSEWHERE.includes(dtype);
 
 /**
  * Bytes that one attention layer caches of one token on one device.

@@ -45,9 +45,7 @@ const FIELDS = [
 ] as const;
 
 /** Whether the config has all that the state of a gated-delta-net layer depends on. */
-export function tellsLinearAttention(config: ConfigFields): boolean {
-  return FIELDS.every((field) => config[field] != null);
-}
+export const tellsLinearAttention = (config: ConfigFields): boolean => FIELDS.every((field) => config[field] != null);
 
 export function linearAttention(config: ConfigFields): { state: RecurrentState | null; faults: Fault[] } {
   const absent = FIELDS.filter((field) => config[field] == null);

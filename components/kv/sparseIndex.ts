@@ -18,9 +18,7 @@ const NUMBERS_OF_A_SCALE = 128;
 const SCALE_BYTES = 4;
 
 /** What keys of so many numbers take in fp8 with their scales. */
-export function keyBytes(width: number): number {
-  return width + Math.floor(width / NUMBERS_OF_A_SCALE) * SCALE_BYTES;
-}
+export const keyBytes = (width: number): number => width + Math.floor(width / NUMBERS_OF_A_SCALE) * SCALE_BYTES;
 
 /** Layers at the start that all select, where the config names no number (vLLM 0.30). */
 const DEFAULT_OFFSET = 2;

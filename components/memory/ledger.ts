@@ -169,9 +169,7 @@ function largestWithin(freeGiB: number, totalGiB: number): number {
 }
 
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
-export function hundredths(gib: number): number {
-  return Math.round(gib * 100) / 100;
-}
+export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;
 
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
 export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;

@@ -30,6 +30,4 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
 }
 
 /** A size of weights as a person reads it. */
-export function weightsText(weightsGB: number): string {
-  return `${Number(weightsGB.toFixed(1))} GB`;
-}
+export const weightsText = (weightsGB: number): string => `${Number(weightsGB.toFixed(1))} GB`;

@@ -40,9 +40,7 @@ function nothingYet(file: string): FaultyInput {
 }
 
 /** Reads a stack file. Throws `UnreadableInput` when it is no YAML, `FaultyInput` with every fault otherwise. */
-export function loadStackFile(file: string): StackSettings {
-  return parseStackFile(file, readTextFile(file));
-}
+export const loadStackFile = (file: string): StackSettings => parseStackFile(file, readTextFile(file));
 
 /** Parses the text of a stack file; `file` is its name in faults. Throws as `loadStackFile` does. */
 export function parseStackFile(file: string, text: string): StackSettings {

@@ -36,9 +36,7 @@ export function setKey(
 }
 
 /** How the file is written: two spaces, a newline at its end. */
-export function renderDocument(document: unknown): string {
-  return `${JSON.stringify(document, null, 2)}\n`;
-}
+export const renderDocument = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;
 
 /** The text of a new session-analytics file: the blocks that people set first, at their defaults. */
 export function analyticsTemplate(prefix: string): string {

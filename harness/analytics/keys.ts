@@ -75,9 +75,7 @@ export function toolOfVariable(variable: string): string {
 }
 
 /** Whether a part of a pattern is a free id. */
-export function isFree(part: string): boolean {
-  return part.startsWith("<");
-}
+export const isFree = (part: string): boolean => part.startsWith("<");
 
 /** What the schema has to say against a value at a key, in whole sentences; empty when the value is right. */
 function complaints(key: ConcreteKey, value: unknown): string[] {

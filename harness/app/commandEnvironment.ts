@@ -21,6 +21,4 @@ export function commandEnvironment(
 }
 
 /** The argument vector of a shell command line. */
-export function shell(command: string): string[] {
-  return ["sh", "-c", command];
-}
+export const shell = (command: string): string[] => ["sh", "-c", command];

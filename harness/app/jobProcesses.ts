@@ -14,9 +14,7 @@ export interface JobMark {
 const VARIABLE = "LOCAL_SERVING_JOB";
 
 /** The mark of an id that no other command has. */
-export function jobMark(id: string = randomUUID()): JobMark {
-  return { variable: VARIABLE, id };
-}
+export const jobMark = (id: string = randomUUID()): JobMark => ({ variable: VARIABLE, id });
 
 /** An environment with the mark added to those that are in it. */
 export function marked(env: Readonly<Record<string, string>>, { variable, id }: JobMark): Record<string, string> {

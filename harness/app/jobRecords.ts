@@ -24,14 +24,10 @@ type ProcessIdentity = Readonly<z.infer<typeof identitySchema>>;
 /** Position of the start in /proc/PID/stat, counted behind the program's name (proc(5): field 22). */
 const START_FIELD = 19;
 
-export function identityOf(pid: number): ProcessIdentity {
-  return { pid, start: startOf(pid) ?? "" };
-}
+export const identityOf = (pid: number): ProcessIdentity => ({ pid, start: startOf(pid) ?? "" });
 
 /** Whether that very process still runs; a zombie does not. */
-export function stillRuns({ pid, start }: ProcessIdentity): boolean {
-  return start !== "" && startOf(pid) === start;
-}
+export const stillRuns = ({ pid, start }: ProcessIdentity): boolean => start !== "" && startOf(pid) === start;
 
 function startOf(pid: number): string | undefined {
   const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));

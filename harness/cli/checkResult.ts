@@ -42,9 +42,7 @@ export async function checked(file: string, check: () => Outcome | Promise<Outco
 }
 
 /** Whether a file is named like a Pulumi stack file, which the harness doesn't read. */
-export function isStackFile(file: string): boolean {
-  return /^Pulumi\..+\.ya?ml$/.test(basename(file));
-}
+export const isStackFile = (file: string): boolean => /^Pulumi\..+\.ya?ml$/.test(basename(file));
 
 export function stackFileHint(file: string): string {
   return `this is a stack file; check it with \`serving plan --file ${file}\``;

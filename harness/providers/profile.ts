@@ -19,9 +19,7 @@ export interface PlacedStatement extends TomlStatement {
 }
 
 /** Reads a profile. Throws `UnreadableInput` when the file can't be read or isn't TOML. */
-export function readProfile(file: string): ProfileDocument {
-  return parseProfile(file, readTextFile(file));
-}
+export const readProfile = (file: string): ProfileDocument => parseProfile(file, readTextFile(file));
 
 /** Parses a profile's text. Throws `UnreadableInput`, whose message never quotes the text. */
 export function parseProfile(file: string, text: string): ProfileDocument {

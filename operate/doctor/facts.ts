@@ -82,14 +82,10 @@ export function cameUpAfter({ log, lineNumber }: Sighting): boolean {
 }
 
 /** What the first group that took part caught. */
-export function firstGroup(hit: Hit): string | undefined {
-  return hit.groups.find((group) => group !== "");
-}
+export const firstGroup = (hit: Hit): string | undefined => hit.groups.find((group) => group !== "");
 
 /** A number that a group caught; thousands commas are taken out. */
-export function numberOf(hit: Hit, group: number): number {
-  return Number((hit.groups[group] ?? "").replaceAll(",", ""));
-}
+export const numberOf = (hit: Hit, group: number): number => Number((hit.groups[group] ?? "").replaceAll(",", ""));
 
 /** The inference server that a sighting is about. */
 export interface Server {

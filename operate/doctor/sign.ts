@@ -77,6 +77,4 @@ export const RAISED = sign(
 );
 
 /** Text as a pattern that matches just that text. */
-export function escaped(text: string): string {
-  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-}
+export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -117,9 +117,7 @@ function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, com
 }
 
 /** The name that instance A serves its model by, where clients can ask for it. */
-function nameOf({ servedModelName }: HostServer): string | undefined {
-  return servedName().safeParse(servedModelName).data;
-}
+const nameOf = ({ servedModelName }: HostServer): string | undefined => servedName().safeParse(servedModelName).data;
 
 function serverB(
   facts: HostFacts,

@@ -44,10 +44,6 @@ export function table(rows: readonly (readonly string[])[], width: Width): strin
   });
 }
 
-export function indented(text: string, by = 4): string {
-  return text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
-}
+export const indented = (text: string, by = 4): string => text.trimEnd().replaceAll(/^/gm, " ".repeat(by));
 
-export function heading(text: string): string {
-  return `  ${styled("cyan", text)}`;
-}
+export const heading = (text: string): string => `  ${styled("cyan", text)}`;

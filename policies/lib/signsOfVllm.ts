@@ -22,9 +22,7 @@ function namesOfVllm(): readonly string[] {
 }
 
 /** The share of memory, an option that tells vLLM and what wraps it even without GPUs. */
-export function isShare(word: string): boolean {
-  return /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
-}
+export const isShare = (word: string): boolean => /^--(gpu|device)[-_]memory[-_]utilization(=|$)/.test(word);
 
 /** Whether a word is an option that only vLLM has; cut short it counts as long as each of its words is begun. */
 export function isOnlyOfVllm(word: string): boolean {

@@ -9,14 +9,10 @@ export const FLOORS: readonly Floor[] = [
 ];
 
 /** `true` when the text is a version in the sense of PEP 440. */
-export function isVersion(version: string): boolean {
-  return valid(version) !== null;
-}
+export const isVersion = (version: string): boolean => valid(version) !== null;
 
 /** PEP 440 order: `0.26.0rc1` and `0.26.0.dev5` lie below `0.26.0`, `0.27.1.dev3+gabc` above. */
-export function atLeast(version: string, floor: string): boolean {
-  return gte(version, floor);
-}
+export const atLeast = (version: string, floor: string): boolean => gte(version, floor);
 
 /** The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`; `undefined` for no version. */
 export function series(version: string): string | undefined {

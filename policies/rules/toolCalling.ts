@@ -36,9 +36,7 @@ function servers(resource: DeclaredResource): readonly ServerArguments[] {
   return reading?.kind === "yes" ? reading.servers : [];
 }
 
-function hasParser(server: ServerArguments): boolean {
-  return (server.options.get("tool-call-parser")?.length ?? 0) > 0;
-}
+const hasParser = (server: ServerArguments): boolean => (server.options.get("tool-call-parser")?.length ?? 0) > 0;
 
 function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding | [] {
   if (record.codingClients.length === 0) return [];

@@ -158,7 +158,6 @@ export const room: readonly Row[] = [
   {
     id: "window-above-model",
     source: "vLLM config/model.py, _get_and_verify_max_len",
-    // vLLM config/model.py, _get_and_verify_max_len.
     when: startSign(
       "is greater than the derived max_model_len",
       /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,

@@ -53,6 +53,4 @@ export function thinkingSwitch(thinking: boolean | undefined): JsonObject {
 }
 
 /** `items: message, function_call`; `items: none`. */
-export function partsText(name: string, types: readonly string[]): string {
-  return `${name}: ${types.join(", ") || "none"}`;
-}
+export const partsText = (name: string, types: readonly string[]): string => `${name}: ${types.join(", ") || "none"}`;
