@@ -157,7 +157,6 @@ function* nodesBelow(root: Node | null): Generator<unknown> {
   }
 }
 
-/** The first key that is given twice in one map. */
 function firstDuplicate(root: Node | null): { key: string; offset: number } | undefined {
   for (const node of nodesBelow(root)) {
     if (!isMap(node)) continue;

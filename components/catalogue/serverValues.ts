@@ -61,6 +61,8 @@ export function serverValues(given: Recipe, placement: Placement): ServerValue[]
   const { settings, parsers, draft } = given;
   const share = shareFor(given, placement);
   const usual = familyParsers(given.family, given.thinking);
+  const tool = parsers.tool === usual.tool ? undefined : parsers.tool;
+  const reasoning = parsers.reasoning === usual.reasoning ? undefined : parsers.reasoning;
   const { environment = {}, maxModelLen, ...others } = settings;
   const value = (path: string, of: Value | undefined, from = path): ServerValue[] =>
     of === undefined ? [] : [{ path: path.split("."), value: of, why: reason(given, from) }];
@@ -75,12 +77,8 @@ export function serverValues(given: Recipe, placement: Placement): ServerValue[]
       : [{ path: ["gpuMemoryUtilization"], value: share, why: shareReason(given, placement, share) }]),
     ...value("maxModelLen", maxModelLen, "settings.maxModelLen"),
     ...Object.entries(others).flatMap(([key, of]) => value(key, of, `settings.${key}`)),
-    ...value("tools.parser", parsers.tool === usual.tool ? undefined : parsers.tool, "parsers.tool"),
-    ...value(
-      "reasoningParser",
-      parsers.reasoning === usual.reasoning ? undefined : parsers.reasoning,
-      "parsers.reasoning",
-    ),
+    ...value("tools.parser", tool, "parsers.tool"),
+    ...value("reasoningParser", reasoning, "parsers.reasoning"),
     ...value("speculative", placement.drafts && draft ? drafts(draft) : undefined, "draft"),
     ...Object.entries(environment).map(([name, of]) => ({
       path: ["environment", name],

@@ -40,11 +40,8 @@ const LARGER_KIND_BELOW = 1.5;
 
 /** The layout of a model's cache. Source: vLLM 0.28 `platforms/interface.py` and `kv_cache_utils.py`. */
 export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings): CacheLayout {
-  const dtype = resolveKvDtype(
-    model.ignoresKvDtype ? "auto" : engine.kvCacheDtype,
-    model.kvCacheDtype,
-    model.attention,
-  );
+  const setting = model.ignoresKvDtype ? "auto" : engine.kvCacheDtype;
+  const dtype = resolveKvDtype(setting, model.kvCacheDtype, model.attention);
   const drafts = engine.draftTokens === 0 ? 0 : (model.draftLayers ?? ASSUMED_DRAFT_LAYERS);
   const tokensUnderWay = BATCHES_UNDER_WAY * engine.maxNumBatchedTokens;
   const full = model.layers.full + drafts;

@@ -33,10 +33,8 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const window = cost(maxModelLen);
   const layersOf = (kind: "full" | "sliding" | "linear") =>
     layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
-  const constantBlocks = layout.groups.reduce(
-    (sum, each) => sum + (each.kind === "linear" ? each.groups * each.blocks : 0),
-    0,
-  );
+  const linear = layout.groups.filter((each) => each.kind === "linear");
+  const constantBlocks = linear.reduce((sum, each) => sum + each.groups * each.blocks, 0);
   const reuse = {
     hybrid: layersOf("linear") > 0,
     block: layout.blockSize,

@@ -23,10 +23,8 @@ export interface PackedCaches {
 export function packed(all: readonly Caches[]): PackedCaches {
   const caches = all.filter(({ pages }) => pages.some(({ layers }) => layers > 0));
   const patterns = caches.filter(isPattern);
-  const repeats = leastPadding(
-    patterns.map(most),
-    Math.max(...patterns.filter(({ pages }) => pages.length > 1).map(most)),
-  );
+  const ofSeveral = patterns.filter(({ pages }) => pages.length > 1);
+  const repeats = leastPadding(patterns.map(most), Math.max(...ofSeveral.map(most)));
   const split = (each: Caches) => (isPattern(each) ? Math.ceil(most(each) / repeats) : 1);
   const widest = ({ pages }: Caches, groups: number) =>
     pages.reduce((sum, page) => sum + Math.ceil(page.layers / groups) * page.bytes, 0);

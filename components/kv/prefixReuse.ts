@@ -46,10 +46,8 @@ export function tokensFoundAgain(rules: ReuseRules, shared: number, calls: reado
       ...kept,
       limit: other === agent ? prompt - 1 : Math.min(shared - hashed, prompt - 1),
     }));
-    const attention = Math.max(
-      0,
-      ...seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit), block) - givenBack),
-    );
+    const shares = seen.map(({ tokens, limit }) => whole(Math.min(tokens, limit), block) - givenBack);
+    const attention = Math.max(0, ...shares);
     const usable = seen.flatMap(({ states, limit }) => [...states].filter((at) => at <= Math.min(limit, attention)));
     const found = hybrid ? Math.max(0, ...usable) : attention;
     const tokens = prompt + answer - 1;

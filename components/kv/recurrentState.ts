@@ -52,9 +52,8 @@ export function linearAttention(config: ConfigFields): { state: RecurrentState |
   const noKind = `there are linear layers, but no ${FIELDS[0]} and the like to say of which kind.`;
   if (absent.length === FIELDS.length) return { state: null, faults: [unknownArchitecture("layer_types", noKind)] };
   const faults = absent.map((field) => missingField(field, "The size of a linear layer's state depends on it."));
-  const [keyHeads = 0, valueHeads = 0, keyWidth = 0, valueWidth = 0, kernel = 0] = FIELDS.map(
-    (field) => config[field] ?? 0,
-  );
+  const figures = FIELDS.map((field) => config[field] ?? 0);
+  const [keyHeads = 0, valueHeads = 0, keyWidth = 0, valueWidth = 0, kernel = 0] = figures;
   const dtype = config.mamba_ssm_dtype ?? "auto";
   const state: RecurrentState = {
     kind: "gated-delta-net",

@@ -78,21 +78,16 @@ export function takenBy(demand: MemoryDemand, totalGiB: number): number {
   return hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;
 }
 
-/** What a server takes, as a share of the total. */
 function shareTaken(demand: MemoryDemand, totalGiB: number): number {
   return takesItsShare(demand) ? demand.utilization : takenGiB(demand, totalGiB) / totalGiB;
 }
 
 function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
   const budget = hundredths(takenGiB(share, totalGiB));
+  const seen = "55.67 GiB were seen against a budget of 54.73";
   const lines: LedgerLine[] = [
     { name: share.name, gib: budget, basis: "setting", source: budgetSource(share, totalGiB) },
-    {
-      name: `${share.name}: overshoot`,
-      gib: OVERSHOOT_GIB,
-      basis: "default",
-      source: "55.67 GiB were seen against a budget of 54.73",
-    },
+    { name: `${share.name}: overshoot`, gib: OVERSHOOT_GIB, basis: "default", source: seen },
   ];
   if (share.weightsGiB !== undefined && share.compileJobs !== undefined) {
     const compiling = share.weightsGiB + ENGINE_OVERHEAD_GIB + share.compileJobs * COMPILE_JOB_GIB;
@@ -135,10 +130,8 @@ function largestUtilizations(
   others: readonly LedgerLine[],
 ): Record<string, LargestUtilization> {
   const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
-  const taken = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)].reduce(
-    (sum, gib) => sum + gib,
-    0,
-  );
+  const all = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)];
+  const taken = all.reduce((sum, gib) => sum + gib, 0);
   return Object.fromEntries(
     shares
       .filter((share) => share.ours)

@@ -135,9 +135,8 @@ function hostInstanceFacts({ instanceA }: MachineSettings): HostInstanceFacts | 
 
 /** What the agents of a server may be answered at most, where one of them says so. */
 function longestAnswer(clients: readonly ClientPlan[], server: string): number | undefined {
-  const asked = clients
-    .filter((client) => client.server === server)
-    .flatMap(({ maxOutputTokens }) => maxOutputTokens ?? []);
+  const own = clients.filter((client) => client.server === server);
+  const asked = own.flatMap(({ maxOutputTokens }) => maxOutputTokens ?? []);
   return asked.length === 0 ? undefined : Math.max(...asked);
 }
 

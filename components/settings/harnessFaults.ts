@@ -16,15 +16,13 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   const { harness } = machine;
   if (harness === undefined) return [];
   const found = reviewers(machine, harness);
+  const names = found.map(({ name }) => name);
   const message =
     "Nothing here can review or judge: it takes an inference server with a chat model, or `simpleServer` with `mode: host` and a model in `models` (or `harness.ollamaModel`).";
   if (found.length === 0) return [{ path: ["harness"], message }];
   return [
     ...keyFaults(harness),
-    ...nameFaults(
-      machine,
-      found.map(({ name }) => name),
-    ),
+    ...nameFaults(machine, names),
     ...found.flatMap((each) => (each.kind === "ollama" ? [] : serverFaults(machine, each))),
   ];
 }

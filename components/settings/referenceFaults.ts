@@ -49,12 +49,10 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);
-  for (const model of uncalledModels(machine))
-    fault(
-      ["simpleServer", "loadedGiB", model],
-      "unknown_reference",
-      `\`${model}\` is not one of the simple server's \`models\`.`,
-    );
+  for (const model of uncalledModels(machine)) {
+    const message = `\`${model}\` is not one of the simple server's \`models\`.`;
+    fault(["simpleServer", "loadedGiB", model], "unknown_reference", message);
+  }
   const noChatUi =
     "With `mode: integrated` the simple server runs inside the chat UI's container: declare the chat UI, with an image that holds Ollama (`...-ollama`).";
   if (machine.simpleServer.mode === "integrated" && machine.chatUi === undefined)

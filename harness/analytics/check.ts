@@ -51,9 +51,9 @@ function priceFaults(document: JsonDocument): Fault[] {
   const defaults = defaultLayer();
   return Object.keys(models).flatMap((id): Fault[] => {
     const path = ["pricing", "models", id];
-    const missing = RATES.filter(
-      (rate) => valueAt(models, [id, rate]) === undefined && !defaults.has(dotted([...path, rate])),
-    );
+    const isGiven = (rate: string) =>
+      valueAt(models, [id, rate]) !== undefined || defaults.has(dotted([...path, rate]));
+    const missing = RATES.filter((rate) => !isGiven(rate));
     if (missing.length === 0) return [];
     const message = `No ${missing.map((rate) => `\`${rate}\``).join(", ")}: sessions of this model would have no cost.`;
     return [warningAt(dotted(path), "incomplete_price", message, document.locate(path))];

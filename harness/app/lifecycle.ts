@@ -54,11 +54,8 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
       : new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor }, ledger.jobs);
   const appLog = ledger.openLog("app.log");
   const appSupervisor = new Supervisor({ stdout: appLog.descriptor, stderr: appLog.descriptor }, ledger.jobs);
-  const probe = (limitMs: number) =>
-    untilInterrupted(
-      probeReadiness(app, { ...(probes && { supervisor: probes }), cwd: project, env }, limitMs),
-      interrupt,
-    );
+  const probing = { ...(probes && { supervisor: probes }), cwd: project, env };
+  const probe = (limitMs: number) => untilInterrupted(probeReadiness(app, probing, limitMs), interrupt);
   try {
     const taken = await whyNotLaunch(setting, probe);
     if (taken !== undefined) return { states, failure: taken };

@@ -56,17 +56,12 @@ function metricFailures(
 ): string[] {
   if (floor === undefined) return [];
   if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
-  const failures: string[] = [];
-  if (value < floor - ROUNDING) failures.push(`${name} coverage is ${shown(value)} %, below its floor of ${floor} %`);
+  const below = `${name} coverage is ${shown(value)} %, below its floor of ${floor} %`;
+  const failures = value < floor - ROUNDING ? [below] : [];
   if (before === undefined || allowed === undefined) return failures;
-  if (before === null) {
-    failures.push(`the baseline has no ${name} coverage, so it can't be compared`);
-  } else if (before - value > allowed + ROUNDING) {
-    failures.push(
-      `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`,
-    );
-  }
-  return failures;
+  if (before === null) return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
+  const fell = `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`;
+  return before - value > allowed + ROUNDING ? [...failures, fell] : failures;
 }
 
 /** A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does not read as 80. */

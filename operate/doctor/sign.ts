@@ -14,6 +14,9 @@ export interface Sign {
   readonly keep: "newest" | "largest";
 }
 
+/** Text as a pattern that matches just that text. */
+export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 const made: Sign[] = [];
 
 /** Every sign that was made: a log is searched for all of them, so none can be forgotten. */
@@ -75,6 +78,3 @@ export const RAISED = sign(
   ["Error:", "Exception:", "panic:", "Value error,", "Input should be"],
   new RegExp(`${NAMED}: ${POINTER}\\S|panic: |^.{0,60}  (?:Value error, |Input should be )\\S`),
 );
-
-/** Text as a pattern that matches just that text. */
-export const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");

@@ -173,7 +173,6 @@ function planned(values: readonly ServerValue[], seat: Seat) {
 }
 type Planned = ReturnType<typeof planned>;
 
-/** Why the policies would refuse a plan. */
 function refusals({ whole }: Planned): string[] {
   const found = judge(declaredResources(whole));
   return found.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));

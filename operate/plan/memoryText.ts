@@ -9,7 +9,13 @@ import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 /** A machine's memory, line by line, with what would fit. */
 export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
   const free = left(ledger);
-  const line = (text: string) => `  ${hanging(text, 4, width)}`;
+  const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
+  const largest = Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) => {
+    return `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`;
+  });
+  const admissions = admission.map(({ name, wantedGiB, availableGiB, admitted }) => {
+    return `${name} ${admitted ? "would start" : styled("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`;
+  });
   return [
     heading("Memory"),
     `  ${memoryBar(ledger, width)}`,
@@ -25,19 +31,7 @@ export function ledgerText({ ledger, admission }: MachinePlan, width: Width): st
       ],
       width,
     ),
-    line(
-      `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`,
-    ),
-    ...Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) =>
-      line(
-        `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`,
-      ),
-    ),
-    ...admission.map(({ name, wantedGiB, availableGiB, admitted }) =>
-      line(
-        `${name} ${admitted ? "would start" : styled("red", "would not start")}: ${wantedGiB.toFixed(2)} GiB wanted, ${availableGiB.toFixed(2)} GiB available by this meminfo`,
-      ),
-    ),
+    ...[aggregate, ...largest, ...admissions].map((text) => `  ${hanging(text, 4, width)}`),
   ].join("\n");
 }
 

@@ -116,8 +116,6 @@ function summary({ machines, warnings }: Plan, findings: readonly Judged[]): str
         ? "Nothing is refused."
         : styled("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
       : styled("red", `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`);
-  return `${verdict} ${warned === 1 ? "1 warning" : `${warned} warnings`} above.`.replace(
-    " 0 warnings above.",
-    " No warnings.",
-  );
+  if (warned === 0) return `${verdict} No warnings.`;
+  return `${verdict} ${warned === 1 ? "1 warning" : `${warned} warnings`} above.`;
 }

@@ -101,15 +101,12 @@ function variableFault(name: string, value: Word, engine: EngineData): EngineFau
     const [remedy, change] = instead(name, value, engine);
     return [{ ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true), ...defined({ change }) }];
   }
-  const near = nearestKey(
-    name.slice(PREFIX.length),
-    engine.variables.map((each) => each.slice(PREFIX.length)),
-  );
+  const known = engine.variables.map((each) => each.slice(PREFIX.length));
+  const near = nearestKey(name.slice(PREFIX.length), known);
   const remedy = near === undefined ? "Remove it" : `Write \`${PREFIX}${near}\``;
   return [fault(what, remedy, engine)];
 }
 
-/** The releases that have a variable, in words. */
 function releasesWith(name: string): string | undefined {
   const versions = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
   if (versions.length > 0) return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;

@@ -59,28 +59,19 @@ export const aggregateUtilization: Rule = {
 function judged(subject: DeclaredResource, claims: readonly Claim[], component?: DeclaredResource): Found {
   const limit = tenThousandths(AGGREGATE_LIMIT);
   const unknown = claims.filter((claim) => !claim.share.known);
-  if (unknown.length > 0) {
-    return unknown.map(({ who, share }) =>
-      violation(
-        subject,
-        `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`,
-      ),
-    );
-  }
+  if (unknown.length > 0)
+    return unknown.map(({ who, share }) => {
+      const message = `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+      return violation(subject, message);
+    });
   const sum = total(claims);
   if (sum <= limit) return undefined;
   const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const ours = claims.filter((claim) => claim.ours);
   const shares = largestShares(component);
-  const remedies = ours.map((claim) =>
-    remedy(
-      claim,
-      limit,
-      sum,
-      shares.find(({ name }) => name === claim.who),
-    ),
-  );
+  const shareOf = (claim: Claim) => shares.find(({ name }) => name === claim.who);
+  const remedies = ours.map((claim) => remedy(claim, limit, sum, shareOf(claim)));
   const host = claims
     .filter((claim) => !claim.ours)
     .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
@@ -181,13 +172,8 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     }
     const name = text(server.name);
     const who = typeof name === "string" ? name : `server ${index + 1}`;
-    claims.push(
-      ...readingClaims(
-        who,
-        readLaunch(serverLaunch(server), () => true),
-        size,
-      ),
-    );
+    const reading = readLaunch(serverLaunch(server), () => true);
+    claims.push(...readingClaims(who, reading, size));
   }
   return claims;
 }

@@ -18,12 +18,10 @@ export const otherGpuMemory: Rule = {
         .filter(({ props }) => asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]))
         .filter((container) => readContainer(container).kind === "no")
         .filter((container) => !holdsOllama(container, component))
-        .map((container) =>
-          violation(
-            container,
-            `${displayName(container)} is given GPUs on ${machine} and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare \`otherGpuMemoryGiB\` of the machine in GiB; or start the container without GPUs.`,
-          ),
-        );
+        .map((container) => {
+          const message = `${displayName(container)} is given GPUs on ${machine} and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare \`otherGpuMemoryGiB\` of the machine in GiB; or start the container without GPUs.`;
+          return violation(container, message);
+        });
     });
   },
 };

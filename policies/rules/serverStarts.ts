@@ -33,13 +33,10 @@ export const serverStarts: Rule = {
         const what = `Whether ${share.name} can start isn't judged: nobody knows what its weights take.`;
         return [advice(machine, `${what} Set \`model.weightsGB\`, or \`model.residentGiB\`.`)];
       }
-      return faults(asked, share, totalGiB).map(({ message, setting, value }) =>
-        violation(
-          machine,
-          `${share.name} can't start: ${message}`,
-          value === undefined ? undefined : { server: share.name, setting, value },
-        ),
-      );
+      return faults(asked, share, totalGiB).map(({ message, setting, value }) => {
+        const change = value === undefined ? undefined : { server: share.name, setting, value };
+        return violation(machine, `${share.name} can't start: ${message}`, change);
+      });
     });
   },
 };

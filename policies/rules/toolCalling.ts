@@ -12,17 +12,10 @@ export const toolCalling: Rule = {
   description: "Automatic tool choice has a parser, and coding clients use only servers that have both.",
   level: "mandatory",
   judgeResource(resource) {
-    return servers(resource).flatMap((server) =>
-      isOn(server, "enable-auto-tool-choice") && !hasParser(server)
-        ? [
-            violation(
-              resource,
-              `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`,
-              { setting: "tools.parser" },
-            ),
-          ]
-        : [],
-    );
+    const message = `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`;
+    return servers(resource)
+      .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
+      .map(() => violation(resource, message, { setting: "tools.parser" }));
   },
   judgeStack(resources) {
     return byMachine(resources).flatMap((group) =>
@@ -51,9 +44,7 @@ function judgeClients(record: ServerRecord, container: DeclaredResource | undefi
   }
   const parsing = servers(container).filter(hasParser);
   if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
-  return violation(
-    container,
-    `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`,
-    parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true },
-  );
+  const change = parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true };
+  const message = `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
+  return violation(container, message, change);
 }

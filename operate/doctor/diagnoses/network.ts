@@ -210,9 +210,8 @@ export const network: readonly (Diagnosis | Row)[] = [
     explain(facts) {
       const { addresses } = facts;
       const declared = declaredAddresses(facts);
-      const gone = declared.filter(
-        ({ address }) => addresses !== undefined && !addresses.includes(address) && !DOCKER_BRIDGE.test(address),
-      );
+      const outside = declared.filter(({ address }) => !DOCKER_BRIDGE.test(address));
+      const gone = outside.filter(({ address }) => addresses?.includes(address) === false);
       const hit = seen(facts, NOT_OUR_ADDRESS, UNREACHABLE);
       const said = hit && firstGroup(hit);
       const address = gone[0]?.address ?? said;

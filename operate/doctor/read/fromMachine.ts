@@ -78,10 +78,8 @@ async function readHere({ files, simpleServer }: MachinePlan) {
 
 /** Kept results that are about what runs now: newer than every container's start, and of today. Of the others, failures. */
 function byAge(kept: readonly KeptResult[], containers: readonly ContainerState[]) {
-  const oldest = Math.max(
-    Date.now() - FRESH_HOURS * 3_600_000,
-    ...containers.map(({ startedAt }) => Date.parse(startedAt)).filter((time) => !Number.isNaN(time)),
-  );
+  const starts = containers.map(({ startedAt }) => Date.parse(startedAt)).filter((time) => !Number.isNaN(time));
+  const oldest = Math.max(Date.now() - FRESH_HOURS * 3_600_000, ...starts);
   const isFresh = ({ at }: KeptResult) => Date.parse(at) > oldest;
   return { fresh: kept.filter(isFresh), stale: kept.filter((each) => each.status === "fail" && !isFresh(each)) };
 }
