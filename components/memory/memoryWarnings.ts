@@ -93,20 +93,16 @@ function roomWarnings(
   const { room, atBest, maxModelLen, maxConcurrency, agents } = kv;
   const window = thousands(maxModelLen);
   const needed = `one request of ${window} tokens needs ${(kv.bytesPerRequest / BYTES_PER_GIB).toFixed(2)} GiB`;
-  if (!atBest.fits) {
-    const message = `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${cure(server, totalGiB, kv, largest)}`;
-    warn("kv-no-room", message);
-  } else if (!kv.fits) {
-    const message = `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${cure(server, totalGiB, kv, largest)}`;
-    warn("kv-room", message);
-  } else if (maxConcurrency < server.maxNumSeqs) {
-    const at = agents
-      .map(
-        (agent) =>
-          `${agent.atOnce} agent${agent.atOnce === 1 ? "" : "s"} of ${agent.promptTokens / 1000}K + ${agent.maxTokens / 1000}K tokens`,
-      )
-      .join(" or ");
-    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${at} work at once.`;
+  const remedy = cure(server, totalGiB, kv, largest);
+  const noRoom = `${gibRange(room)} are left for the KV cache, and ${needed}: the server would not start. ${remedy}`;
+  const perhaps = `${gibRange(room)} are left for the KV cache (${room.basis}), and ${needed}: the server may not start. Start it and record what it measures. ${remedy}`;
+  if (!atBest.fits) warn("kv-no-room", noRoom);
+  else if (!kv.fits) warn("kv-room", perhaps);
+  else if (maxConcurrency < server.maxNumSeqs) {
+    const each = agents.map(({ atOnce, promptTokens, maxTokens }) => {
+      return `${atOnce} agent${atOnce === 1 ? "" : "s"} of ${promptTokens / 1000}K + ${maxTokens / 1000}K tokens`;
+    });
+    const message = `${gibRange(room)} for the KV cache hold ${timesRange(maxConcurrency, atBest.maxConcurrency)} requests of the whole window (${window} tokens), and \`maxNumSeqs\` is ${server.maxNumSeqs}: further ones wait. ${each.join(" or ")} work at once.`;
     warn("kv-room", message);
   }
   const reuse = reuseTooLow(kv);

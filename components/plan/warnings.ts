@@ -59,12 +59,8 @@ function serverWarnings(server: InferenceServerSettings, model: ModelEvidence | 
   if (unified) {
     const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;
     warn("inert-variable", message);
-    if (server.tools.parser === "qwen3_xml") {
-      warn(
-        "same-parser",
-        `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`,
-      );
-    }
+    const sameParser = `\`qwen3_xml\` and \`qwen3_coder\` are one parser from vLLM ${FP4_VARIABLE_GONE} on: the switch changes nothing in ${version}.`;
+    if (server.tools.parser === "qwen3_xml") warn("same-parser", sameParser);
   }
   const { family = "other", id } = server.model;
   const familyUnproven = `\`family: ${family}\` chooses the parsers, and no config.json of ${id} is known to hold it against: correct both when you change \`id\`.`;
@@ -97,9 +93,8 @@ export function serviceWarnings(
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
   const { bridge, chatUi, clients } = planned;
 
-  for (const service of [bridge, chatUi]) {
-    for (const server of servers) {
-      if (service === null || !service.servers.includes(server.key)) continue;
+  for (const service of [bridge, chatUi].filter((each) => each !== null)) {
+    for (const server of servers.filter(({ key }) => service.servers.includes(key))) {
       const loopbackOnly = `${service.container.name} can't reach ${server.key}: it listens on ${server.address} only. Let it listen on 0.0.0.0, and keep port ${server.port} closed to the network.`;
       if (server.container === undefined && isLoopback(server.address)) warn("loopback-only", loopbackOnly);
     }

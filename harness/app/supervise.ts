@@ -27,12 +27,7 @@ export type Order =
 export type Report =
   | { readonly report: "started"; readonly id: number; readonly pgid: number }
   | { readonly report: "not-started"; readonly id: number; readonly message: string }
-  | {
-      readonly report: "ended";
-      readonly id: number;
-      readonly code: number | null;
-      readonly signal: string | null;
-    }
+  | { readonly report: "ended"; readonly id: number; readonly code: number | null; readonly signal: string | null }
   | {
       readonly report: "gone";
       readonly id: number;

@@ -10,11 +10,7 @@ import { isOnlyOfVllm, isShare, isVariableOfVllm } from "./signsOfVllm";
 export type ServerReading =
   | { readonly kind: "no" }
   /** It is one; `servers` are those that it starts, `unreadable` says what can't be told about them. */
-  | {
-      readonly kind: "yes";
-      readonly servers: readonly ServerArguments[];
-      readonly unreadable: readonly string[];
-    }
+  | { readonly kind: "yes"; readonly servers: readonly ServerArguments[]; readonly unreadable: readonly string[] }
   /** It may be one: what it runs is not known yet, and something about it speaks for it. */
   | { readonly kind: "possible"; readonly unreadable: readonly string[] };
 
