@@ -84,13 +84,14 @@ describe("the stack files in examples/", () => {
     expect(plan.warnings.map(({ code }) => code)).not.toContain("client-host");
     expect(plan.machines.flatMap((machine) => machine.endpoints)).toEqual(
       expect.arrayContaining([
-        { name: "vllm-qwen3.6-35b-a3b-8001", url: "http://127.0.0.1:8001/v1" },
+        { key: "b", name: "vllm-qwen3.6-35b-a3b-8001", url: "http://127.0.0.1:8001/v1" },
         {
+          key: "bridge",
           name: "litellm-8787",
           url: "http://127.0.0.1:8787",
           network: "http://dgx.local:8787",
         },
-        { name: "open-webui-8080", url: "http://127.0.0.1:8080", network: "http://dgx.local:8080" },
+        { key: "chat-ui", name: "open-webui-8080", url: "http://127.0.0.1:8080", network: "http://dgx.local:8080" },
       ]),
     );
     const launchers = plan.machines.flatMap(({ files }) => files).filter(({ role }) => role.startsWith("launcher-"));

@@ -124,6 +124,7 @@ describe("the plan of a simple server", () => {
 
   it("has its endpoint", () => {
     expect(planned({ mode: "host" }).machine.endpoints).toContainEqual({
+      key: "simple-server",
       name: "simple server (Ollama)",
       url: "http://127.0.0.1:11434",
     });
