@@ -1,4 +1,5 @@
 import { access, constants, lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { networkInterfaces } from "node:os";
 import { isOverSsh } from "../planned/reach";
 import { askOn, type Place } from "./onMachine";
 
@@ -22,6 +23,8 @@ export interface Files {
   realPath(path: string): Promise<string | undefined>;
   /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
   openSockets(proc: string): Promise<readonly string[]>;
+  /** IPv4 addresses with the name of their interface. */
+  addresses(): Promise<readonly { readonly name: string; readonly address: string }[]>;
   /** Runs a program that only asks. */
   ask(
     words: readonly string[],
@@ -64,6 +67,10 @@ const HERE: Omit<Files, "ask"> = {
   isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
   may: (path, right) => holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
   realPath: (path) => realpath(path).catch(nothing),
+  addresses: async () =>
+    Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
+      addresses.filter(({ family }) => family === "IPv4").map(({ address }) => ({ name, address })),
+    ),
   openSockets: async (proc) => {
     const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
     const found: string[] = [];
@@ -99,6 +106,13 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
     may: async (path, right) =>
       (await printed("sh", "-c", `test -x "$1"${right === "write" ? ' && test -w "$1"' : ""}`, "sh", path)) !==
       undefined,
+    addresses: async () => {
+      const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
+      return lines.flatMap((line) => {
+        const [, name, address] = /^\d+: (\S+)\s+inet ([\d.]+)/.exec(line) ?? [];
+        return name === undefined || address === undefined ? [] : [{ name, address }];
+      });
+    },
     realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
     openSockets: async (proc) =>
       // What may not be looked into makes it fail, whatever it has printed.

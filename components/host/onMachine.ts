@@ -1,6 +1,6 @@
 import { type ExecFileException, execFile } from "node:child_process";
 import type { ResourceTransformation } from "@pulumi/pulumi";
-import { isOverSsh } from "../planned/reach";
+import { EVERY_ADDRESS, isOverSsh, type Listening } from "../planned/reach";
 import { shellWord, shellWords } from "./text";
 
 /**
@@ -25,6 +25,21 @@ export function commandOn(machine: Place, words: readonly string[]): string[] {
 
 function sshTo({ dockerHost }: Place): string[] {
   return ["ssh", "-T", ...SSH_OPTIONS, "--", dockerHost.replace(/\/$/, "")];
+}
+
+/** A port here, and what answers there when it is asked. */
+export interface Forward extends Listening {
+  readonly here: number;
+}
+
+/** The words of an ssh that hands ports on as long as it runs, by a connection of its own: a shared one would keep them. */
+export function forwardingTo(machine: Place, forwards: readonly Forward[]): string[] {
+  const own = ["ControlPath=none", "ExitOnForwardFailure=yes"].flatMap((option) => ["-o", option]);
+  const ports = forwards.flatMap(({ here, address, port }) => [
+    ...["-L", `127.0.0.1:${here}:${address === EVERY_ADDRESS ? "127.0.0.1" : address}:${port}`],
+  ]);
+  const [program = "", ...options] = sshTo(machine);
+  return [program, "-N", ...own, ...ports, ...options];
 }
 
 /** Commands that run on one machine at once: sshd lets a connection have 10, and Pulumi's own come on top. */

@@ -39,7 +39,7 @@ export function doctorCommand(): Command {
       machineOption(),
       new Option("--server <key>", "server of the stack file that the given log belongs to"),
     ],
-    notes: `Without files it reads this machine: containers and their logs, the kernel's log, memory, listening sockets, and what
+    notes: `Without files it reads the machine: containers and their logs, the kernel's log, memory, listening sockets, and what
 \`serving verify\` last found.
 With files it reads them and the stack file, and nothing of this machine. If the stack file has faults, it says so and
 judges the files without it. \`docker logs vllm-model-8001 2>&1 | serving doctor --log -\` reads a log from a pipe.

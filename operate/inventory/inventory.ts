@@ -2,11 +2,12 @@ import { Failed } from "../../commandLine/exit";
 import { type Ran, run } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker } from "../../components/docker/docker";
+import { commandOn, type Place } from "../../components/host/onMachine";
 import { GATE_SAYS } from "../../components/inference-server/startGate";
 import type { MachinePlan } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
-import { isHere } from "../../components/planned/reach";
+import { HERE, isHere, isOverSsh } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
@@ -48,11 +49,11 @@ export async function inventory(
   const problems: string[] = [];
   const containers = await allContainers(machine, problems);
   const venvs: VenvReading[] = [];
-  if (!isHere(machine)) {
+  if (!isHere(machine) && !isOverSsh(machine)) {
     if (settings.venvs.length > 0) problems.push(`${machine.name} is another computer: its venvs were not read.`);
   } else {
     for (const path of settings.venvs)
-      venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) })));
+      venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
   }
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
   return {
@@ -170,10 +171,14 @@ const READ_SECONDS = 20;
 const LARGEST_ANSWER = 64 * 1024;
 
 /** Versions installed in a Python environment. */
-export async function readVenv(path: string, seconds = READ_SECONDS): Promise<VenvReading> {
+export async function readVenv(
+  path: string,
+  seconds = READ_SECONDS,
+  machine: Place = { dockerHost: HERE },
+): Promise<VenvReading> {
   const python = `${path}/bin/python`;
   // -I: neither the user's own packages nor the variables of this shell have a say.
-  const ran = await run([python, "-I", "-c", READ_VERSIONS], { seconds, largest: LARGEST_ANSWER });
+  const ran = await run(commandOn(machine, [python, "-I", "-c", READ_VERSIONS]), { seconds, largest: LARGEST_ANSWER });
   const versions = ran.code === 0 ? parseVersions(ran.out) : undefined;
   if (versions !== undefined) return { path, versions: recorded(versions) };
   return { path, versions: recorded({}), problem: problemText(python, ran, seconds) };
@@ -186,8 +191,9 @@ function recorded(found: Readonly<Record<string, string>>): RecordedVersions {
 }
 
 function problemText(python: string, { code, notStarted, stopped }: Ran, seconds: number): string {
-  if (notStarted === "ENOENT") return `there is no ${python}`;
-  if (notStarted === "EACCES") return `no right to run ${python}`;
+  // By these codes a shell says the same, as it does at the other end of ssh.
+  if (notStarted === "ENOENT" || code === 127) return `there is no ${python}`;
+  if (notStarted === "EACCES" || code === 126) return `no right to run ${python}`;
   if (notStarted !== undefined) return `${python} ${notStarted}`;
   if (stopped === "timeout") return `${python} gave no answer within ${seconds} s`;
   if (stopped === "output") return `${python} failed: it prints without an end`;

@@ -1,10 +1,11 @@
-import { readFile, stat } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { eachLine, start } from "../../commandLine/run";
 import { docker, dockerCommand } from "../../components/docker/docker";
+import { type Files, filesOf } from "../../components/host/files";
 import { readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
+import { isOverSsh } from "../../components/planned/reach";
 import { defined } from "../../faults/defined";
 
 export interface FileOnDisk {
@@ -50,30 +51,34 @@ const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 /** Seconds that a docker command of a probe may take. */
 const DOCKER_SECONDS = 20;
 
-/** The machine that this program runs on, with a Docker engine that may be elsewhere. */
+/** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
 export function thisHost(dockerHost: string): Host {
+  const files = filesOf({ dockerHost });
   return {
     env: process.env,
     docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
     memoryLines: (container) => memoryLines(container, dockerHost, DOCKER_SECONDS),
-    file: readFileOnDisk,
-    meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
-    listener: async (port) => (await readListeners([port]))[0],
+    file: (path) => readFileOnDisk(path, files),
+    meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
+    listener: async (port) => (await readListeners([port], "/proc", files))[0],
     startTime: async (pid) => {
-      const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
+      const text = (await files.text(`/proc/${pid}/stat`)) ?? "";
       return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];
     },
     residentGiB: async (pid) => {
-      const text = await readFile(`/proc/${pid}/status`, "utf8").catch(() => "");
+      const text = (await files.text(`/proc/${pid}/status`)) ?? "";
       const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];
       return kib === undefined ? undefined : Number(kib) / KIB_PER_GIB;
     },
-    lanAddresses: () =>
-      Object.entries(networkInterfaces())
+    lanAddresses: () => {
+      // What the network reaches is asked from here, by the name that ssh takes.
+      if (isOverSsh({ dockerHost })) return [new URL(dockerHost).hostname];
+      return Object.entries(networkInterfaces())
         .filter(([name]) => !NOT_THE_LAN.test(name))
         .flatMap(([, addresses]) => addresses ?? [])
         .filter((each) => each.family === "IPv4" && !each.internal)
-        .map((each) => each.address),
+        .map((each) => each.address);
+    },
   };
 }
 
@@ -97,10 +102,10 @@ export async function memoryLines(container: string, dockerHost: string, seconds
   return { text: kept.join("\n"), ...defined({ cutShort }) };
 }
 
-async function readFileOnDisk(path: string): Promise<FileOnDisk | undefined> {
-  const found = await stat(path).catch(() => undefined);
-  if (found === undefined) return undefined;
-  const mode = (found.mode & 0o7777).toString(8).padStart(4, "0");
+async function readFileOnDisk(path: string, files: Files): Promise<FileOnDisk | undefined> {
+  const found = await files.state(path);
+  if (typeof found === "string") return undefined;
   // A pipe or a device would keep us waiting, or have no end.
-  return { mode, text: found.isFile() ? await readFile(path, "utf8").catch(() => undefined) : undefined };
+  const text = found.kind === "file" ? await files.text(path) : undefined;
+  return { mode: found.mode.toString(8).padStart(4, "0"), text };
 }

@@ -1,11 +1,75 @@
+import { connect, createServer } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Failed } from "../../commandLine/exit";
+import { start } from "../../commandLine/run";
+import { forwardingTo } from "../../components/host/onMachine";
 import type { MachinePlan } from "../../components/plan/types";
-import { EVERY_ADDRESS, isHere, isLoopback, type Listening, originOf } from "../../components/planned/reach";
+import { EVERY_ADDRESS, isHere, isLoopback, isOverSsh, type Listening, originOf } from "../../components/planned/reach";
 
-/** Address of a port of this machine as this program reaches it, or why it can't. */
+/** Ways from here to what listens on a machine, by its port there; a machine that is here needs none. */
+export interface Tunnel {
+  readonly ports: ReadonlyMap<number, number>;
+  close(): void;
+}
+
+const NO_TUNNEL: Tunnel = { ports: new Map(), close: () => {} };
+
+/** ssh itself gives up earlier. */
+const CONNECT_SECONDS = 30;
+const LOOK_EVERY_MILLISECONDS = 50;
+
+/**
+ * Forwards what the plan publishes, over ssh, so that services on loopback are asked too. It ends when it is closed, and with
+ * this process. Throws `Failed` where ssh doesn't get there.
+ */
+export async function tunnelTo(machine: MachinePlan): Promise<Tunnel> {
+  if (!isOverSsh(machine)) return NO_TUNNEL;
+  const forwards = await Promise.all(machine.reach.map(async (each) => ({ ...each, here: await freePort() })));
+  const { stderr, ended, stop } = start(forwardingTo(machine, forwards));
+  let [said, over] = ["", false];
+  stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  void ended.then(() => {
+    over = true;
+  });
+  for (let waited = 0; !over; waited += LOOK_EVERY_MILLISECONDS) {
+    const open = await Promise.all(forwards.map(({ here }) => listens(here)));
+    if (!open.includes(false)) return { ports: new Map(forwards.map(({ port, here }) => [port, here])), close: stop };
+    if (waited > CONNECT_SECONDS * 1000) stop();
+    await sleep(LOOK_EVERY_MILLISECONDS);
+  }
+  throw new Failed(
+    `${machine.name} (${machine.dockerHost}) can't be reached over ssh: ${said.trim().split("\n").at(-1)}`,
+  );
+}
+
+/** A port of loopback that nobody listens on. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject).listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => socket.destroy());
+    socket.on("error", () => resolve(false)).on("close", () => resolve(true));
+  });
+}
+
+/** Address of a port of a machine as this program reaches it, or why it can't. */
 export function originFromHere(
   machine: MachinePlan,
   listening: Listening,
+  { ports }: Pick<Tunnel, "ports"> = NO_TUNNEL,
 ): { readonly url: string; readonly unreachable?: never } | { readonly url?: never; readonly unreachable: string } {
+  const forwarded = ports.get(listening.port);
+  if (forwarded !== undefined) return { url: originOf({ address: "127.0.0.1", port: forwarded }) };
   if (isHere(machine)) return { url: originOf(listening) };
   const { address } = listening;
   if (isLoopback(address)) {

@@ -1,6 +1,6 @@
 import { vi } from "vitest";
 import { explainFailure } from "../../commandLine/exit";
-import { thisMachine } from "../../operate/doctor/read/thisMachine";
+import { machineReaders } from "../../operate/doctor/read/thisMachine";
 import { serving } from "../../operate/servingCommand";
 
 export interface Run {
@@ -15,16 +15,14 @@ const NOWHERE = { XDG_STATE_HOME: "/dev/null", LOCAL_SERVING_STACK: "", COLUMNS:
 /** A machine of which nothing is known, since this one may have any trouble. */
 function hideThisMachine() {
   return [
-    vi.spyOn(thisMachine, "kernelLog").mockResolvedValue(undefined),
-    vi.spyOn(thisMachine, "journal").mockResolvedValue(undefined),
-    vi.spyOn(thisMachine, "meminfo").mockResolvedValue(""),
-    vi.spyOn(thisMachine, "sockets").mockResolvedValue([]),
-    vi.spyOn(thisMachine, "addresses").mockReturnValue([]),
-    vi.spyOn(thisMachine, "fileState").mockImplementation(async ({ role, path }) => ({
-      role,
-      path,
-      state: "same",
-    })),
+    vi.spyOn(machineReaders, "of").mockReturnValue({
+      kernelLog: async () => undefined,
+      journal: async () => undefined,
+      meminfo: async () => "",
+      sockets: async () => [],
+      addresses: async () => [],
+      fileState: async ({ role, path }) => ({ role, path, state: "same" }),
+    }),
   ];
 }
 

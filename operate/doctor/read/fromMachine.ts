@@ -5,7 +5,7 @@ import { dockerCommand } from "../../../components/docker/docker";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
-import { isHere } from "../../../components/planned/reach";
+import { isHere, isOverSsh } from "../../../components/planned/reach";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
@@ -15,7 +15,7 @@ import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import type { Stack } from "../facts";
 import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";
-import { scanProgram, thisMachine } from "./thisMachine";
+import { machineReaders, scanProgram } from "./thisMachine";
 
 /** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
 const LOG_LINES = "50000";
@@ -36,15 +36,15 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
     machine.containers.some((each) => each.name === name),
   );
   const docker = "containers" in asked || machine.containers.length > 0 ? asked : {};
-  const here = isHere(machine) ? await readHere(machine) : undefined;
+  const read = isHere(machine) || isOverSsh(machine) ? await readThere(machine) : undefined;
   const kept = await lastVerify({ stackFile, machine: machine.name });
   const { fresh, stale } = byAge(kept, ours);
   const logs = [
     ...(await containerLogs(machine, ours)),
-    ...(here?.logs ?? []),
+    ...(read?.logs ?? []),
     ...(fresh.length === 0 ? [] : [await scanProbes(fresh)]),
   ];
-  const notes = here?.notes ?? [
+  const notes = read?.notes ?? [
     `${machine.name} is another computer: its memory, kernel log, sockets and files were not read.`,
   ];
   const old = stale.map(({ name }) => name).join(", ");
@@ -52,25 +52,27 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
     notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
   return {
     notes: [...notes, ...cutShortNotes(logs)],
-    facts: { ...docker, ...here?.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
+    facts: { ...docker, ...read?.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
   };
 }
 
-async function readHere({ files, simpleServer }: MachinePlan) {
-  const kernel = await thisMachine.kernelLog();
-  const journal = simpleServer.mode === "host" ? await thisMachine.journal(simpleServer.unit) : undefined;
-  const meminfo = parseMeminfo(await thisMachine.meminfo());
+async function readThere(machine: MachinePlan) {
+  const { files, simpleServer } = machine;
+  const reader = machineReaders.of(machine);
+  const kernel = await reader.kernelLog();
+  const journal = simpleServer.mode === "host" ? await reader.journal(simpleServer.unit) : undefined;
+  const meminfo = parseMeminfo(await reader.meminfo());
   return {
     logs: [kernel, journal].filter((log) => log !== undefined),
     notes:
       kernel === undefined ? ["The kernel's log can't be read: give it with --dmesg FILE (`sudo dmesg > FILE`)."] : [],
     facts: {
       ...defined({ meminfo }),
-      sockets: await thisMachine.sockets(),
-      addresses: thisMachine.addresses(),
+      sockets: await reader.sockets(),
+      addresses: await reader.addresses(),
       // The applied plan is a record, not a setting.
       files: await Promise.all(
-        files.filter(({ role }) => role !== "applied-plan").map((file) => thisMachine.fileState(file)),
+        files.filter(({ role }) => role !== "applied-plan").map((file) => reader.fileState(file)),
       ),
     },
   };

@@ -1,7 +1,7 @@
-import { readFile, stat } from "node:fs/promises";
-import { networkInterfaces } from "node:os";
 import { start } from "../../../commandLine/run";
+import { filesOf } from "../../../components/host/files";
 import { readSockets } from "../../../components/host/listeners";
+import { commandOn, type Place } from "../../../components/host/onMachine";
 import type { PlannedFile } from "../../../components/planned/file";
 import { SIGNS } from "../diagnoses";
 import type { FileState } from "../facts";
@@ -32,31 +32,31 @@ const NEWEST_LINES = ["--no-pager", "--lines", "5000", "--output", "short-iso"];
 /** A boot prints hundreds of lines; fewer than these are how journalctl says that we may read none. */
 const FEWEST_KERNEL_LINES = 5;
 
-/** What is read of this machine beside its containers; absent or "" where we may not read it. */
-export const thisMachine = {
-  kernelLog: async () => {
-    const about = { name: "the kernel's log", kind: "kernel" } as const;
-    const journal = await scanProgram(about, ["journalctl", "--dmesg", ...NEWEST_LINES]);
-    if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
-    return scanProgram(about, ["dmesg", "--time-format", "iso"]);
-  },
-  journal: (unit: string) => {
-    const about = { name: `journal of ${unit}`, kind: "service" } as const;
-    return scanProgram(about, ["journalctl", "--unit", unit, ...NEWEST_LINES]);
-  },
-  meminfo: () => readFile("/proc/meminfo", "utf8").catch(() => ""),
-  sockets: () => readSockets(),
-  addresses: () =>
-    Object.values(networkInterfaces()).flatMap((each) =>
-      (each ?? []).filter(({ family }) => family === "IPv4").map(({ address }) => address),
-    ),
-  fileState: async ({ role, path, text }: PlannedFile): Promise<FileState> => {
-    try {
-      if (!(await stat(path)).isFile()) return { role, path, state: "different" };
-      return { role, path, state: (await readFile(path, "utf8")) === text ? "same" : "different" };
-    } catch (error) {
-      const missing = error instanceof Error && "code" in error && error.code === "ENOENT";
-      return { role, path, state: missing ? "missing" : "unreadable" };
-    }
-  },
-};
+export const machineReaders = { of: machineReader };
+
+/** What is read of a machine beside its containers; absent or "" where we may not read it. */
+function machineReader(machine: Place) {
+  const files = filesOf(machine);
+  const scan = (about: Pick<LogReading, "name" | "kind">, words: readonly string[]) =>
+    scanProgram(about, commandOn(machine, words));
+  return {
+    kernelLog: async () => {
+      const about = { name: "the kernel's log", kind: "kernel" } as const;
+      const journal = await scan(about, ["journalctl", "--dmesg", ...NEWEST_LINES]);
+      if (journal !== undefined && journal.lines >= FEWEST_KERNEL_LINES) return journal;
+      return scan(about, ["dmesg", "--time-format", "iso"]);
+    },
+    journal: (unit: string) =>
+      scan({ name: `journal of ${unit}`, kind: "service" }, ["journalctl", "--unit", unit, ...NEWEST_LINES]),
+    meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
+    sockets: () => readSockets("/proc", files),
+    addresses: async () => (await files.addresses()).map(({ address }) => address),
+    fileState: async ({ role, path, text }: PlannedFile): Promise<FileState> => {
+      const found = await files.state(path);
+      if (typeof found === "string") return { role, path, state: found };
+      if (found.kind !== "file") return { role, path, state: "different" };
+      const read = await files.text(path);
+      return { role, path, state: read === undefined ? "unreadable" : read === text ? "same" : "different" };
+    },
+  };
+}

@@ -1,5 +1,5 @@
 import { gte } from "@renovatebot/pep440";
-import { isHere } from "../../../components/planned/reach";
+import { isHere, isOverSsh } from "../../../components/planned/reach";
 import { BYTES_PER_GIB } from "../../../components/planned/utilization";
 import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
@@ -92,7 +92,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     about: "its model directory exists",
     fix: () => `\`${SETTING}.modelsDirectory\``,
     run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
-      if (!isHere(machine)) return skip("files are read on the machine itself");
+      if (!isHere(machine) && !isOverSsh(machine)) return skip("files are read on the machine itself");
       if ((await host.file(modelsDirectory)) !== undefined) return pass(modelsDirectory);
       return fail(
         `${modelsDirectory} is not there`,

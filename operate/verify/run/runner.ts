@@ -16,6 +16,7 @@ import {
   withoutSecrets,
 } from "../probe";
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
+import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
 import type { Target } from "../target";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
@@ -39,7 +40,21 @@ const NOT_THAT_SERVER = "with --base-url, only that server is probed; name this 
 /** Probes everything on a machine of the plan. Never throws because of a server. */
 export async function verify(machine: MachinePlan, options: VerifyOptions): Promise<ProbeResult[]> {
   const host = options.host(machine.dockerHost);
-  const targets = await targetsOf(machine, host, options);
+  // The server at `--base-url` has an address of its own.
+  const tunnel = options.baseUrl === undefined ? await tunnelTo(machine) : undefined;
+  try {
+    return await verifyTargets(machine, await targetsOf(machine, host, options, tunnel), host, options);
+  } finally {
+    tunnel?.close();
+  }
+}
+
+async function verifyTargets(
+  machine: MachinePlan,
+  targets: readonly Target[],
+  host: Host,
+  options: VerifyOptions,
+): Promise<ProbeResult[]> {
   const secrets = secretsOf(machine, targets, host);
   const results: ProbeResult[] = [];
   for (const kind of KINDS) {

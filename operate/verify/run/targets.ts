@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../../../components/plan/types";
 import { keyFault } from "../../../components/planned/networkKey";
-import { isHere, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
+import { isHere, isOverSsh, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
 import { UnreadableInput } from "../../../faults/fault";
 import { parseJson } from "../../../faults/jsonDocument";
 import { configureAnalytics } from "../../../harness/analytics/configuration";
@@ -10,7 +10,7 @@ import { parseProfile } from "../../../harness/providers/profile";
 import { Api } from "../api";
 import type { Host } from "../host";
 import { processStart } from "../metrics";
-import { originFromHere } from "../reach";
+import { originFromHere, type Tunnel } from "../reach";
 import { MESSAGES_VERSION } from "../surfaces/messages";
 import type { AsWritten, Common, HarnessTarget, ServerTarget, Target } from "../target";
 
@@ -29,22 +29,28 @@ type Here = Pick<Common, "machine" | "host" | "unreachable">;
 type At = (listening: Listening, headers?: Readonly<Record<string, string>>) => Here & { readonly api: Api };
 
 /** Everything of one machine that can be probed. */
-export async function targetsOf(machine: MachinePlan, host: Host, options: TargetOptions): Promise<Target[]> {
+export async function targetsOf(
+  machine: MachinePlan,
+  host: Host,
+  options: TargetOptions,
+  tunnel?: Pick<Tunnel, "ports">,
+): Promise<Target[]> {
   const began = Date.now();
   const { timeoutSeconds } = options;
   const { chatUi, simpleServer } = machine;
+  const onItself = `it is read on the machine itself: run this command on ${machine.name}`;
   const here: Here = {
     machine,
     host,
-    unreachable: isHere(machine) ? undefined : `it is read on the machine itself: run this command on ${machine.name}`,
+    unreachable: isHere(machine) || (tunnel !== undefined && isOverSsh(machine)) ? undefined : onItself,
   };
   const at: At = (listening, headers) => {
-    const { url = "", unreachable } = originFromHere(machine, listening);
+    const { url = "", unreachable } = originFromHere(machine, listening, tunnel);
     return { machine, host, api: new Api(url, timeoutSeconds, headers), unreachable };
   };
   const servers = serversOf(machine, at, options);
   return [
-    ...(await instanceA(here, options)),
+    ...(await instanceA(here, options, tunnel)),
     ...servers,
     ...bridges(machine, host, at, servers),
     ...(chatUi === null
@@ -67,7 +73,8 @@ export async function targetsOf(machine: MachinePlan, host: Host, options: Targe
           } as const,
         ]
       : []),
-    ...(await harnessTargets(here, timeoutSeconds)),
+    // It asks its own addresses from where it runs.
+    ...(await harnessTargets({ ...here, unreachable: isHere(machine) ? undefined : onItself }, timeoutSeconds)),
     { kind: "machine", name: machine.name, began, ...here },
   ];
 }
@@ -125,11 +132,15 @@ function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly 
 /** Seconds for the look at instance A before a run. */
 const LOOK_SECONDS = 2;
 
-async function instanceA(here: Here, { timeoutSeconds }: TargetOptions): Promise<Target[]> {
+async function instanceA(
+  here: Here,
+  { timeoutSeconds }: TargetOptions,
+  tunnel?: Pick<Tunnel, "ports">,
+): Promise<Target[]> {
   const { hostInstance } = here.machine;
   if (hostInstance === "none") return [];
   const { port } = hostInstance;
-  const url = `http://127.0.0.1:${port}`;
+  const url = `http://127.0.0.1:${tunnel?.ports.get(port) ?? port}`;
   // Looked at even if its probe was not asked for, since no probe may touch it. So the look is short.
   const look = new Api(url, Math.min(LOOK_SECONDS, timeoutSeconds));
   const before = here.unreachable === undefined ? await processStart(here.host, look, port) : undefined;

@@ -101,7 +101,7 @@ describe("the harness's providers and its session-analytics file", () => {
   });
 
   it("are skipped on a machine that is not this one", async () => {
-    const results = await probe({ machine: { dockerHost: "ssh://me@far" } });
+    const results = await probe({ machine: { dockerHost: "tcp://far:2375" } });
     expect(results.map(({ status, detail }) => `${status}: ${detail}`)).toEqual(
       PROBES.map(() => "skip: it is read on the machine itself: run this command on dgx"),
     );

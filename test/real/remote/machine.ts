@@ -156,7 +156,15 @@ export async function makeClient(): Promise<Client> {
   ];
   writeFileSync(join(folder, "config"), `${config.join("\n")}\n`);
   mkdirSync(join(folder, "bin"));
-  const ssh = `#!/bin/sh\nexec /usr/bin/ssh -F '${folder}/config' -o ControlPath='${folder}/%C' "$@"\n`;
+  const ssh = [
+    "#!/bin/sh",
+    "for word do",
+    "  shift",
+    `  case $word in "ControlPath=~/"*) word='ControlPath=${folder}/%C' ;; esac`,
+    '  set -- "$@" "$word"',
+    "done",
+    `exec /usr/bin/ssh -F '${folder}/config' "$@"`,
+  ].join("\n");
   writeFileSync(join(folder, "bin/ssh"), ssh, { mode: 0o755 });
   const knows = (...hostKeys: readonly string[]) => writeFileSync(known, hostKeys.map((each) => `${each}\n`).join(""));
   knows();

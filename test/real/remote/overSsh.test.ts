@@ -19,7 +19,7 @@ const PORT_BRIDGE = 8998;
 /** Stands for LiteLLM: it stays up, and that is all. */
 const WAIT = "#!/bin/sh\ntrap 'exit 0' TERM\nwhile :; do sleep 1; done\n";
 /** How instance A looks to who reads its command line. */
-const INSTANCE_A = `require("node:http").createServer((_, r) => r.end()).listen(${PORT_A}, "0.0.0.0")`;
+const INSTANCE_A = `require("node:http").createServer((_, r) => r.end(JSON.stringify({ data: [{ id: "old" }] }))).listen(${PORT_A}, "0.0.0.0")`;
 
 const said = ({ stdout, stderr }: Finished) => stdout + stderr;
 
@@ -108,6 +108,33 @@ describeMachine("a machine over ssh", () => {
     expect(
       (await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim(),
     ).toBe(`600 ${KEY.length}`);
+  });
+
+  const serving = (...args: string[]) =>
+    run("node", ["bundle/serving.cjs", ...args, "--stack", workspace.stack], {
+      cwd: workspace.project,
+      env: workspace.env,
+    });
+
+  it("is looked at from here by verify, doctor and inventory", async () => {
+    const only = ["--only", "files,containers,network-closed,instance-a,memory", "--format", "json"];
+    const verified = await serving("verify", ...only);
+    expect(verified.stdout, verified.stderr).not.toBe("");
+    const { probes } = JSON.parse(verified.stdout) as {
+      probes: readonly { name: string; status: string; detail: string }[];
+    };
+    const statusOf = Object.fromEntries(probes.map(({ name, status }) => [name, status]));
+    expect(statusOf, JSON.stringify(probes)).toEqual({
+      ...{ files: "pass", containers: "pass", "network-closed": "pass", "instance-a": "pass", memory: "pass" },
+    });
+    expect(probes.find(({ name }) => name === "memory")?.detail).toContain("of 121.6 GiB available");
+    const { notes, looked } = JSON.parse((await serving("doctor", "--format", "json")).stdout) as {
+      notes: readonly string[];
+      looked: readonly string[];
+    };
+    expect(looked).toEqual(expect.arrayContaining(["meminfo", "listening sockets", "1 containers"]));
+    expect(notes.join()).not.toContain("another computer");
+    expect((await serving("inventory")).stdout).toContain(`litellm-${PORT_BRIDGE}`);
   });
 
   it("changes nothing when nothing changed, and only what a change touches", async () => {

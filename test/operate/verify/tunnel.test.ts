@@ -1,0 +1,91 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { forwardingTo } from "../../../components/host/onMachine";
+import { fromMachine } from "../../../operate/doctor/read/fromMachine";
+import { inventory } from "../../../operate/inventory/inventory";
+import { thisHost } from "../../../operate/verify/host";
+import { originFromHere, tunnelTo } from "../../../operate/verify/reach";
+import { stack } from "../../fixtures/machine";
+import { planned } from "../../fixtures/services";
+import { FakeSsh } from "../../layers/fakeSsh";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+
+const DGX = { dockerHost: "ssh://me@dgx", home: temporaryFolder("there-") };
+afterEach(() => void vi.unstubAllEnvs());
+
+/** An ssh that listens on each port that it is to forward, as long as it runs. */
+const FORWARDS = `#!/usr/bin/env node
+const ports = process.argv.flatMap((word, at) => (word === "-L" ? [process.argv[at + 1].split(":")[1]] : []));
+for (const port of ports) require("node:net").createServer((socket) => socket.end()).listen(port, "127.0.0.1");
+`;
+
+describe("the way to a machine's services over ssh", () => {
+  it("is one connection of its own, with a port here for each of them", () => {
+    const words = forwardingTo(DGX, [
+      { here: 4001, address: "0.0.0.0", port: 8001 },
+      { here: 4002, address: "192.168.1.20", port: 8002 },
+    ]);
+    expect(words.slice(0, 10)).toEqual([
+      ...["ssh", "-N", "-o", "ControlPath=none", "-o", "ExitOnForwardFailure=yes"],
+      ...["-L", "127.0.0.1:4001:127.0.0.1:8001", "-L", "127.0.0.1:4002:192.168.1.20:8002"],
+    ]);
+    expect(words.slice(-2)).toEqual(["--", "ssh://me@dgx"]);
+  });
+
+  it("is open while it is asked, and closed at the end", async () => {
+    const ssh = new FakeSsh();
+    writeFileSync(join(ssh.folder, "ssh"), FORWARDS);
+    vi.stubEnv("PATH", ssh.path);
+    const machine = planned(DGX);
+    const tunnel = await tunnelTo(machine);
+    expect([...tunnel.ports.keys()]).toEqual(machine.reach.map(({ port }) => port));
+    const { url = "" } = originFromHere(machine, { address: "127.0.0.1", port: 8001 }, tunnel);
+    expect(url).toBe(`http://127.0.0.1:${tunnel.ports.get(8001)}`);
+    await expect(fetch(url)).rejects.toMatchObject({ cause: { code: "UND_ERR_SOCKET" } });
+    tunnel.close();
+    await vi.waitFor(() => expect(fetch(url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } }));
+  });
+
+  it("that ssh doesn't open is said in ssh's words; a machine that is here needs none", async () => {
+    vi.stubEnv("PATH", new FakeSsh("Host key verification failed.").path);
+    await expect(tunnelTo(planned(DGX))).rejects.toThrow(
+      "dgx (ssh://me@dgx) can't be reached over ssh: Host key verification failed.",
+    );
+    expect((await tunnelTo(planned())).ports.size).toBe(0);
+  });
+});
+
+describe("what is read of a machine over ssh", () => {
+  it("is its files, memory and addresses", async () => {
+    const ssh = new FakeSsh();
+    vi.stubEnv("PATH", ssh.path);
+    writeFileSync(join(DGX.home, "a"), "text", { mode: 0o640 });
+    const host = thisHost(DGX.dockerHost);
+    expect(await host.file(join(DGX.home, "a"))).toEqual({ text: "text", mode: "0640" });
+    expect(await host.file(join(DGX.home, "absent"))).toBeUndefined();
+    expect(await host.meminfo()).toMatch(/^MemTotal:/);
+    expect(await host.startTime(process.pid)).toMatch(/^\d+$/);
+    expect(host.lanAddresses()).toEqual(["dgx"]);
+    expect(ssh.asked().every((line) => line.startsWith("ssh://me@dgx "))).toBe(true);
+  });
+
+  it("by doctor and inventory too", async () => {
+    const ssh = new FakeSsh();
+    for (const program of ["docker", "journalctl", "dmesg"])
+      writeFileSync(join(ssh.folder, program), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
+    vi.stubEnv("PATH", ssh.path);
+    const machine = planned(DGX);
+    const { facts, notes } = await fromMachine(machine, join(DGX.home, "Pulumi.dgx.yaml"));
+    expect(notes).toEqual([]);
+    expect(Object.keys(facts).sort()).toEqual(
+      ["addresses", "allContainers", "containers", "files", "logs", "meminfo", "sockets"].sort(),
+    );
+    expect(facts.files?.every(({ state }) => state === "missing")).toBe(true);
+    const [declared] = Object.values(stack({ ...DGX, venvs: ["~/venv"] }).machines);
+    if (declared === undefined) throw new Error("a stack of one machine has one");
+    expect((await inventory(machine, declared, { home: "/nowhere" })).problems).toEqual([
+      `there is no ${DGX.home}/venv/bin/python`,
+    ]);
+  });
+});
