@@ -100,17 +100,30 @@ export async function run(
   return { ...end, ...(out.length > largest ? { stopped: "output" } : {}), out, err };
 }
 
-/** Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a signal ended it. */
+/** How often a program that talks to the terminal itself is looked at. */
+const LOOK_MS = 1000;
+
+/**
+ * Runs a program that talks to the terminal itself, Ctrl-C included; gives its exit code, 1 where a signal ended it. It is
+ * interrupted as by Ctrl-C once `isStuck` says so.
+ */
 export function runShown(
   [program = "", ...args]: readonly string[],
   options: { readonly cwd?: string; readonly env?: NodeJS.ProcessEnv; readonly stdio: "inherit" | ["ignore", 2, 2] },
+  isStuck?: () => boolean,
 ): Promise<number> {
   return new Promise((resolve, reject) => {
     const ignore = () => {};
     process.on("SIGINT", ignore);
     const child = spawn(program, args, options);
+    const look = setInterval(() => {
+      if (isStuck?.() !== true) return;
+      clearInterval(look);
+      child.kill("SIGINT");
+    }, LOOK_MS);
     child.on("error", reject);
     child.on("close", (code) => {
+      clearInterval(look);
       process.off("SIGINT", ignore);
       resolve(code ?? 1);
     });

@@ -11,6 +11,7 @@ import { failedPulls } from "../fetch/failedPull";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
 import { findPulumi, pathWith } from "./findPulumi";
+import { waitsForEver } from "./waitsForEver";
 
 /** What each of our words means to the engine. */
 const ENGINE_COMMANDS = { preview: "preview", up: "up", down: "destroy" } as const;
@@ -44,19 +45,21 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     ...backendEnvironment(project, stack, process.env),
   };
   // The engine asks its own questions.
-  const engine = (...args: string[]) => runShown([pulumi, ...args], { cwd: project, env, stdio: "inherit" });
-  const selected = await engine("stack", "select", "--create", "--stack", stack);
+  const engine = (args: readonly string[], isStuck?: () => boolean) =>
+    runShown([pulumi, ...args], { cwd: project, env, stdio: "inherit" }, isStuck);
+  const selected = await engine(["stack", "select", "--create", "--stack", stack]);
   if (selected !== 0) return selected;
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
   // What fails on one machine is no reason to leave the others half done.
   const goesOn = word === "preview" ? [] : ["--continue-on-error"];
   const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
-  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(...args);
+  if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
   try {
-    const code = await engine(...args, EVENT_LOG, join(folder, "events"));
-    if (code !== 0) for (const sentence of failedPulls(join(folder, "events"))) say(sentence);
+    const events = join(folder, "events");
+    const code = await engine([...args, EVENT_LOG, events], waitsForEver(events));
+    if (code !== 0) for (const sentence of failedPulls(events)) say(sentence);
     return code;
   } finally {
     rmSync(folder, { recursive: true });

@@ -5,7 +5,7 @@ folder=$1
 address=$2
 mark=$3
 mount --make-rprivate /
-for own in home root run etc/systemd; do
+for own in home root run etc/systemd etc/docker; do
   mkdir -p "$folder/own/$own"
   mount --bind "$folder/own/$own" "/$own"
 done
