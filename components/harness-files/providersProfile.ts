@@ -9,10 +9,7 @@ import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 const HEALTHCHECK_SECONDS = 10;
 
 /** The plans of the servers that a harness can use. */
-export interface ServedHere {
-  readonly servers: readonly InferenceServerPlan[];
-  readonly simpleServer: SimpleServerPlan;
-}
+export type ServedHere = { readonly servers: readonly InferenceServerPlan[]; readonly simpleServer: SimpleServerPlan };
 
 /** One of our servers as a provider of the harness: a reviewer with the facts of its plan. */
 export type Provider =
@@ -81,7 +78,7 @@ function provider(harness: HarnessSettings, server: Provider): string[] {
   const timeout = pair("timeout_sec", harness.timeoutSeconds);
   const evaluator = harness.conformanceCommands[server.name];
   const conformance = evaluator === undefined ? [] : [pair("conformance_command", evaluator)];
-  if (server.kind === "ollama") {
+  if (server.kind === "ollama")
     return [
       pair("type", "ollama"),
       pair("host", new URL(server.baseUrl).host),
@@ -90,7 +87,6 @@ function provider(harness: HarnessSettings, server: Provider): string[] {
       timeout,
       pair("healthcheck", curl([`${server.baseUrl}/api/version`])),
     ];
-  }
   const key = apiKeyVariable(harness);
   const { vllm } = server;
   return [

@@ -35,9 +35,8 @@ export class InferenceServer extends ComponentResource {
     );
     const jit = new Volume(`${name}-jit`, { name: server.jitVolume, driver: "local" }, { parent: this });
     const needed: Resource[] = [...args.needs, cache, jit];
-    if (server.tokenFile !== undefined) {
+    if (server.tokenFile !== undefined)
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
-    }
     new ContainerService(name, { container: server.container }, { parent: this, dependsOn: needed });
     this.registerOutputs(inputs);
   }

@@ -65,14 +65,10 @@ function speculativeConfig({ speculative }: InferenceServerSettings): string | u
   });
 }
 
-function flag(name: string, on: boolean): string[] {
-  return on ? [name] : [];
-}
+const flag = (name: string, on: boolean): string[] => (on ? [name] : []);
 
 /** Both forms are passed, since what is on by default changes with vLLM's version and the model. */
-function onOrOff(name: string, on: boolean): string[] {
-  return [on ? `--${name}` : `--no-${name}`];
-}
+const onOrOff = (name: string, on: boolean): string[] => [on ? `--${name}` : `--no-${name}`];
 
 function value(name: string, given: string | number | undefined): string[] {
   return given === undefined ? [] : [name, String(given)];

@@ -39,10 +39,7 @@ export interface InferenceServerPlan {
 }
 
 /** A model on the hub, with the commit that is pinned. */
-export interface HubModel {
-  readonly id: string;
-  readonly revision?: string | undefined;
-}
+export type HubModel = { readonly id: string; readonly revision?: string | undefined };
 
 /** `organisation/name` or `name`; anything else is a path inside the container. */
 const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;

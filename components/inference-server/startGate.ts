@@ -19,9 +19,7 @@ export const START_GATE = scriptText(join(__dirname, "startGate.sh")).trimStart(
  * A line of the gate, as docker, compose, journald or Docker's own file give it. A request that a server logs may hold the
  * same words: it stands in quotes.
  */
-export function gateLine(words: string): RegExp {
-  return new RegExp(`^(?:\\{"log":"|[^"']*\\s)?start gate: ${words}`);
-}
+export const gateLine = (words: string): RegExp => new RegExp(`^(?:\\{"log":"|[^"']*\\s)?start gate: ${words}`);
 
 /** What the gate says as it starts vLLM: a log holds every start of a container, and what came before is an earlier one's. */
 export const GATE_OPENS = gateLine(String.raw`open after \d+ s(?:, [\d.]+ GiB are available)?(?:\\n|\s*$)`);
@@ -43,9 +41,7 @@ const MIB_PER_GIB = 1024;
 const BEFORE_DOCKER_SECONDS = 2;
 
 /** The entrypoint that puts the gate before `vllm serve`; the container's command stays vLLM's own arguments. */
-export function gatedEntrypoint(container: string): string[] {
-  return ["/bin/sh", "-c", START_GATE, container];
-}
+export const gatedEntrypoint = (container: string): string[] => ["/bin/sh", "-c", START_GATE, container];
 
 /** What a gate has to know of its server. */
 interface Gated {
@@ -86,9 +82,7 @@ function instanceAFacts(instanceA: Exclude<MachineSettings["instanceA"], "none">
 }
 
 /** Volume that the gates of a machine share; it survives a replacement of a container. */
-export function gateVolume(network: string): string {
-  return `${network}-gate`;
-}
+export const gateVolume = (network: string): string => `${network}-gate`;
 
 /** What the gate reads and writes, in a container. */
 export function gateMounts(folder: string, network: string): Mount[] {

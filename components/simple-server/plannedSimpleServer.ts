@@ -48,9 +48,8 @@ export interface PlannedSimpleServer {
 
 export function plannedSimpleServer(machine: MachineSettings): PlannedSimpleServer {
   const { simpleServer } = machine;
-  if (simpleServer.mode === "none") {
+  if (simpleServer.mode === "none")
     return { simpleServer: { mode: "none" }, files: [], reach: [], memory: [], commands: [] };
-  }
   const memory = simpleServerMemory(simpleServer);
   if (simpleServer.mode === "integrated") {
     const { mode, models } = simpleServer;
@@ -152,18 +151,16 @@ export function simpleServerWarnings(machine: MachineSettings): [code: string, m
   const { simpleServer, elevate } = machine;
   const warnings: [string, string][] = [...uncounted(machine)];
   if (simpleServer.mode !== "host") return warnings;
-  if (elevate === "none") {
+  if (elevate === "none")
     warnings.push([
       "simple-server-by-hand",
       "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.",
     ]);
-  }
-  if (!isLoopback(simpleServer.listen)) {
+  if (!isLoopback(simpleServer.listen))
     warnings.push([
       "simple-server-on-lan",
       `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
     ]);
-  }
   return warnings;
 }
 

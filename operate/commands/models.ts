@@ -160,6 +160,4 @@ function rowResult({ fit: { recipe, ...found }, alone }: ModelRow) {
 }
 
 /** Those that fit come first. */
-function rank({ verdict }: Fit): number {
-  return ["yes", "perhaps", "no"].indexOf(verdict);
-}
+const rank = ({ verdict }: Fit): number => ["yes", "perhaps", "no"].indexOf(verdict);

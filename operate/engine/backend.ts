@@ -33,11 +33,10 @@ export function backendEnvironment(project: string, stack: string, env: NodeJS.P
 function passphraseFile(project: string, stack: string, folder: string): string {
   const file = join(folder, "passphrase");
   if (existsSync(file)) return file;
-  if (/^encryptionsalt:/m.test(textOf(join(project, `Pulumi.${stack}.yaml`)))) {
+  if (/^encryptionsalt:/m.test(textOf(join(project, `Pulumi.${stack}.yaml`))))
     throw new WrongUse(
       `Pulumi.${stack}.yaml was locked with a passphrase that is not here (it has an \`encryptionsalt\`). Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to it, or copy it to ${file}. For a stack that never held a secret, removing the \`encryptionsalt\` line starts afresh.`,
     );
-  }
   writeFileSync(file, `${randomBytes(PASSPHRASE_BYTES).toString("base64url")}\n`, {
     mode: 0o600,
     flag: "wx",
@@ -67,6 +66,4 @@ function isOurs(env: NodeJS.ProcessEnv): boolean {
   return env.PULUMI_BACKEND_URL === undefined && !credentials.current;
 }
 
-function textOf(file: string): string {
-  return existsSync(file) ? readFileSync(file, "utf8") : "";
-}
+const textOf = (file: string): string => (existsSync(file) ? readFileSync(file, "utf8") : "");

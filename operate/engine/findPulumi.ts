@@ -39,9 +39,7 @@ export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
 }
 
 /** Folder of the engine's own files: credentials, plugins, versions. */
-export function pulumiHome(env: NodeJS.ProcessEnv): string {
-  return env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
-}
+export const pulumiHome = (env: NodeJS.ProcessEnv): string => env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
 
 /** PATH for the engine: its language host lies beside it. */
 export function pathWith(command: string, env: NodeJS.ProcessEnv): string {

@@ -63,9 +63,8 @@ export async function readImage(reference: string): Promise<ImageReading> {
 export function splitReference(reference: string): { repository: string; tag: string } {
   const match = /^(?<repository>[^@\s]+):(?<tag>[\w][\w.-]{0,127})$/.exec(reference);
   const { repository, tag } = match?.groups ?? {};
-  if (repository === undefined || tag === undefined || repository.includes("@")) {
+  if (repository === undefined || tag === undefined || repository.includes("@"))
     throw new WrongUse(`${reference}: expected IMAGE:TAG, for example vllm/vllm-openai:v0.30.0`);
-  }
   return { repository, tag };
 }
 

@@ -29,9 +29,7 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
 }
 
 /** `dgx.inferenceServers.b` */
-function entryName({ machine, path }: ImageEntry): string {
-  return [machine, ...path].join(".");
-}
+const entryName = ({ machine, path }: ImageEntry): string => [machine, ...path].join(".");
 
 /**
  * The entry that an image is for: the one that was named, else the only one that runs this repository. Throws `WrongUse`
@@ -95,14 +93,10 @@ export function recordEdits(
   return Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
 }
 
-export function pinSource(digest: string): string {
-  return `serving pin, ${shortDigest(digest)}`;
-}
+export const pinSource = (digest: string): string => `serving pin, ${shortDigest(digest)}`;
 
 /** As much of a digest as a person compares. */
-export function shortDigest(digest: string): string {
-  return digest.slice(0, "sha256:".length + 12);
-}
+export const shortDigest = (digest: string): string => digest.slice(0, "sha256:".length + 12);
 
 /**
  * Writes an image into its entry of the stack file, in one step and with a backup beside it; comments and order stay. The

@@ -17,9 +17,7 @@ function readStack(file: string): { text: string; settings: StackSettings; plan:
 }
 
 /** The plan of the stack file that a command was pointed at, for commands that look at what runs. */
-export function plannedStack(options: StackFileOptions): Plan {
-  return readStack(stackFile(options)).plan;
-}
+export const plannedStack = (options: StackFileOptions): Plan => readStack(stackFile(options)).plan;
 
 /** One machine of a stack file, with the text that a change is made to. */
 export interface OneMachine {

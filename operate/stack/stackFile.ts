@@ -4,10 +4,7 @@ import { Option } from "commander";
 import { WrongUse } from "../../commandLine/exit";
 
 /** How a command line names a stack file. */
-export interface StackFileOptions {
-  readonly stack?: string;
-  readonly file?: string;
-}
+export type StackFileOptions = { readonly stack?: string; readonly file?: string };
 
 /** Variable that names the stack for commands without `--stack`. */
 const STACK_VARIABLE = "LOCAL_SERVING_STACK";
@@ -24,9 +21,7 @@ export function askedStack({ stack }: StackFileOptions = {}): string | undefined
   return stack ?? (process.env[STACK_VARIABLE] || undefined);
 }
 
-export function stackName(options: StackFileOptions = {}): string {
-  return askedStack(options) ?? "dgx";
-}
+export const stackName = (options: StackFileOptions = {}): string => askedStack(options) ?? "dgx";
 
 /** The stack file to read. Throws `WrongUse` where the project has no stack of that name, with those that it has. */
 export function stackFile(options: StackFileOptions): string {

@@ -127,9 +127,7 @@ function isOneLine({ value }: Pair): boolean {
   return isScalar(value) && !isBlock(value.type) && !String(value.source ?? "").includes("\n");
 }
 
-function isBlock(type: string | undefined): boolean {
-  return type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
-}
+const isBlock = (type: string | undefined): boolean => type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
 
 /** The lines of a pair, the last newline included; `undefined` if something else comes before the key. */
 function lineOf(text: string, pair: Pair): { start: number; end: number } | undefined {

@@ -47,6 +47,4 @@ export function commented(text: string, indent = "", bullet = ""): string {
   return lines.map((line) => `${indent}# ${line}\n`).join("");
 }
 
-function inline(value: unknown): string {
-  return stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
-}
+const inline = (value: unknown): string => stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();

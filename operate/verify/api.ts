@@ -59,9 +59,7 @@ export class Api {
     const answer = body === undefined ? await this.get(path) : await this.post(path, body);
     expectOk(path, answer);
     const value = jsonIn(answer.text);
-    if (!isRecord(value)) {
-      throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
-    }
+    if (!isRecord(value)) throw new BadAnswer(`${path} answered 200 without a JSON object: ${quoted(answer)}`);
     const error = errorMessage(value);
     if (error !== undefined) throw new BadAnswer(`${path} answered 200 with an error: ${quote(error)}`);
     return value;
@@ -72,9 +70,7 @@ export class Api {
     const answer = await this.post(path, { ...body, stream: true });
     expectOk(path, answer);
     const events = readEvents(answer.text);
-    if (events.length === 0) {
-      throw new BadAnswer(`${path} was asked for a stream and sent no event: ${quoted(answer)}`);
-    }
+    if (events.length === 0) throw new BadAnswer(`${path} was asked for a stream and sent no event: ${quoted(answer)}`);
     for (const { data } of events) {
       const error = data === undefined ? undefined : errorMessage(data);
       if (error !== undefined) throw new BadAnswer(`${path} sent an error in its stream: ${quote(error)}`);

@@ -18,10 +18,7 @@ const keptResult = z.object({
 export type KeptResult = z.infer<typeof keptResult>;
 
 /** Results are kept by these two: two stack files may both have a machine `dgx`. */
-export interface Verified {
-  readonly stackFile: string;
-  readonly machine: string;
-}
+export type Verified = { readonly stackFile: string; readonly machine: string };
 
 const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
 

@@ -2,10 +2,7 @@ import type { Api } from "./api";
 import type { Host } from "./host";
 import { BadAnswer } from "./probe";
 
-interface Sample {
-  readonly labels: Readonly<Record<string, string>>;
-  readonly value: number;
-}
+type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
 
 /** Samples of a /metrics page by name. */
 export class Metrics {
@@ -29,9 +26,8 @@ export class Metrics {
 export async function readMetrics(api: Api): Promise<Metrics> {
   const answer = await api.get("/metrics");
   const metrics = answer.status === 200 ? parseMetrics(answer.text) : undefined;
-  if (metrics?.sum("vllm:num_requests_running") === undefined) {
+  if (metrics?.sum("vllm:num_requests_running") === undefined)
     throw new BadAnswer(`/metrics answered ${answer.status} without vLLM's metrics`);
-  }
   return metrics;
 }
 

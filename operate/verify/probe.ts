@@ -74,14 +74,10 @@ const LONGEST_SENTENCE = 2000;
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]+/g;
 
 /** A server's own words for a person's terminal: one line, no control characters, cut. */
-export function quote(text: string): string {
-  return cut(text, LONGEST_QUOTE);
-}
+export const quote = (text: string): string => cut(text, LONGEST_QUOTE);
 
 /** A sentence with such words in it, for a terminal. */
-export function sentence(text: string): string {
-  return cut(text, LONGEST_SENTENCE);
-}
+export const sentence = (text: string): string => cut(text, LONGEST_SENTENCE);
 
 /** A server's own words in a list; `otherwise` if there are none. */
 export function quotedList(texts: readonly string[], otherwise = ""): string {

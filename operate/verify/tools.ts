@@ -37,9 +37,7 @@ export const TOOL_REQUEST = "Use the tool read_file to read the file /etc/hostna
 const CALL_AS_TEXT = /<tool_call>|<function=|<function_calls?>|<invoke |<parameter=|<tool_use>|<\|tool_call/;
 
 /** Whether a text holds a tool call that should have been structured. */
-export function holdsCallAsText(text: string): boolean {
-  return CALL_AS_TEXT.test(text);
-}
+export const holdsCallAsText = (text: string): boolean => CALL_AS_TEXT.test(text);
 
 /** What is wrong with a call of one of these tools; `undefined` if nothing is. */
 export function callFault(
@@ -78,9 +76,7 @@ export function answerTokens(window: number, thinks: boolean): number {
 const FILLER = "the river runs past the old stone house and the quiet garden near the long road to the green hill";
 
 /** A code that no model can guess and no earlier prompt has held. */
-export function freshCode(): string {
-  return `QX-${randomBytes(3).toString("hex").toUpperCase()}`;
-}
+export const freshCode = (): string => `QX-${randomBytes(3).toString("hex").toUpperCase()}`;
 
 /** Text of about this many tokens that no cache has seen: it begins with a code of its own. */
 export function longText(words: number): string {

@@ -135,14 +135,12 @@ export type Share =
 /** The share that a server takes by its arguments; without the flag, vLLM's default. */
 function shareOf(args: ServerArguments): Share {
   const values = args.options.get("gpu-memory-utilization");
-  if (values === undefined) {
+  if (values === undefined)
     return { known: true, tenThousandths: tenThousandths(VLLM_DEFAULT_UTILIZATION), byDefault: true };
-  }
   const [value] = values;
   if (value === undefined) return { known: false, why: "`--gpu-memory-utilization` has no value" };
-  if (!isText(value)) {
+  if (!isText(value))
     return { known: false, why: "the value of `--gpu-memory-utilization` is not known before the update" };
-  }
   return shareFrom(value, "`--gpu-memory-utilization`");
 }
 
@@ -151,9 +149,8 @@ export function shareFrom(value: unknown, what: string): Share {
   const written = String(value).trim();
   const number = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(written) ? Number(written) : Number.NaN;
   if (Number.isNaN(number)) return { known: false, why: `${what} is \`${written}\`, which is not a number` };
-  if (number <= 0 || number > 1) {
+  if (number <= 0 || number > 1)
     return { known: false, why: `${what} is ${written}, but a share lies above 0 and at most at 1` };
-  }
   return { known: true, tenThousandths: tenThousandths(number), byDefault: false };
 }
 

@@ -17,9 +17,7 @@ export interface ServerArguments {
 }
 
 /** Whether a switch such as `enable-auto-tool-choice` is on. */
-export function isOn(args: ServerArguments, name: string): boolean {
-  return args.options.get(name)?.[0] === "on";
-}
+export const isOn = (args: ServerArguments, name: string): boolean => args.options.get(name)?.[0] === "on";
 
 /**
  * Reads an argv with vLLM's own leniency: `--flag=value`, underscores for dashes, abbreviations that fit one option only,
@@ -75,9 +73,8 @@ export function readServerArguments(words: readonly Word[], engine: EngineData =
       options.set(name, takes === "several" ? values() : oneValue());
     }
     if (here.candidates.length === 0) unknownFlags.push(flagOf(word));
-    if (options.get(name)?.includes(SOME_WORDS)) {
+    if (options.get(name)?.includes(SOME_WORDS))
       unreadable.push(`what follows \`${flagOf(word)}\` is not known and may hold further options`);
-    }
   }
   if (options.has("config")) unreadable.push("`--config` takes options from a file that can't be read here");
   const model = options.get("model")?.[0] ?? positional[0];
@@ -89,9 +86,7 @@ function isOption(word: Word | undefined): boolean {
   return isText(word) && /^-./.test(word) && !/^-(\d+|\d*\.\d+)$/.test(word);
 }
 
-function flagOf(word: string): string {
-  return word.split("=", 1)[0] ?? word;
-}
+const flagOf = (word: string): string => word.split("=", 1)[0] ?? word;
 
 interface Resolved extends Option {
   readonly explicit?: string;

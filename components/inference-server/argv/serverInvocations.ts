@@ -70,9 +70,7 @@ function isPiped([program, ...rest]: readonly Word[]): boolean {
 }
 
 /** Whether a script, in a shell's language or Python, starts vLLM; base64 is read, no other code is. */
-export function mentionsServer(script: string): boolean {
-  return MENTION.test(script) || holdsBase64(script);
-}
+export const mentionsServer = (script: string): boolean => MENTION.test(script) || holdsBase64(script);
 
 function holdsBase64(text: string): boolean {
   return (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
@@ -84,9 +82,7 @@ function shellScript(words: readonly Word[]): { text: Word; parameters: readonly
   for (let index = shell + 1; index < words.length; index++) {
     const word = words[index];
     if (!isText(word) || !/^[-+]/.test(word)) return undefined;
-    if (SCRIPT_OPTION.test(word)) {
-      return { text: words[index + 1] ?? UNKNOWN, parameters: words.slice(index + 2) };
-    }
+    if (SCRIPT_OPTION.test(word)) return { text: words[index + 1] ?? UNKNOWN, parameters: words.slice(index + 2) };
     if (word === "-o" || word === "+o") index++;
   }
   return undefined;

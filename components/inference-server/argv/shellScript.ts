@@ -1,10 +1,7 @@
 import { isText, SOME_WORDS, UNKNOWN, type Word } from "./unknown";
 
 /** What a script may refer to: the words behind `-c SCRIPT` ($0, $1, ...) and the container's variables. */
-export interface ShellScope {
-  readonly parameters: readonly Word[];
-  readonly variables: ReadonlyMap<string, Word>;
-}
+export type ShellScope = { readonly parameters: readonly Word[]; readonly variables: ReadonlyMap<string, Word> };
 
 /**
  * Splits a POSIX shell script into its simple commands, as far as can be told without running it: quotes, escapes,

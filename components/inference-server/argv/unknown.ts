@@ -30,9 +30,7 @@ function plain(value: unknown): unknown {
 }
 
 /** `UnknownValueError` of @pulumi/policy, told by what it carries: this file is also used where that package isn't. */
-function isUnknownValueError(error: unknown): boolean {
-  return error instanceof Error && "unknownTypeSentinel" in error;
-}
+const isUnknownValueError = (error: unknown): boolean => error instanceof Error && "unknownTypeSentinel" in error;
 
 /** Text of a property; a number or a boolean counts as its text. */
 export function text(value: unknown): Read<string> {
@@ -85,14 +83,10 @@ export const SOME_WORDS: unique symbol = Symbol("any number of words that are no
 /** One word of a command line, or a mark that it can't be read. */
 export type Word = string | typeof UNKNOWN | typeof SOME_WORDS;
 
-export function isText(word: Word | undefined): word is string {
-  return typeof word === "string";
-}
+export const isText = (word: Word | undefined): word is string => typeof word === "string";
 
 /** The last part of a path: `/usr/bin/sh` is `sh`. */
-export function baseName(word: string): string {
-  return word.slice(word.lastIndexOf("/") + 1);
-}
+export const baseName = (word: string): string => word.slice(word.lastIndexOf("/") + 1);
 
 /** A list property of a container as words. */
 export function wordsOf(list: readonly unknown[] | typeof UNKNOWN): Word[] {

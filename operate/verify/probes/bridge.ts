@@ -56,10 +56,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       const path = "/health/liveliness";
       const answer = await api.get(path);
       if (answer.status === 200 && jsonIn(answer.text) === "I'm alive!") return pass("alive");
-      return fail(
-        answeredText(path, answer),
-        `The program that answers there is not a LiteLLM proxy, or not yet ready: see docker logs ${name}.`,
-      );
+      const fix = `The program that answers there is not a LiteLLM proxy, or not yet ready: see docker logs ${name}.`;
+      return fail(answeredText(path, answer), fix);
     },
   },
   {
@@ -113,10 +111,9 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       if (answer.status !== 200 || ids.length === 0) return fail(answeredText("/v1/models", answer));
       const missing = names.filter((each) => !ids.includes(each));
       if (missing.length === 0) return pass(`${ids.length} names`);
-      return fail(
-        `not there: ${quotedList(missing)}`,
-        "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.",
-      );
+      const fix =
+        "model_list of bridge-config is not as planned, or the bridge was started before it was written: npm run up, or restart the bridge.";
+      return fail(`not there: ${quotedList(missing)}`, fix);
     },
   },
   {
@@ -148,10 +145,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       ];
       const { text } = MESSAGES.read(await target.api.json(MESSAGES.path, bodyFor(target, { turns })));
       if (text.includes(code)) return pass("the text reached the model");
-      return fail(
-        `the text did not reach the model; it said \`${quote(text)}\``,
-        `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`,
-      );
+      const fix = `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`;
+      return fail(`the text did not reach the model; it said \`${quote(text)}\``, fix);
     },
   },
   {
@@ -167,10 +162,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
     run: async (target) => {
       const { reused, seen } = await reuseAsTheClient((target.server ?? target).api, target.api, target);
       if (reused) return pass(seen);
-      return fail(
-        seen,
-        `Where prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`,
-      );
+      const fix = `Where prefix-reuse passes on the server itself, the adapter of this LiteLLM moves a new system element to the beginning: pin another version for ${target.name} (\`bridge.image\`; 1.103 leaves it where it stands).`;
+      return fail(seen, fix);
     },
   },
   {
@@ -183,10 +176,9 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       // LiteLLM answers 400 where vLLM answers 404.
       if ([400, 404].includes(answer.status) && said.includes("no-such-model"))
         return pass(`${answer.status}: ${said}`);
-      return fail(
-        `asked for \`no-such-model\` it answered ${answer.status}: ${said}`,
-        answer.status === 200 ? "See model_list of bridge-config: one of its patterns takes any name." : undefined,
-      );
+      const fix =
+        answer.status === 200 ? "See model_list of bridge-config: one of its patterns takes any name." : undefined;
+      return fail(`asked for \`no-such-model\` it answered ${answer.status}: ${said}`, fix);
     },
   },
   {
@@ -239,9 +231,8 @@ async function judgeRouting(target: BridgeTarget): Promise<Verdict> {
   if (textOr(objectOr(jsonIn(answer.text)).id).startsWith(RESPONSE_ID))
     return fail(`the answer's id begins with \`${RESPONSE_ID}\`: it came by ${RESPONSES.path}`);
   const count = await api.post(`${MESSAGES.path}/count_tokens`, { model, messages: SECOND_TURN });
-  if (count.status === 404) {
+  if (count.status === 404)
     return fail(`count_tokens is answered with 404, as for entries that LiteLLM routes to ${RESPONSES.path}`);
-  }
   const after = await responsesRequests(target);
   if (before === undefined || after === undefined) return pass("answered without a validation error");
   if (after <= before) return pass(`answered; nothing went to ${RESPONSES.path}`);

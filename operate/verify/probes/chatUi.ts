@@ -57,10 +57,8 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const there = running === undefined ? connections : connectionsOf(running);
   const lost = connections.filter(({ url, kind }) => !there.some((it) => it.url === url && it.kind === kind));
   if (lost.length > 0) {
-    return fail(
-      `its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`,
-      "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.",
-    );
+    const fix = "npm run up brings the container to the plan; if you want other connections, set `chatUi.connections`.";
+    return fail(`its container runs without the planned connection ${lost.map(({ url }) => url).join(", ")}`, fix);
   }
   const offered = await Promise.all(connections.map((each) => modelsBehind(target, each)));
   const blind = offered.filter((each) => typeof each === "string");
@@ -68,24 +66,19 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
   const models = quotedList(seen);
   const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
-  if (token === "") {
+  if (token === "")
     return pass(
       `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
     );
-  }
   const listed = await ownList(target, token);
   if (listed === "refused") {
-    return fail(
-      `it refuses the token in ${CHAT_UI_KEY_VARIABLE}`,
-      `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`,
-    );
+    const fix = `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`;
+    return fail(`it refuses the token in ${CHAT_UI_KEY_VARIABLE}`, fix);
   }
   const missing = seen.filter((model) => !listed.includes(model));
   if (missing.length === 0) return pass(`${models} (its own list)`);
-  return fail(
-    `its own list lacks ${quotedList(missing)}`,
-    `An administrator sees every model, other users only those that they were given: take an administrator's token. If it is one, see which connection fails in docker logs ${target.name}.`,
-  );
+  const fix = `An administrator sees every model, other users only those that they were given: take an administrator's token. If it is one, see which connection fails in docker logs ${target.name}.`;
+  return fail(`its own list lacks ${quotedList(missing)}`, fix);
 }
 
 /** Variables that the container really runs with; `undefined` if Docker does not tell. Keys among them are not shown. */

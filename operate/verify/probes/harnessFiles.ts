@@ -129,10 +129,8 @@ async function askJudge(
   // As the harness does: once more without the switch against hidden reasoning.
   if (answer.status === 400) answer = await api.post(path, request);
   if (answer.status === 401 || answer.status === 403) {
-    return fail(
-      `${url} refuses the judge's key (HTTP ${answer.status})`,
-      `Export ${target.judgeKeyVariable} with the server's key, or take \`--api-key\` out of its \`extraArgs\`.`,
-    );
+    const fix = `Export ${target.judgeKeyVariable} with the server's key, or take \`--api-key\` out of its \`extraArgs\`.`;
+    return fail(`${url} refuses the judge's key (HTTP ${answer.status})`, fix);
   }
   if (answer.status !== 200) return fail(answeredText(`${model} at ${url}`, answer));
   const body = objectOr(jsonIn(answer.text));
@@ -173,10 +171,8 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   if (answer.status === 404)
     return fail(`${api.baseUrl} answered 404: ${refusalText(answer)}`, `${pullFix(target, model)}.`);
   if (answer.status !== 200) {
-    return fail(
-      answeredText(`/api/embed of ${model}`, answer),
-      `${setting} must name an embedding model, such as nomic-embed-text.`,
-    );
+    const fix = `${setting} must name an embedding model, such as nomic-embed-text.`;
+    return fail(answeredText(`/api/embed of ${model}`, answer), fix);
   }
   const body = objectOr(jsonIn(answer.text));
   const [vector]: unknown[] = Array.isArray(body.embeddings) ? body.embeddings : [];

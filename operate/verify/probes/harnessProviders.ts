@@ -68,9 +68,8 @@ function fixOf({ machine, host, asked }: ProviderTarget, cause: ProbeCause, own:
   const at = `machines.${machine.name}`;
   const variable = asked.provider?.api_key_env;
   const keyless = variable !== undefined && (host.env[variable] ?? "") === "";
-  if (keyless && (cause === "healthcheck-failed" || cause === "no-key")) {
+  if (keyless && (cause === "healthcheck-failed" || cause === "no-key"))
     return `Export ${variable} with any text where non-interactive shells see it (a line in /etc/environment), or set \`${at}.harness.apiKeyVariable: none\`.`;
-  }
   if (asked.provider?.type === "ollama" && machine.simpleServer.mode === "host") {
     const { unit } = machine.simpleServer;
     return cause === "not-found"

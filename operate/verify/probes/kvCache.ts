@@ -22,10 +22,8 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
     run: async (target) => {
       const measured = (await fromMetrics(target)) ?? (await fromLog(target));
       if (measured === undefined) {
-        return fail(
-          "neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache",
-          `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`,
-        );
+        const fix = `See docker logs ${target.name} for \`GPU KV cache size\`; older logs may have been rotated away.`;
+        return fail("neither /metrics (vllm:cache_config_info) nor the log says the size of the KV cache", fix);
       }
       const { tokens, concurrency, source } = measured;
       const seen = `${thousands(tokens)} tokens, ${concurrency.toFixed(2)} requests of full length (${source})`;
@@ -38,10 +36,8 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
       const off = concurrency < low ? concurrency / low - 1 : concurrency > high ? concurrency / high - 1 : 0;
       const against = `${seen}; planned ${range} (${off >= 0 ? "+" : ""}${(off * 100).toFixed(1)} %)`;
       if (off < -(room.basis === "measured" ? MEASURED_SHORTFALL : LARGEST_SHORTFALL)) {
-        return fail(
-          against,
-          `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`,
-        );
+        const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;
+        return fail(against, fix);
       }
       return pass(
         against,

@@ -146,10 +146,8 @@ export const machineProbes: ProbesOf<"machine"> = [
       const launcher = machine.files.find(({ path }) => path === setBy);
       if (launcher !== undefined && (await host.file(launcher.path))?.text === launcher.text)
         return pass(`${variable} is set by ${launcher.path}`);
-      return fail(
-        `${variable} is not set, and no launcher on the machine sets it: the client will not start`,
-        `Start it with its launcher (npm run up writes it), or export ${variable} with any text.`,
-      );
+      const fix = `Start it with its launcher (npm run up writes it), or export ${variable} with any text.`;
+      return fail(`${variable} is not set, and no launcher on the machine sets it: the client will not start`, fix);
     },
   },
 ];
@@ -186,10 +184,8 @@ export const instanceAProbes: ProbesOf<"instance-a"> = [
       if (before === undefined)
         return pass(`${serves}; its process belongs to another user, and it does not say when it started`);
       if (now?.mark === before.mark) return pass(`${serves}; same process as before (${now.words})`);
-      return fail(
-        "it is another process than before the probes: it was restarted meanwhile",
-        "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.",
-      );
+      const fix = "Nothing here restarts it: see its own log, and the kernel's for a process killed for memory.";
+      return fail("it is another process than before the probes: it was restarted meanwhile", fix);
     },
   },
 ];

@@ -38,10 +38,8 @@ async function ofMachine(target: MachineTarget): Promise<Verdict> {
   const seen = `${availableGiB.toFixed(1)} of ${totalGiB.toFixed(1)} GiB available${held.length === 0 ? "" : `; resident: ${held.join(", ")}`}`;
   const wrongTotal = totalFault(machine.ledger.totalGiB, totalGiB) ?? "";
   if (availableGiB >= LEAST_AVAILABLE_GIB) return pass(seen, wrongTotal);
-  return fail(
-    seen,
-    `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A in its own start command.`,
-  );
+  const fix = `Too little is left: lower gpuMemoryUtilization of a server of machines.${machine.name}, or of instance A in its own start command.`;
+  return fail(seen, fix);
 }
 
 /** A server's own log about its memory, against the plan; what to record, and what to try next. */

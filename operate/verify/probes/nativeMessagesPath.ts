@@ -132,8 +132,6 @@ function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
         : `${key}: bridge (messages-style clients must not use this server directly)`,
     );
   }
-  return fail(
-    `undecided (${runs}); ${open?.seen}`,
-    `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`,
-  );
+  const fix = `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`;
+  return fail(`undecided (${runs}); ${open?.seen}`, fix);
 }

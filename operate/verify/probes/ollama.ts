@@ -36,16 +36,12 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     run: async ({ api }) => {
       const version = textOr((await api.json("/api/version")).version);
       if (!isVersion(version)) {
-        return fail(
-          `it gives no version: \`${quote(version)}\``,
-          "The program that listens there may not be Ollama: `ss -lntp`.",
-        );
+        const fix = "The program that listens there may not be Ollama: `ss -lntp`.";
+        return fail(`it gives no version: \`${quote(version)}\``, fix);
       }
       if (gte(version, FLOOR)) return pass(`Ollama ${version}`);
-      return fail(
-        `Ollama ${version} has no messages-style API`,
-        `Install ${FLOOR} or later (curl -fsSL https://ollama.com/install.sh | sh).`,
-      );
+      const fix = `Install ${FLOOR} or later (curl -fsSL https://ollama.com/install.sh | sh).`;
+      return fail(`Ollama ${version} has no messages-style API`, fix);
     },
   },
   {
@@ -56,10 +52,8 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
       const there = await modelsOf(api);
       const missing = models.filter((model) => !there.some(isNamed(model)));
       if (missing.length === 0) return pass(quotedList(there, "no model yet, none declared"));
-      return fail(
-        `not there: ${missing.join(", ")}`,
-        `${missing.map((model) => `ollama pull ${model}`).join("; ")} (or \`${SETTING}.pull: true\`). If they were pulled before: an older container keeps its models in a volume of its own.`,
-      );
+      const fix = `${missing.map((model) => `ollama pull ${model}`).join("; ")} (or \`${SETTING}.pull: true\`). If they were pulled before: an older container keeps its models in a volume of its own.`;
+      return fail(`not there: ${missing.join(", ")}`, fix);
     },
   },
   {
@@ -75,16 +69,12 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
       if (listen === "0.0.0.0") {
         const missing = addresses.filter((address) => !reachable.includes(address));
         if (missing.length === 0) return pass(`answers on ${reachable.join(", ")}`);
-        return fail(
-          `declared for the network, it does not answer on ${missing.join(", ")}`,
-          `The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ${unit} (its drop-in sets OLLAMA_HOST), or a firewall is in between.`,
-        );
+        const fix = `The listen override was not applied: sudo systemctl daemon-reload && sudo systemctl restart ${unit} (its drop-in sets OLLAMA_HOST), or a firewall is in between.`;
+        return fail(`declared for the network, it does not answer on ${missing.join(", ")}`, fix);
       }
       if (reachable.length === 0 || reachable.includes(listen)) return pass(`only on ${listen}`);
-      return fail(
-        `declared for ${listen} alone, it answers on ${reachable.join(", ")}`,
-        `\`${SETTING}.listen: 0.0.0.0\`, if you want that; else restart the service so that its drop-in applies.`,
-      );
+      const fix = `\`${SETTING}.listen: 0.0.0.0\`, if you want that; else restart the service so that its drop-in applies.`;
+      return fail(`declared for ${listen} alone, it answers on ${reachable.join(", ")}`, fix);
     },
   },
   {
@@ -94,10 +84,8 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
       if (!isHere(machine) && !isOverSsh(machine)) return skip("files are read on the machine itself");
       if ((await host.file(modelsDirectory)) !== undefined) return pass(modelsDirectory);
-      return fail(
-        `${modelsDirectory} is not there`,
-        `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`,
-      );
+      const fix = `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`;
+      return fail(`${modelsDirectory} is not there`, fix);
     },
   },
   {

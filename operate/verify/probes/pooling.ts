@@ -36,10 +36,8 @@ function judgeRanking(body: JsonObject, { setting }: ServerTarget): Verdict {
     return fail(`it gave no score to each document: \`${quote(JSON.stringify(body))}\``);
   const scores = ranking.map(({ index, score }) => `${String(index)}: ${score.toPrecision(3)}`).join(", ");
   if (first.index === 0 && first.score > second.score) return pass(`document and score: ${scores}`);
-  return fail(
-    `it does not put the document that answers the question first (document and score: ${scores})`,
-    `See ${setting("model.id")}: the model is no reranker, or its card names \`--hf-overrides\` that ${setting("extraArgs")} lacks.`,
-  );
+  const fix = `See ${setting("model.id")}: the model is no reranker, or its card names \`--hf-overrides\` that ${setting("extraArgs")} lacks.`;
+  return fail(`it does not put the document that answers the question first (document and score: ${scores})`, fix);
 }
 
 /** What models answer that write no text. */

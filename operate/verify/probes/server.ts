@@ -15,14 +15,10 @@ const FLOOR = "0.26.0";
 const LONGEST_VERSION = 64;
 
 /** Whether the text that a server gives as its version is one. */
-export function isVersion(text: string): boolean {
-  return text.length <= LONGEST_VERSION && valid(text) !== null;
-}
+export const isVersion = (text: string): boolean => text.length <= LONGEST_VERSION && valid(text) !== null;
 
 /** A version without its local part (`+cu130`), which names a build and not a release. */
-function release(text: string): string {
-  return text.split("+", 1)[0] ?? text;
-}
+const release = (text: string): string => text.split("+", 1)[0] ?? text;
 
 /** Whether a text holds this very number, thousands commas allowed: 8192 is not in 81920. */
 function names(text: string, limit: number): boolean {
@@ -75,22 +71,17 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     run: async ({ api, server, setting }) => {
       const running = textOr((await api.json("/version")).version);
       const recorded = server.imageRecord.versions.vllm;
-      if (!isVersion(running)) {
+      if (!isVersion(running))
         return fail(`it gives no version: \`${quote(running)}\``, `The image of ${setting("image")} is not a release.`);
-      }
       if (!gte(running, FLOOR)) {
-        return fail(
-          `vLLM ${running} runs, below the floor of ${FLOOR}`,
-          `Set ${setting("image")} to a release of ${FLOOR} or later, pinned by digest.`,
-        );
+        const fix = `Set ${setting("image")} to a release of ${FLOOR} or later, pinned by digest.`;
+        return fail(`vLLM ${running} runs, below the floor of ${FLOOR}`, fix);
       }
       const record = `${setting("versions.vllm")}: ${running}`;
       if (recorded === undefined) return pass(`vLLM ${running}; none is recorded`, record);
       if (release(running) === release(recorded)) return pass(`vLLM ${running}, as recorded`);
-      return fail(
-        `vLLM ${running} runs, the stack file records ${recorded}`,
-        `If the image was changed on purpose: ${record}. Else npm run up.`,
-      );
+      const fix = `If the image was changed on purpose: ${record}. Else npm run up.`;
+      return fail(`vLLM ${running} runs, the stack file records ${recorded}`, fix);
     },
   },
   {
@@ -102,23 +93,18 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const [first = ""] = ids;
       const restart = "The running server was started with other names: npm run up.";
       if (first.includes("/")) {
-        return fail(
-          `the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`,
-          `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`,
-        );
+        const fix = `${setting("servedModelName")}: ${servedModelName.split("/").at(-1)}, and the hub id under ${setting("aliases")}. ${restart}`;
+        return fail(`the first id is \`${quote(first)}\`: a coding client can't address an id with a slash`, fix);
       }
       if (first !== servedModelName) {
-        return fail(
-          `the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``,
-          `${setting("servedModelName")}: ${quote(first)}, if you meant that. ${restart}`,
-        );
+        const fix = `${setting("servedModelName")}: ${quote(first)}, if you meant that. ${restart}`;
+        return fail(`the first id is \`${quote(first)}\`, not the declared \`${servedModelName}\``, fix);
       }
       const missing = aliases.filter((alias) => !ids.includes(alias));
       if (missing.length === 0) return pass(quotedList(ids));
-      return fail(
-        `the aliases \`${missing.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``,
-        `${setting("aliases")} names them. ${restart}`,
-      );
+      const seen = `the aliases \`${missing.join("`, `")}\` are not served; served are \`${ids.map(quote).join("`, `")}\``;
+      const fix = `${setting("aliases")} names them. ${restart}`;
+      return fail(seen, fix);
     },
   },
   {
@@ -129,10 +115,8 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       const wrong = (await servedModels(api)).find((each) => each.max_model_len !== declared);
       if (wrong === undefined) return pass(`${declared} tokens`);
       const found = String(wrong.max_model_len);
-      return fail(
-        `\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`,
-        `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (npm run up).`,
-      );
+      const fix = `${setting("maxModelLen")}: ${found}, if you meant that; else start the server as planned (npm run up).`;
+      return fail(`\`${quote(textOr(wrong.id))}\` has a window of ${found} tokens, declared are ${declared}`, fix);
     },
   },
   {

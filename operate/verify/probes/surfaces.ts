@@ -94,10 +94,8 @@ export function judgeCall(
   const [first] = calls;
   if (first === undefined) {
     if (holdsCallAsText(reasoning)) {
-      return fail(
-        `${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``,
-        `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`,
-      );
+      const fix = `The reasoning parser takes the call. For a model without a thinking mode ${setting("model.thinking")}: false, and no ${setting("reasoningParser")}.`;
+      return fail(`${words.noCall}, the call is written as XML in ${words.reasoning}: \`${quote(reasoning)}\``, fix);
     }
     if (holdsCallAsText(text))
       return fail(`${words.noCall}, the call is written as XML in ${words.text}: \`${quote(text)}\``, otherParser);
@@ -160,10 +158,8 @@ export const chatProbes: ServerProbes = [
       const answer = await answerOf(target, CHAT, { turns: TOOL_REQUEST, tools: SEVERAL });
       const verdict = judgeCall(CHAT, SEVERAL, answer, target);
       if (verdict.status !== "pass" || answer.calls.some((call) => call.name === READ_FILE.name)) return verdict;
-      return fail(
-        `asked for \`${READ_FILE.name}\` it called \`${answer.calls[0]?.name}\``,
-        `The call is structured, but the model chose another tool: try ${target.setting("tools.parser")} of its family, or another model.`,
-      );
+      const fix = `The call is structured, but the model chose another tool: try ${target.setting("tools.parser")} of its family, or another model.`;
+      return fail(`asked for \`${READ_FILE.name}\` it called \`${answer.calls[0]?.name}\``, fix);
     },
   },
   {
@@ -185,10 +181,8 @@ export const chatProbes: ServerProbes = [
     run: async (target) => {
       const { text, reasoning } = await thoughtOf(target, true);
       if (THINK_TAGS.test(text)) {
-        return fail(
-          `the thoughts are in \`content\`: \`${quote(text)}\``,
-          `${target.setting("reasoningParser")}: auto, so that the family's parser is passed.`,
-        );
+        const fix = `${target.setting("reasoningParser")}: auto, so that the family's parser is passed.`;
+        return fail(`the thoughts are in \`content\`: \`${quote(text)}\``, fix);
       }
       if (reasoning === "") return fail("`reasoning` is empty with thinking on");
       if (text.trim() === "") return fail("there are thoughts, and no answer after them");
@@ -203,10 +197,8 @@ export const chatProbes: ServerProbes = [
     run: async (target) => {
       const { text, reasoning } = await thoughtOf(target, false);
       if (reasoning.trim() !== "" || THINK_TAGS.test(text)) {
-        return fail(
-          `it thinks with thinking off: \`${quote(reasoning || text)}\``,
-          `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`,
-        );
+        const fix = `The template ignores \`enable_thinking\`: see ${target.setting("chatTemplate")}, and set no \`disable_thinking\` in the harness's profile.`;
+        return fail(`it thinks with thinking off: \`${quote(reasoning || text)}\``, fix);
       }
       return text.trim() === "" ? fail("the answer is empty") : pass(`\`${quote(text)}\``);
     },
@@ -262,10 +254,8 @@ export const messagesProbes: ServerProbes = [
       MESSAGES.read(answer);
       const name = textOr(answer.model);
       if (name === canonical && name !== "") return pass(`asked for \`${asked}\`, it answers as \`${quote(name)}\``);
-      return fail(
-        `asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``,
-        `The first name is the canonical one: ${target.setting("servedModelName")}. A proxy between client and server may rewrite names.`,
-      );
+      const fix = `The first name is the canonical one: ${target.setting("servedModelName")}. A proxy between client and server may rewrite names.`;
+      return fail(`asked for \`${asked}\`, it answers as \`${quote(name)}\` and not as \`${quote(canonical)}\``, fix);
     },
   },
   {
@@ -278,10 +268,8 @@ export const messagesProbes: ServerProbes = [
       const answer = await target.api.post(MESSAGES.path, body);
       const message = textOr(objectOr(objectOr(jsonIn(answer.text)).error).message);
       if (answer.status === 404 && message.includes(UNKNOWN_TIER)) return pass(`404: ${quote(message)}`);
-      return fail(
-        `asked for \`${UNKNOWN_TIER}\` it answered ${answer.status}: ${refusalText(answer)}`,
-        "vLLM answers 404 and names the model; pin all model variables of the client (clients.claudeCode).",
-      );
+      const fix = "vLLM answers 404 and names the model; pin all model variables of the client (clients.claudeCode).";
+      return fail(`asked for \`${UNKNOWN_TIER}\` it answered ${answer.status}: ${refusalText(answer)}`, fix);
     },
   },
 ];
