@@ -107,9 +107,8 @@ function provider(harness: HarnessSettings, server: Provider): string[] {
   ];
 }
 
-function curl(words: readonly string[]): string {
-  return ["curl", "-sf", "--max-time", String(HEALTHCHECK_SECONDS), ...words].join(" ");
-}
+const curl = (words: readonly string[]): string =>
+  ["curl", "-sf", "--max-time", String(HEALTHCHECK_SECONDS), ...words].join(" ");
 
 /** One line. TOML writes these values as JSON does, but lists have a space after each comma. */
 function pair(key: string, value: string | number | boolean | readonly string[]): string {

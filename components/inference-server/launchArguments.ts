@@ -70,6 +70,5 @@ const flag = (name: string, on: boolean): string[] => (on ? [name] : []);
 /** Both forms are passed, since what is on by default changes with vLLM's version and the model. */
 const onOrOff = (name: string, on: boolean): string[] => [on ? `--${name}` : `--no-${name}`];
 
-function value(name: string, given: string | number | undefined): string[] {
-  return given === undefined ? [] : [name, String(given)];
-}
+const value = (name: string, given: string | number | undefined): string[] =>
+  given === undefined ? [] : [name, String(given)];

@@ -24,9 +24,10 @@ export interface Serve {
 }
 
 /** Names that a server answers to, the canonical one first. */
-export function servedNames({ model, servedModelName: name, aliases }: InferenceServerSettings): string[] {
-  return [name, ...(aliases ?? (model.id === name ? [] : [model.id]))];
-}
+export const servedNames = ({ model, servedModelName: name, aliases }: InferenceServerSettings): string[] => [
+  name,
+  ...(aliases ?? (model.id === name ? [] : [model.id])),
+];
 
 /** What one server of the stack file serves. */
 export function served(key: string, container: string, server: InferenceServerSettings): Serve {

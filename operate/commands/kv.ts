@@ -80,13 +80,11 @@ export function kvCommand(): Command {
   });
 }
 
-function choice(flags: string, text: string, values: readonly string[], usual: string): Option {
-  return new Option(flags, text).choices(values).default(usual);
-}
+const choice = (flags: string, text: string, values: readonly string[], usual: string): Option =>
+  new Option(flags, text).choices(values).default(usual);
 
-function whole(flags: string, text: string, usual?: number, least = 1): Option {
-  return new Option(flags, text).argParser(wholeNumber(least)).default(usual);
-}
+const whole = (flags: string, text: string, usual?: number, least = 1): Option =>
+  new Option(flags, text).argParser(wholeNumber(least)).default(usual);
 
 function vllmVersion(text: string): string {
   const version = valid(text);

@@ -42,6 +42,5 @@ export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
 export const pulumiHome = (env: NodeJS.ProcessEnv): string => env.PULUMI_HOME ?? join(env.HOME ?? homedir(), ".pulumi");
 
 /** PATH for the engine: its language host lies beside it. */
-export function pathWith(command: string, env: NodeJS.ProcessEnv): string {
-  return [dirname(command), env.PATH ?? ""].filter(Boolean).join(delimiter);
-}
+export const pathWith = (command: string, env: NodeJS.ProcessEnv): string =>
+  [dirname(command), env.PATH ?? ""].filter(Boolean).join(delimiter);

@@ -63,9 +63,8 @@ export function chooseEntry(
 }
 
 /** Docker Hub's repositories may be written with its host or without. */
-function hubName(repository: string): string {
-  return repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
-}
+const hubName = (repository: string): string =>
+  repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
 
 export interface Written {
   readonly file: string;

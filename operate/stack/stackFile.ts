@@ -17,9 +17,8 @@ export const stackFileOptions = () => [stackOption(), new Option("--file <path>"
 export const machineOption = () => new Option("--machine <name>", "machine of the stack file (default: the first)");
 
 /** The stack that somebody asked for, on the command line or by the variable. An empty variable counts as not set. */
-export function askedStack({ stack }: StackFileOptions = {}): string | undefined {
-  return stack ?? (process.env[STACK_VARIABLE] || undefined);
-}
+export const askedStack = ({ stack }: StackFileOptions = {}): string | undefined =>
+  stack ?? (process.env[STACK_VARIABLE] || undefined);
 
 export const stackName = (options: StackFileOptions = {}): string => askedStack(options) ?? "dgx";
 
@@ -42,9 +41,8 @@ export function stackPath(options: StackFileOptions): string {
   return join(projectFolder(), `Pulumi.${stack}.yaml`);
 }
 
-export function stackNames(): string[] {
-  return readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
-}
+export const stackNames = (): string[] =>
+  readdirSync(projectFolder()).flatMap((name) => /^Pulumi\.(.+)\.yaml$/.exec(name)?.[1] ?? []);
 
 /** The nearest folder upward that holds our Pulumi.yaml, else the project that this program belongs to. */
 export function projectFolder(): string {

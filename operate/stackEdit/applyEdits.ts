@@ -45,9 +45,11 @@ function applyEdit(text: string, edit: Edit): string {
   return document.toString({ lineWidth: 0 });
 }
 
-function placeInFile([first = "", ...rest]: readonly string[]): string[] {
-  return ["config", `${NAMESPACE}:${first}`, ...rest];
-}
+const placeInFile = ([first = "", ...rest]: readonly string[]): string[] => [
+  "config",
+  `${NAMESPACE}:${first}`,
+  ...rest,
+];
 
 /** The innermost map on the way, how many steps lead to it, and the pair of the last step if the whole path is there. */
 function walk(root: unknown, path: readonly string[]) {
@@ -123,9 +125,8 @@ function withoutPair(text: string, map: YAMLMap, pair: Pair): string | undefined
   return emptied === before ? undefined : `${emptied}${text.slice(at.end)}`;
 }
 
-function isOneLine({ value }: Pair): boolean {
-  return isScalar(value) && !isBlock(value.type) && !String(value.source ?? "").includes("\n");
-}
+const isOneLine = ({ value }: Pair): boolean =>
+  isScalar(value) && !isBlock(value.type) && !String(value.source ?? "").includes("\n");
 
 const isBlock = (type: string | undefined): boolean => type === "BLOCK_LITERAL" || type === "BLOCK_FOLDED";
 

@@ -12,9 +12,8 @@ export interface ServerEvent {
 }
 
 /** Reads a whole stream of server-sent events by the standard: comments are left out, data lines joined. */
-function readEvents(text: string): ServerEvent[] {
-  return text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => readEvent(block) ?? []);
-}
+const readEvents = (text: string): ServerEvent[] =>
+  text.split(/\r\n\r\n|\n\n|\r\r/).flatMap((block) => readEvent(block) ?? []);
 
 function readEvent(block: string): ServerEvent | undefined {
   let event: string | undefined;
@@ -93,14 +92,12 @@ export function refusalText(answer: HttpAnswer): string {
 }
 
 /** `/path answered STATUS: message`. */
-export function answeredText(path: string, answer: HttpAnswer): string {
-  return `${path} answered ${answer.status}: ${refusalText(answer)}`;
-}
+export const answeredText = (path: string, answer: HttpAnswer): string =>
+  `${path} answered ${answer.status}: ${refusalText(answer)}`;
 
 function expectOk(path: string, answer: HttpAnswer): void {
   if (answer.status !== 200) throw new BadAnswer(answeredText(path, answer), answer.status >= 500);
 }
 
-function quoted(answer: HttpAnswer): string {
-  return answer.text.trim() === "" ? "an empty body" : `\`${quote(answer.text)}\``;
-}
+const quoted = (answer: HttpAnswer): string =>
+  answer.text.trim() === "" ? "an empty body" : `\`${quote(answer.text)}\``;

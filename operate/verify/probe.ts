@@ -80,9 +80,8 @@ export const quote = (text: string): string => cut(text, LONGEST_QUOTE);
 export const sentence = (text: string): string => cut(text, LONGEST_SENTENCE);
 
 /** A server's own words in a list; `otherwise` if there are none. */
-export function quotedList(texts: readonly string[], otherwise = ""): string {
-  return texts.map(quote).join(", ") || otherwise;
-}
+export const quotedList = (texts: readonly string[], otherwise = ""): string =>
+  texts.map(quote).join(", ") || otherwise;
 
 function cut(text: string, longest: number): string {
   const plain = text.replace(CONTROLS, " ").trim();
@@ -90,6 +89,5 @@ function cut(text: string, longest: number): string {
 }
 
 /** The text without secrets, whoever put them there. */
-export function withoutSecrets(text: string, secrets: readonly string[]): string {
-  return secrets.filter((secret) => secret.length > 0).reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);
-}
+export const withoutSecrets = (text: string, secrets: readonly string[]): string =>
+  secrets.filter((secret) => secret.length > 0).reduce((rest, secret) => rest.replaceAll(secret, "<key>"), text);

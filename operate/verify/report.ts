@@ -8,12 +8,7 @@ export interface VerifyProgress {
 }
 
 /** Counts by status, and the next steps for a person, each once. */
-export interface Summary {
-  readonly pass: number;
-  readonly fail: number;
-  readonly skip: number;
-  readonly next: readonly string[];
-}
+export type Summary = Readonly<Record<ProbeResult["status"], number>> & { readonly next: readonly string[] };
 
 export function summaryOf(results: readonly ProbeResult[]): Summary {
   const count = (status: string) => results.filter((result) => result.status === status).length;

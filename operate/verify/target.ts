@@ -69,10 +69,7 @@ export type AsWritten<Content> = { readonly content: Content } | { readonly unre
 export interface HarnessTarget extends Common {
   readonly kind: "harness";
   readonly timeoutSeconds: number;
-  readonly profile: AsWritten<{
-    readonly verdict: ProfileCheck;
-    readonly providers: readonly AskedProvider[];
-  }>;
+  readonly profile: AsWritten<{ readonly verdict: ProfileCheck; readonly providers: readonly AskedProvider[] }>;
   /** The session-analytics file upon the defaults; the environment of this shell is not the harness's. */
   readonly analytics: AsWritten<AnalyticsConfiguration>;
   /** NAME of the variable with the judge's key. */

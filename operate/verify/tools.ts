@@ -19,12 +19,8 @@ const tool = (name: string, description: string, argument: string, about: string
 });
 
 export const READ_FILE = tool("read_file", "Read a file and return its text.", "path", "Absolute path of the file");
-export const RUN_COMMAND = tool(
-  "run_command",
-  "Run a shell command and return what it prints.",
-  "command",
-  "The command line",
-);
+const RUNS = "Run a shell command and return what it prints.";
+export const RUN_COMMAND = tool("run_command", RUNS, "command", "The command line");
 export const LIST_FOLDER = tool("list_folder", "List the names in a folder.", "path", "Absolute path of the folder");
 
 /** What an agent offers at least. */
@@ -40,10 +36,7 @@ const CALL_AS_TEXT = /<tool_call>|<function=|<function_calls?>|<invoke |<paramet
 export const holdsCallAsText = (text: string): boolean => CALL_AS_TEXT.test(text);
 
 /** What is wrong with a call of one of these tools; `undefined` if nothing is. */
-export function callFault(
-  tools: readonly OfferedTool[],
-  call: { readonly name: string; readonly arguments: string },
-): string | undefined {
+export function callFault(tools: readonly OfferedTool[], call: Readonly<Record<"name" | "arguments", string>>) {
   const tool = tools.find((each) => each.name === call.name);
   if (tool === undefined) return `it called \`${call.name}\`, which was not offered`;
   const value = jsonIn(call.arguments);
@@ -68,9 +61,8 @@ const SHORT_ANSWER_TOKENS = 512;
 const THOUGHTFUL_ANSWER_TOKENS = 4096;
 
 /** Output tokens to ask for in a window of this many; at least half of the window is left for the prompt. */
-export function answerTokens(window: number, thinks: boolean): number {
-  return Math.min(thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS, Math.floor(window / 2));
-}
+export const answerTokens = (window: number, thinks: boolean): number =>
+  Math.min(thinks ? THOUGHTFUL_ANSWER_TOKENS : SHORT_ANSWER_TOKENS, Math.floor(window / 2));
 
 /** Words that are one token in the usual vocabularies, so that a prompt's length in tokens is near its words. */
 const FILLER = "the river runs past the old stone house and the quiet garden near the long road to the green hill";

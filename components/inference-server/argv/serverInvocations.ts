@@ -72,9 +72,8 @@ function isPiped([program, ...rest]: readonly Word[]): boolean {
 /** Whether a script, in a shell's language or Python, starts vLLM; base64 is read, no other code is. */
 export const mentionsServer = (script: string): boolean => MENTION.test(script) || holdsBase64(script);
 
-function holdsBase64(text: string): boolean {
-  return (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
-}
+const holdsBase64 = (text: string): boolean =>
+  (text.match(BASE64) ?? []).some((each) => MENTION.test(Buffer.from(each, "base64").toString()));
 
 function shellScript(words: readonly Word[]): { text: Word; parameters: readonly Word[] } | undefined {
   const shell = words.findIndex((word) => isText(word) && SHELLS.has(baseName(word)));

@@ -8,9 +8,8 @@ export const UNKNOWN: unique symbol = Symbol("a value that is not known before t
 export type Read<T> = T | undefined | typeof UNKNOWN;
 
 /** Copies resource properties into plain data in which `UNKNOWN` stands for each value that is not known yet. */
-export function plainProps(props: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(Object.keys(props).map((key) => [key, plainAt(props, key)]));
-}
+export const plainProps = (props: Readonly<Record<string, unknown>>): Record<string, unknown> =>
+  Object.fromEntries(Object.keys(props).map((key) => [key, plainAt(props, key)]));
 
 function plainAt(container: object, key: PropertyKey): unknown {
   try {

@@ -3,7 +3,7 @@ import { ask, NoAnswer } from "../../../http/ask";
 import type { Api } from "../api";
 import type { Host } from "../host";
 import { BadAnswer } from "../probe";
-import type { Answer, Question, Surface } from "../surfaces/surface";
+import type { Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";
 import { answerTokens } from "../tools";
 
@@ -17,12 +17,8 @@ const MOST_TOKENS_PER_WORD = 1.3;
 /** Why a prompt of so many words can't be asked, with so many tokens beside it. */
 export const fitting = (words: number, room: number) => (target: ServerTarget) => {
   const needed = Math.ceil(words * MOST_TOKENS_PER_WORD) + room;
-  return (
-    chatOnly(target) ??
-    (target.maxModelLen >= needed
-      ? undefined
-      : `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`)
-  );
+  const tooShort = `its window of ${target.maxModelLen} tokens is too short for a prompt of ${words} words (about ${needed} tokens with the answer)`;
+  return chatOnly(target) ?? (target.maxModelLen >= needed ? undefined : tooShort);
 };
 
 /** Why a probe of thinking is left out. */
@@ -33,11 +29,7 @@ export const thinkingOnly = (target: ServerTarget) =>
 const ADDRESS_SECONDS = 3;
 
 /** What each address of the network got from a port: a status, `other` where something else answers, nothing where nobody does. */
-export async function askOnTheNetwork(
-  { lanAddresses }: Host,
-  port: number,
-  path: string,
-): Promise<ReadonlyMap<string, number | "other">> {
+export async function askOnTheNetwork({ lanAddresses }: Host, port: number, path: string) {
   const answers = await Promise.all(
     lanAddresses().map(async (address): Promise<[string, number | "other"][]> => {
       try {
@@ -82,12 +74,7 @@ export const asAgent = ({ maxModelLen, server }: ServerTarget): Partial<Question
 });
 
 /** The answer of a server to a question on one of its APIs. */
-export async function answerOf(
-  target: ServerTarget,
-  surface: Surface,
-  question?: Partial<Question>,
-  streamed = false,
-): Promise<Answer> {
+export async function answerOf(target: ServerTarget, surface: Surface, question?: Partial<Question>, streamed = false) {
   const { ask, path, read, readStream } = surface;
   const body = ask(await questionOf(target, question));
   return streamed

@@ -78,11 +78,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
         const { port } = machine.bridge;
         const seen = await askOnTheNetwork(host, port, "/v1/models");
         const silent = host.lanAddresses().filter((address) => !seen.has(address));
-        if (silent.length > 0)
-          return fail(
-            `declared for the network, it does not answer on ${silent.join(", ")}`,
-            "It was started with another `bridge.listen` (npm run up), or a firewall is in between.",
-          );
+        const fix = "It was started with another `bridge.listen` (npm run up), or a firewall is in between.";
+        if (silent.length > 0) return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
         for (const [address, answer] of seen) answers.set(address, answer);
       }
       const open = [...answers].filter(([, answer]) => answer === "other" || answer < 400);
@@ -102,10 +99,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
           keyVariable === undefined
             ? `The bridge was started with another key than the plan's: npm run up, or docker restart ${name}.`
             : `Export the key that the bridge was started with as ${keyVariable}; to give it a new one, npm run up and docker restart ${name}.`;
-        return {
-          ...fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, fix),
-          closes: "the bridge refuses the key",
-        };
+        const refusal = fail(`it refuses ${key} (${answer.status}: ${refusalText(answer)})`, fix);
+        return { ...refusal, closes: "the bridge refuses the key" };
       }
       const ids = objectsIn(objectOr(jsonIn(answer.text)).data).map((model) => textOr(model.id));
       if (answer.status !== 200 || ids.length === 0) return fail(answeredText("/v1/models", answer));
@@ -139,10 +134,8 @@ export const bridgeProbes: readonly BridgeProbe[] = [
     fix: upstreamFix,
     run: async (target) => {
       const code = freshCode();
-      const turns = [
-        userTurn("Which code were you given? Answer with the code."),
-        { role: "system", content: `The code is ${code}.` },
-      ];
+      const system = { role: "system", content: `The code is ${code}.` };
+      const turns = [userTurn("Which code were you given? Answer with the code."), system];
       const { text } = MESSAGES.read(await target.api.json(MESSAGES.path, bodyFor(target, { turns })));
       if (text.includes(code)) return pass("the text reached the model");
       const fix = `The adapter of this LiteLLM drops it: pin another version for ${target.name} (\`bridge.image\`; 1.103, 1.106 and 1.109 keep it).`;
@@ -152,12 +145,10 @@ export const bridgeProbes: readonly BridgeProbe[] = [
   {
     name: "bridge-prefix-reuse",
     about: "a second call with a new system element reuses the first one's prefix through the bridge (/metrics)",
-    skip: ({ server }) =>
-      server === undefined
-        ? "the server behind it is not ours"
-        : server.unreachable === undefined
-          ? noReuse(server)
-          : `${server.name}: ${server.unreachable}`,
+    skip: ({ server }) => {
+      if (server === undefined) return "the server behind it is not ours";
+      return server.unreachable === undefined ? noReuse(server) : `${server.name}: ${server.unreachable}`;
+    },
     fix: upstreamFix,
     run: async (target) => {
       const { reused, seen } = await reuseAsTheClient((target.server ?? target).api, target.api, target);
@@ -236,9 +227,8 @@ async function judgeRouting(target: BridgeTarget): Promise<Verdict> {
   const after = await responsesRequests(target);
   if (before === undefined || after === undefined) return pass("answered without a validation error");
   if (after <= before) return pass(`answered; nothing went to ${RESPONSES.path}`);
-  return fail(
-    `the server behind it got ${after - before} requests on ${RESPONSES.path}, unless another client asked it meanwhile`,
-  );
+  const seen = `the server behind it got ${after - before} requests on ${RESPONSES.path}, unless another client asked it meanwhile`;
+  return fail(seen);
 }
 
 async function responsesRequests({ server }: BridgeTarget): Promise<number | undefined> {

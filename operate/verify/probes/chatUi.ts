@@ -32,20 +32,12 @@ export const chatUiProbes: ProbesOf<"chat-ui"> = [
 
 /** How a kind of connection is declared in the container's variables, and where it lists its models. */
 const OPENAI = {
-  enabledBy: "ENABLE_OPENAI_API",
-  urls: "OPENAI_API_BASE_URLS",
-  keys: "OPENAI_API_KEYS",
-  path: "/models",
-  list: "data",
-  id: "id",
+  ...{ enabledBy: "ENABLE_OPENAI_API", urls: "OPENAI_API_BASE_URLS", keys: "OPENAI_API_KEYS" },
+  ...{ path: "/models", list: "data", id: "id" },
 };
 const OLLAMA: typeof OPENAI = {
-  enabledBy: "ENABLE_OLLAMA_API",
-  urls: "OLLAMA_BASE_URLS",
-  keys: "",
-  path: "/api/tags",
-  list: "models",
-  id: "name",
+  ...{ enabledBy: "ENABLE_OLLAMA_API", urls: "OLLAMA_BASE_URLS", keys: "" },
+  ...{ path: "/api/tags", list: "models", id: "name" },
 };
 
 type Connection = ReturnType<typeof connectionsOf>[number];
@@ -66,10 +58,8 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   const seen = offered.flatMap((each) => (typeof each === "string" ? [] : each));
   const models = quotedList(seen);
   const token = target.host.env[CHAT_UI_KEY_VARIABLE] ?? "";
-  if (token === "")
-    return pass(
-      `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`,
-    );
+  const fromInside = `${models} (asked from inside its container; with its token in ${CHAT_UI_KEY_VARIABLE} its own list is compared too)`;
+  if (token === "") return pass(fromInside);
   const listed = await ownList(target, token);
   if (listed === "refused") {
     const fix = `Copy a new one (in the chat UI: Settings, Account, JWT Token), or unset ${CHAT_UI_KEY_VARIABLE}.`;

@@ -71,7 +71,7 @@ type AnalyticsValues = ReadonlyMap<string, EffectiveValue>;
 async function byAnalytics(
   { analytics, machine }: HarnessTarget,
   judge: (values: AnalyticsValues) => Promise<Verdict>,
-): Promise<Verdict> {
+) {
   const fix = `npm run up writes ${machine.harness?.analytics} from \`machines.${machine.name}.harness\`; what was edited is kept beside it.`;
   if ("unreadable" in analytics) return fail(analytics.unreadable, fix);
   const { faults, values } = analytics.content;
@@ -82,9 +82,8 @@ async function byAnalytics(
 const textAt = (values: AnalyticsValues, name: string) => textOr(values.get(name)?.value);
 
 /** A server at an address of the file, which may end in a slash. */
-function apiAt(url: string, timeoutSeconds: number, headers: Readonly<Record<string, string>> = {}): Api {
-  return new Api(url.replace(/\/+$/, ""), timeoutSeconds, headers);
-}
+const apiAt = (url: string, timeoutSeconds: number, headers: Readonly<Record<string, string>> = {}): Api =>
+  new Api(url.replace(/\/+$/, ""), timeoutSeconds, headers);
 
 /** A server that does not answer fails this question alone: the next one may go to another server. */
 async function asked(question: () => Promise<Verdict>): Promise<Verdict> {
@@ -106,11 +105,9 @@ function judgesIn(values: AnalyticsValues) {
   return [...new Map(judges.map((judge) => [JSON.stringify(judge), judge])).values()];
 }
 
-async function askJudge(
-  target: HarnessTarget,
-  values: AnalyticsValues,
-  { backend, model }: ReturnType<typeof judgesIn>[number],
-): Promise<Verdict> {
+type Judge = ReturnType<typeof judgesIn>[number];
+
+async function askJudge(target: HarnessTarget, values: AnalyticsValues, { backend, model }: Judge): Promise<Verdict> {
   if (backend === "ollama") return findInOllama(target, textAt(values, "judge.ollama_url"), model);
   if (backend !== "openai") return skip(`\`${quote(backend)}\` is a program, which is not asked here`);
   const url = textAt(values, "judge.base_url");
@@ -118,13 +115,8 @@ async function askJudge(
   const key = target.host.env[target.judgeKeyVariable] ?? "";
   const api = apiAt(url, target.timeoutSeconds, key === "" ? {} : { authorization: `Bearer ${key}` });
   const path = "/chat/completions";
-  const request = {
-    model,
-    messages: [{ role: "user", content: JUDGE_PROMPT }],
-    temperature: 0,
-    max_tokens: JUDGE_TOKENS,
-    response_format: { type: "json_object" },
-  };
+  const form = { temperature: 0, max_tokens: JUDGE_TOKENS, response_format: { type: "json_object" } };
+  const request = { model, messages: [{ role: "user", content: JUDGE_PROMPT }], ...form };
   let answer = await api.post(path, { ...request, chat_template_kwargs: { enable_thinking: false } });
   // As the harness does: once more without the switch against hidden reasoning.
   if (answer.status === 400) answer = await api.post(path, request);

@@ -39,12 +39,9 @@ export const kvCacheProbes: ProbesOf<"inference-server"> = [
         const fix = `Less memory was left than planned: see serving doctor and the ledger of serving plan. ${roomFix(target)}`;
         return fail(against, fix);
       }
-      return pass(
-        against,
-        Math.abs(off) > MEASURED_SHORTFALL
-          ? "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines."
-          : "",
-      );
+      const record =
+        "Record what was measured, so that the next plan meets it: serving verify --only memory prints the lines.";
+      return pass(against, Math.abs(off) > MEASURED_SHORTFALL ? record : "");
     },
   },
 ];
@@ -54,16 +51,14 @@ async function fromMetrics({ api }: ServerTarget) {
   const labels = (await readMetrics(api)).labels("vllm:cache_config_info");
   const concurrency = Number(labels?.kv_cache_max_concurrency);
   const tokens = Number(labels?.kv_cache_size_tokens);
-  return Number.isFinite(concurrency) && Number.isFinite(tokens)
-    ? { tokens, concurrency, source: "/metrics" }
-    : undefined;
+  if (!Number.isFinite(concurrency) || !Number.isFinite(tokens)) return undefined;
+  return { tokens, concurrency, source: "/metrics" };
 }
 
 async function fromLog({ host, name, alone }: ServerTarget) {
   if (alone) return undefined;
   const { text, cutShort } = await host.memoryLines(name);
   const { kvTokens: tokens, maxConcurrency: concurrency } = readEngineLog(text);
-  return tokens === undefined || concurrency === undefined
-    ? undefined
-    : { tokens, concurrency, source: ["log", cutShort].filter(Boolean).join("; ") };
+  if (tokens === undefined || concurrency === undefined) return undefined;
+  return { tokens, concurrency, source: ["log", cutShort].filter(Boolean).join("; ") };
 }

@@ -48,12 +48,8 @@ export const longPromptProbes: ProbesOf<"inference-server"> = [
 
 async function findCodes(target: ServerTarget, words: number, leastTokens = 0): Promise<Verdict> {
   const [first, last] = [freshCode(), freshCode()];
-  const turns = [
-    `The first code is ${first}.`,
-    longText(words),
-    `The last code is ${last}.`,
-    "Repeat the first code and the last code, nothing else.",
-  ].join("\n");
+  const told = [`The first code is ${first}.`, longText(words), `The last code is ${last}.`];
+  const turns = [...told, "Repeat the first code and the last code, nothing else."].join("\n");
   const started = performance.now();
   const { text, tokens: { prompt = 0 } = {} } = await answerOf(target, CHAT, { turns });
   const seconds = (performance.now() - started) / 1000;

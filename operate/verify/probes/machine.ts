@@ -70,11 +70,10 @@ export const machineProbes: ProbesOf<"machine"> = [
     about: "every planned file is on the machine as planned (drift)",
     skip: (target) =>
       filesOf(target).length + target.machine.secretFiles.length > 0 ? undefined : "the plan has no file",
-    fix: ({ machine: { commands } }) =>
-      [
-        "npm run up writes the planned files; what was edited is kept beside them.",
-        ...(commands.length > 0 ? [`Run what needs root yourself: ${commands.join("; ")}`] : []),
-      ].join(" "),
+    fix: ({ machine: { commands } }) => {
+      const byHand = commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
+      return `npm run up writes the planned files; what was edited is kept beside them.${byHand}`;
+    },
     run: async (target) => {
       const { machine, host } = target;
       const applied = await appliedTexts(target);

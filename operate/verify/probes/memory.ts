@@ -65,11 +65,7 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
 
-function startedServer(
-  { machine }: MachineTarget,
-  { container, serve }: InferenceServerPlan,
-  state: ContainerState,
-): StartedServer {
+function startedServer({ machine }: MachineTarget, { container, serve }: InferenceServerPlan, state: ContainerState) {
   const { totalGiB, largestUtilizationThatFits } = machine.ledger;
   return {
     gpuMemoryUtilization: state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization,
@@ -116,10 +112,8 @@ async function residents({ machine, host }: MachineTarget): Promise<string[]> {
   const found: string[] = [];
   for (const { name } of machine.containers) {
     const table = await host.docker(["top", name, "-eo", "pid,rss,comm"]).catch(() => "");
-    const kib = table
-      .split("\n")
-      .slice(1)
-      .reduce((sum, line) => sum + (Number(line.trim().split(/\s+/)[1]) || 0), 0);
+    const rows = table.split("\n").slice(1);
+    const kib = rows.reduce((sum, line) => sum + (Number(line.trim().split(/\s+/)[1]) || 0), 0);
     if (kib > 0) found.push(`${name} ${(kib / 1024 ** 2).toFixed(1)} GiB`);
   }
   if (machine.hostInstance !== "none") {

@@ -13,6 +13,7 @@ import { noReuse, reuseAsTheClient } from "./prefixReuse";
 const SETTING = "clients.claudeCode.via";
 
 const REMINDER = "The user's terminal is 120 columns wide.";
+const REMINDED = { role: "system", content: REMINDER };
 
 /** The specification's request: plain texts. */
 const specified = ({ model, maxTokens }: Question): JsonObject => ({
@@ -20,10 +21,7 @@ const specified = ({ model, maxTokens }: Question): JsonObject => ({
   max_tokens: maxTokens,
   system: "You are a coding agent.",
   tools: AGENT_TOOLS.map(messagesTool),
-  messages: [
-    { role: "user", content: TOOL_REQUEST },
-    { role: "system", content: REMINDER },
-  ],
+  messages: [{ role: "user", content: TOOL_REQUEST }, REMINDED],
 });
 
 /** The same as Claude Code sends it: lists of blocks everywhere. */
@@ -100,17 +98,13 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
   if (reuse !== undefined && !reuse.reused) {
     const seen = `${passed}, but with a new system element behind the user turn ${reuse.seen}`;
     if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
-    return way === undefined
-      ? pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`)
-      : fail(
-          seen,
-          `${key}: bridge. vLLM moves the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`,
-        );
+    if (way === undefined) return pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`);
+    const fix = `${key}: bridge. vLLM moves the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`;
+    return fail(seen, fix);
   }
   const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;
-  return way === "bridge"
-    ? pass(`${seen}; the stack file uses the bridge, which can be dropped`, `${key}: native`)
-    : pass(seen);
+  if (way !== "bridge") return pass(seen);
+  return pass(`${seen}; the stack file uses the bridge, which can be dropped`, `${key}: native`);
 }
 
 /** The outcome against the stack file. A build that fails is fine as long as the bridge is used instead. */
@@ -125,12 +119,8 @@ function verdict(outcomes: readonly Outcome[], target: ServerTarget): Verdict {
   if (failed !== undefined) {
     const seen = `FAIL (${runs}); ${failed.seen}`;
     if (kept) return pass(`${seen}. Keep the bridge, as the stack file does.`);
-    return fail(
-      seen,
-      bridged
-        ? `Keep ${key}: bridge, as in the stack file.`
-        : `${key}: bridge (messages-style clients must not use this server directly)`,
-    );
+    if (bridged) return fail(seen, `Keep ${key}: bridge, as in the stack file.`);
+    return fail(seen, `${key}: bridge (messages-style clients must not use this server directly)`);
   }
   const fix = `There was neither a call nor the end of a turn: first fix what chat-tools and messages-tools report, then repeat this test.${kept ? "" : ` Until then ${key}: bridge.`}`;
   return fail(`undecided (${runs}); ${open?.seen}`, fix);

@@ -16,17 +16,13 @@ const SETTING = "simpleServer";
 /** Loaded models may come out this much above their record before the ledger is wrong. */
 const MEMORY_TOLERANCE = 0.02;
 
-async function modelsOf(api: Api): Promise<string[]> {
-  return objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
-}
+const modelsOf = async (api: Api) => objectsIn((await api.json("/api/tags")).models).map((model) => textOr(model.name));
 
 /** Whether a declared name is this model's; Ollama adds the tag `latest`. */
 const isNamed = (declared: string) => (name: string) => name === declared || name === `${declared}:latest`;
 
 /** Whether an Ollama has a model; asking loads nothing. */
-export async function ollamaHas(api: Api, model: string): Promise<boolean> {
-  return (await modelsOf(api)).some(isNamed(model));
-}
+export const ollamaHas = async (api: Api, model: string) => (await modelsOf(api)).some(isNamed(model));
 
 export const ollamaProbes: ProbesOf<"simple-server"> = [
   {
@@ -105,11 +101,8 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
           return [{ model, gib, counted: Object.hasOwn(loadedGiB, model) ? loadedGiB[model] : undefined }];
         })
         .filter(({ gib, counted }) => counted === undefined || Math.abs(gib - counted) > MEMORY_TOLERANCE * counted);
-      const record = [
-        `Record in the stack file, below machines.${machine.name}.${SETTING}:`,
-        "  loadedGiB:",
-        ...other.map(({ model, gib }) => `    ${model}: ${gib}`),
-      ].join("\n");
+      const lines = other.map(({ model, gib }) => `\n    ${model}: ${gib}`).join("");
+      const record = `Record in the stack file, below machines.${machine.name}.${SETTING}:\n  loadedGiB:${lines}`;
       const above = other.filter(({ gib, counted }) => counted !== undefined && gib > counted);
       if (above.length === 0) return pass(seen, other.length === 0 ? "" : record);
       const counts = above.map(({ model, counted }) => `${model} with ${counted} GiB`).join(", ");

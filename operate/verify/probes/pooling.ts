@@ -18,9 +18,8 @@ export function vectorsIn(body: JsonObject): readonly (readonly number[])[] | un
   return vectors.length > 0 && vectors.every(isVector) ? vectors : undefined;
 }
 
-export function isVector(value: unknown): value is readonly number[] {
-  return Array.isArray(value) && value.length > 0 && value.every((each) => Number.isFinite(each));
-}
+export const isVector = (value: unknown): value is readonly number[] =>
+  Array.isArray(value) && value.length > 0 && value.every((each) => Number.isFinite(each));
 
 /** Places and scores of the documents in an answer of /v1/rerank, best first as it was given. */
 function rankingIn(body: JsonObject): readonly { readonly index: unknown; readonly score: number }[] {

@@ -60,21 +60,14 @@ async function reusePrefix(target: ServerTarget): Promise<Verdict> {
     { role: "assistant", content: "Ready." },
     { role: "user", content: "Say done." },
   ];
+  const asked = { tools: TOOLS, maxTokens: ANSWER_TOKENS, more: { tool_choice: "none" } };
   const { reused, seen } = await foundAgain(target.api, (second) =>
-    answerOf(target, CHAT, {
-      turns: turns.slice(0, second ? 4 : 2),
-      tools: TOOLS,
-      maxTokens: ANSWER_TOKENS,
-      more: { tool_choice: "none" },
-    }),
+    answerOf(target, CHAT, { ...asked, turns: turns.slice(0, second ? 4 : 2) }),
   );
   if (reused) return pass(seen);
-  return fail(
-    seen,
-    !server.serve.prefixCaching
-      ? `${setting("prefixCaching")}: true`
-      : `${setting("prefixCaching")} is on: a hybrid model finds whole blocks only (the block of serving plan), with draft tokens one less (--prefix-match-unit 16); see also whether the KV cache is too small to keep the prompt, or other requests ran meanwhile.`,
-  );
+  if (!server.serve.prefixCaching) return fail(seen, `${setting("prefixCaching")}: true`);
+  const fix = `${setting("prefixCaching")} is on: a hybrid model finds whole blocks only (the block of serving plan), with draft tokens one less (--prefix-match-unit 16); see also whether the KV cache is too small to keep the prompt, or other requests ran meanwhile.`;
+  return fail(seen, fix);
 }
 
 /**

@@ -21,9 +21,8 @@ export const isVersion = (text: string): boolean => text.length <= LONGEST_VERSI
 const release = (text: string): string => text.split("+", 1)[0] ?? text;
 
 /** Whether a text holds this very number, thousands commas allowed: 8192 is not in 81920. */
-function names(text: string, limit: number): boolean {
-  return new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
-}
+const names = (text: string, limit: number): boolean =>
+  new RegExp(`(?<!\\d)(?:${limit}|${thousands(limit)})(?!\\d)`).test(text);
 
 /**
  * First vLLM that shortens max_tokens to what the prompt leaves, where earlier ones refuse (renderers/params.py of 0.31 and
@@ -55,13 +54,12 @@ export const serverProbes: ProbesOf<"inference-server"> = [
       });
       if (!("text" in answer)) return answer;
       if (answer.status === 200) return pass("alive");
-      return fail(
-        answeredText("/health", answer),
-        // vLLM answers 503 when its engine has died.
+      // vLLM answers 503 when its engine has died.
+      const fix =
         answer.status === 503
           ? `The engine has died: see docker logs ${name}, then serving doctor.`
-          : "Another program listens on this port, or a proxy is in front of it: see `ss -lntp`.",
-      );
+          : "Another program listens on this port, or a proxy is in front of it: see `ss -lntp`.";
+      return fail(answeredText("/health", answer), fix);
     },
   },
   {
@@ -125,12 +123,8 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     skip: ({ server }) => (server.model.kind === "base" ? undefined : `its model is of kind ${server.model.kind}`),
     fix: ({ setting }) => `See ${setting("model")}: \`kind: base\` is for a model without a chat template.`,
     run: async (target) => {
-      const body = await target.api.json("/v1/completions", {
-        model: await modelName(target),
-        prompt: "One, two, three,",
-        max_tokens: 16,
-        temperature: 0,
-      });
+      const request = { model: await modelName(target), prompt: "One, two, three,", max_tokens: 16, temperature: 0 };
+      const body = await target.api.json("/v1/completions", request);
       const text = textOr(objectsIn(body.choices)[0]?.text);
       if (text.trim() === "") return fail("it added nothing to the text", `See ${target.setting("model.id")}.`);
       return pass(`\`${quote(text)}\` (${String(objectOr(body.usage).completion_tokens)} tokens)`);

@@ -73,12 +73,9 @@ const [responses, responsesStream, responsesTools, responsesToolsStream] = probe
 
 function judgeText({ text, reasoning, shape }: Answer, { setting }: Settings): Verdict {
   if (text.trim() !== "") return pass(`\`${quote(text)}\``);
-  return reasoning === ""
-    ? fail(`no text (${quote(shape)})`)
-    : fail(
-        `no text, only reasoning (${quote(shape)})`,
-        `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`,
-      );
+  if (reasoning === "") return fail(`no text (${quote(shape)})`);
+  const fix = `${setting("model.thinking")}: false, if the model has no thinking mode: then no reasoning parser is passed.`;
+  return fail(`no text, only reasoning (${quote(shape)})`, fix);
 }
 
 /** Judges a tool call: a coding client can use a server only if its calls are structured. */
@@ -117,13 +114,11 @@ const THINK_TAGS = /<\/?think(ing)?>/;
 const thinkingFix = ({ setting }: Settings) =>
   `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`;
 
+const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
+
 /** An answer of a model whose thinking is switched on or off. */
 const thoughtOf = (target: ServerTarget, thinking: boolean) =>
-  answerOf(target, CHAT, {
-    turns: "Which is larger, 9.9 or 9.11? Answer with the number.",
-    maxTokens: answerTokens(target.maxModelLen, true),
-    thinking,
-  });
+  answerOf(target, CHAT, { turns: LARGER, maxTokens: answerTokens(target.maxModelLen, true), thinking });
 
 export const chatProbes: ServerProbes = [
   chat,
@@ -137,11 +132,7 @@ export const chatProbes: ServerProbes = [
       const call = { name: READ_FILE.name, arguments: '{"path":"/etc/hostname"}' };
       const turns = [
         { role: "user", content: "What is in /etc/hostname?" },
-        {
-          role: "assistant",
-          content: null,
-          tool_calls: [{ id: "call_1", type: "function", function: call }],
-        },
+        { role: "assistant", content: null, tool_calls: [{ id: "call_1", type: "function", function: call }] },
         { role: "tool", tool_call_id: "call_1", content: "spark-1" },
       ];
       return judgeText(await answerOf(target, CHAT, { turns, tools: [READ_FILE] }), target);
