@@ -37,16 +37,9 @@ export function providersOf(reviewers: readonly Reviewer[], served: ServedHere):
     }
     const server = served.servers.find(({ key }) => key === each.server);
     if (server === undefined) return [];
-    return [
-      {
-        name,
-        kind: each.kind,
-        baseUrl: endpointOf(server.reach).url,
-        model: server.servedModelName,
-        thinking: server.model.thinking,
-        vllm: server.imageRecord.versions.vllm,
-      },
-    ];
+    const { servedModelName: model, imageRecord } = server;
+    const facts = { model, thinking: server.model.thinking, vllm: imageRecord.versions.vllm };
+    return [{ name, kind: each.kind, baseUrl: endpointOf(server.reach).url, ...facts }];
   });
 }
 
@@ -88,6 +81,7 @@ function provider(harness: HarnessSettings, server: Provider): string[] {
       pair("healthcheck", curl([`${server.baseUrl}/api/version`])),
     ];
   const key = apiKeyVariable(harness);
+  const bearer = key === undefined ? [] : ["--oauth2-bearer", `$${key}`];
   const { vllm } = server;
   return [
     pair("type", "openai-compatible"),
@@ -98,10 +92,7 @@ function provider(harness: HarnessSettings, server: Provider): string[] {
     ...(server.thinking && harness.disableThinking ? [pair("disable_thinking", true)] : []),
     ...conformance,
     timeout,
-    pair(
-      "healthcheck",
-      curl([...(key === undefined ? [] : ["--oauth2-bearer", `$${key}`]), `${server.baseUrl}/models`]),
-    ),
+    pair("healthcheck", curl([...bearer, `${server.baseUrl}/models`])),
     // Recorded with the provider's fingerprint: another engine is another reviewer.
     ...(vllm === undefined || valid(vllm) === null ? [] : [pair("version", `vllm ${vllm}`)]),
   ];

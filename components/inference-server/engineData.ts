@@ -4,12 +4,7 @@ import { join } from "node:path";
 /** What one version of `vllm serve` takes. `npm run engine-data -- VERSION` reads it out of the wheel. */
 export interface EngineData {
   readonly version: string;
-  readonly madeBy: {
-    readonly command: string;
-    readonly date: string;
-    readonly wheel: string;
-    readonly sha256: string;
-  };
+  readonly madeBy: Readonly<Record<"command" | "date" | "wheel" | "sha256", string>>;
   /** Options without a value, by name, with the spellings that turn each off. */
   readonly switches: Readonly<Record<string, readonly string[]>>;
   /** Options that take one value or more. */

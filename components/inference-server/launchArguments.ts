@@ -18,24 +18,16 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     "--served-model-name",
     ...serve.names,
     ...value("--runner", pooling ? "pooling" : undefined),
-    "--host",
-    LISTEN_INSIDE,
-    "--port",
-    String(server.port),
+    ...value("--host", LISTEN_INSIDE),
+    ...value("--port", server.port),
     ...value("--revision", model.revision),
-    "--tensor-parallel-size",
-    String(server.tensorParallelSize),
+    ...value("--tensor-parallel-size", server.tensorParallelSize),
     ...flag("--trust-remote-code", server.trustRemoteCode),
-    "--max-model-len",
-    String(server.maxModelLen),
-    "--max-num-seqs",
-    String(server.maxNumSeqs),
-    "--max-num-batched-tokens",
-    String(server.maxNumBatchedTokens),
-    "--gpu-memory-utilization",
-    String(server.gpuMemoryUtilization),
-    "--kv-cache-dtype",
-    server.kvCacheDtype,
+    ...value("--max-model-len", server.maxModelLen),
+    ...value("--max-num-seqs", server.maxNumSeqs),
+    ...value("--max-num-batched-tokens", server.maxNumBatchedTokens),
+    ...value("--gpu-memory-utilization", server.gpuMemoryUtilization),
+    ...value("--kv-cache-dtype", server.kvCacheDtype),
     ...value("--kv-cache-memory-bytes", server.kvCacheMemoryBytes),
     // Which pooling models can do either depends on how they pool: vLLM knows.
     ...(pooling ? [] : onOrOff("enable-chunked-prefill", server.chunkedPrefill)),
@@ -49,8 +41,7 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     ...value("--load-format", server.loadFormat),
     ...value("--chat-template", server.chatTemplate),
     ...value("--speculative-config", speculativeConfig(server)),
-    "--allowed-origins",
-    JSON.stringify(server.allowedOrigins),
+    ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
     ...server.extraArgs,
   ];
 }
@@ -58,11 +49,7 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
 function speculativeConfig({ speculative }: InferenceServerSettings): string | undefined {
   if (speculative === undefined) return undefined;
   const { method, model, numSpeculativeTokens } = speculative;
-  return JSON.stringify({
-    method,
-    ...defined({ model }),
-    num_speculative_tokens: numSpeculativeTokens,
-  });
+  return JSON.stringify({ method, ...defined({ model }), num_speculative_tokens: numSpeculativeTokens });
 }
 
 const flag = (name: string, on: boolean): string[] => (on ? [name] : []);

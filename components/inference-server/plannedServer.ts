@@ -180,10 +180,7 @@ function imageFacts(server: InferenceServerSettings): ImageFacts {
   return {
     image: server.image,
     digest: server.image.split("@")[1] ?? "",
-    versions: {
-      ...(versions?.vllm === undefined ? {} : { vllm: versions.vllm }),
-      ...(versions?.transformers === undefined ? {} : { transformers: versions.transformers }),
-    },
+    versions: defined({ vllm: versions?.vllm, transformers: versions?.transformers }),
     evidence: versions?.evidence ?? "none",
     source: versions?.source ?? "",
   };

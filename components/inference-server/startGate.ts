@@ -68,12 +68,8 @@ export function gateFile(
     ]),
   ];
   const about = "# Made by local-serving from the stack file, for the start gates: change it there.";
-  return {
-    role: "start-gate",
-    path: `${folder}/${FILE}`,
-    mode: "0644",
-    text: `${[about, ...lines.map((words) => words.join(" "))].join("\n")}\n`,
-  };
+  const text = `${[about, ...lines.map((words) => words.join(" "))].join("\n")}\n`;
+  return { role: "start-gate", path: `${folder}/${FILE}`, mode: "0644", text };
 }
 
 function instanceAFacts(instanceA: Exclude<MachineSettings["instanceA"], "none">): (number | string)[] {
@@ -93,10 +89,6 @@ export function gateMounts(folder: string, network: string): Mount[] {
 }
 
 /** Where a container reaches instance A; `undefined` when it listens on loopback only. */
-export function instanceAFromContainer(instanceA: {
-  readonly listen: string;
-  readonly port: number;
-}): string | undefined {
-  const { listen, port } = instanceA;
+export function instanceAFromContainer({ listen, port }: { readonly listen: string; readonly port: number }) {
   return isLoopback(listen) ? undefined : originFromContainer({ address: listen, port });
 }

@@ -73,10 +73,7 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
 const A_SHARE = "instanceA.gpuMemoryUtilization";
 
 /** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
-function hostInstanceFindings(
-  { hostInstance, ledger }: MachinePlan,
-  { listeners, memory }: MachineFacts,
-): PreflightFinding[] {
+function hostInstanceFindings({ hostInstance, ledger }: MachinePlan, { listeners, memory }: MachineFacts) {
   if (hostInstance === "none") return [];
   const { port, gpuMemoryUtilization } = hostInstance;
   const listener = listeners.find((each) => each.port === port);
@@ -110,10 +107,8 @@ function hostInstanceFindings(
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
 function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
   const servers = machine.inferenceServers.length;
-  if (memory === undefined)
-    return servers === 0
-      ? []
-      : [warned("MemAvailable can't be read, so it is not known whether the servers find room.")];
+  const unread = "MemAvailable can't be read, so it is not known whether the servers find room.";
+  if (memory === undefined) return servers === 0 ? [] : [warned(unread)];
   const findings: PreflightFinding[] = [];
   const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
   if (total !== undefined) findings.push(total);
@@ -144,13 +139,9 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
       lower === undefined
         ? "Free memory: no lower `gpuMemoryUtilization` alone suffices."
         : `Free memory, or lower \`gpuMemoryUtilization\` of ${lower.name} to ${lower.share} or less.`;
-    findings.push(
-      refused(
-        `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`,
-        lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`,
-        lower?.share,
-      ),
-    );
+    const message = `Not enough memory for ${names}: ${wanted.toFixed(2)} GiB are wanted (utilization x ${totalGiB.toFixed(2)} GiB${Object.keys(fixedKvCache).length > 0 ? ", or what `kvCacheMemoryBytes` takes" : ""}), MemAvailable is ${memory.availableGiB.toFixed(2)} GiB${held > 0 ? ` and our running servers hold ${held.toFixed(2)} GiB` : ""}. ${remedy} Nothing was touched.`;
+    const setting = lower && `inferenceServers.${lower.key}.gpuMemoryUtilization`;
+    findings.push(refused(message, setting, lower?.share));
   }
   return findings;
 }
@@ -166,11 +157,9 @@ function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts)
   return services.flatMap(({ block, container: { name, ports } }) =>
     ports
       .filter(({ host }) => !ours.has(host) && listeners.some(({ port }) => port === host))
-      .map(({ host }) =>
-        refused(
-          `Port ${host} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${host}'\`, then stop it or choose another \`port\`.`,
-          `${block}.port`,
-        ),
-      ),
+      .map(({ host }) => {
+        const message = `Port ${host} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${host}'\`, then stop it or choose another \`port\`.`;
+        return refused(message, `${block}.port`);
+      }),
   );
 }

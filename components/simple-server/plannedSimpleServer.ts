@@ -68,20 +68,9 @@ function onTheHost(server: HostSimpleServerSettings, machine: MachineSettings): 
     mode: "0644",
     text: simpleServerDropIn(server, listen),
   };
+  const facts = { unit, listen, port, baseUrl, modelsDirectory, serviceUser, models, loadedGiB, pull, dropIn };
   return {
-    simpleServer: {
-      mode: "host",
-      unit,
-      listen,
-      port,
-      baseUrl,
-      modelsDirectory,
-      serviceUser,
-      models,
-      loadedGiB,
-      pull,
-      dropIn,
-    },
+    simpleServer: { mode: "host", ...facts },
     files: [dropIn],
     reach: [reach],
     commands: machine.elevate === "none" ? commandsByHand(dropIn, unit) : [],
@@ -130,14 +119,8 @@ function simpleServerMemory(server: SimpleServerSettings): LedgerLine[] {
   if (largest === undefined) return [];
   const [model, gib] = largest;
   const { maxLoadedModels, contextLength } = server.mode === "host" ? server : INTEGRATED;
-  return [
-    {
-      name: LOADED_MODELS,
-      gib: hundredths(gib * maxLoadedModels),
-      basis: "setting",
-      source: `${model}: ${gib} GiB with ${contextLength} tokens of context x ${maxLoadedModels} loaded at once`,
-    },
-  ];
+  const source = `${model}: ${gib} GiB with ${contextLength} tokens of context x ${maxLoadedModels} loaded at once`;
+  return [{ name: LOADED_MODELS, gib: hundredths(gib * maxLoadedModels), basis: "setting", source }];
 }
 
 /** Declared models whose memory nobody has said, so that the ledger can't count them. */
@@ -151,34 +134,23 @@ export function simpleServerWarnings(machine: MachineSettings): [code: string, m
   const { simpleServer, elevate } = machine;
   const warnings: [string, string][] = [...uncounted(machine)];
   if (simpleServer.mode !== "host") return warnings;
-  if (elevate === "none")
-    warnings.push([
-      "simple-server-by-hand",
-      "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.",
-    ]);
-  if (!isLoopback(simpleServer.listen))
-    warnings.push([
-      "simple-server-on-lan",
-      `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`,
-    ]);
+  const byHand =
+    "Ollama's drop-in needs root and `elevate` is `none`: it is skipped. Run the commands that `serving plan` prints, or set `elevate: [sudo, -n]`.";
+  if (elevate === "none") warnings.push(["simple-server-by-hand", byHand]);
+  const onLan = `Ollama listens on ${simpleServer.listen}:${simpleServer.port}: everyone on the local network can use it, and it asks for no key.`;
+  if (!isLoopback(simpleServer.listen)) warnings.push(["simple-server-on-lan", onLan]);
   return warnings;
 }
 
 function uncounted({ simpleServer }: MachineSettings): [code: string, message: string][] {
   const models = uncountedModels(simpleServer);
   const kept = simpleServer.mode === "host" && simpleServer.keepAlive.startsWith("-");
-  if (models.length > 0)
-    return [
-      [
-        "simple-server-uncounted",
-        `The memory ledger does not count ${models.join(", ")} of Ollama: say in \`loadedGiB\` what each takes once it is loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory for good." : ""}`,
-      ],
-    ];
+  const code = "simple-server-uncounted";
+  if (models.length > 0) {
+    const message = `The memory ledger does not count ${models.join(", ")} of Ollama: say in \`loadedGiB\` what each takes once it is loaded (\`ollama ps\`).${kept ? " `keepAlive` keeps them in memory for good." : ""}`;
+    return [[code, message]];
+  }
   if (!kept || simpleServerMemory(simpleServer).length > 0) return [];
-  return [
-    [
-      "simple-server-uncounted",
-      `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory for good, and the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`,
-    ],
-  ];
+  const message = `\`keepAlive: ${simpleServer.keepAlive}\` keeps Ollama's models in memory for good, and the memory ledger has no line for them: declare \`models\` and their \`loadedGiB\`.`;
+  return [[code, message]];
 }

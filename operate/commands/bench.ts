@@ -77,10 +77,7 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       const path = ["machines", machine.name, "inferenceServers", server.key, "measuredSpeeds"];
       const at = new Date().toISOString().slice(0, 10);
       const value = { prefill, decode, at, image: image.replace(/^.*@/, "") };
-      const edits = [
-        { path, value: undefined },
-        { path, value },
-      ];
+      const edits = [undefined, value].map((each) => ({ path, value: each }));
       const { diff, backup } = editStackFile(file, before, edits);
       text.push("", diff.trimEnd(), backup === "" ? "" : `${file} is written; the old file is ${backup}.`);
       return { result: { ...result, diff, backup }, text: text.join("\n") };

@@ -56,31 +56,28 @@ function valuesOf(option: Option): readonly string[] | undefined {
 const flagOf = ({ long, short, flags }: Option) => long ?? short ?? flags;
 const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
+/** Every command that a place is behind: the first is the empty line. */
+const commandsIn = (places: readonly Place[]) => places.slice(1).map(({ at }) => quoted(at));
+
 /** The part that bash and zsh have in common: where the cursor is, and what fits there. */
 function posixBody(places: readonly Place[]): string {
+  const offer = (pattern: string, words: readonly string[]) =>
+    words.length === 0 ? [] : [`${pattern}) _serving_offer ${words.join(" ")} ;;`];
   const cases = [
     ...places.flatMap(({ at, options }) =>
-      options.flatMap((option) => {
-        const values = valuesOf(option) ?? [];
-        return values.length === 0
-          ? []
-          : [`${quoted(`${at}|${flagOf(option)}|`)}*) _serving_offer ${values.join(" ")} ;;`];
-      }),
+      options.flatMap((option) => offer(`${quoted(`${at}|${flagOf(option)}|`)}*`, valuesOf(option) ?? [])),
     ),
-    ...places.map(
-      ({ at, options }) =>
-        `${quoted(`${at}|`)}*'|-'*) _serving_offer ${[...options.map(flagOf), "--help"].join(" ")} ;;`,
-    ),
+    ...places.flatMap(({ at, options }) => offer(`${quoted(`${at}|`)}*'|-'*`, [...options.map(flagOf), "--help"])),
     ...places.flatMap(({ at, words }) =>
-      words.length === 0 ? [] : `${quoted(`${at}|`)}*) _serving_offer ${words.map(([word]) => word).join(" ")} ;;`,
+      offer(
+        `${quoted(`${at}|`)}*`,
+        words.map(([word]) => word),
+      ),
     ),
     "*) _serving_files ;;",
   ];
   return `    case "$at $word" in
-      ${places
-        .slice(1)
-        .map(({ at }) => quoted(at))
-        .join(" | ")}) at="$at $word" ;;
+      ${commandsIn(places).join(" | ")}) at="$at $word" ;;
     esac
   done
   case "$at|$previous|$current" in
@@ -125,10 +122,7 @@ compdef _serving serving
   set -e words[1]
   for word in $words
     switch "$at $word"
-      case ${places
-        .slice(1)
-        .map(({ at }) => quoted(at))
-        .join(" ")}
+      case ${commandsIn(places).join(" ")}
         set at "$at $word"
     end
   end

@@ -20,12 +20,7 @@ import { readHost, thisComputer } from "../init/readHost";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
-interface InitOptions {
-  readonly name?: string;
-  readonly from?: string;
-  readonly facts?: true;
-  readonly yes?: true;
-}
+type InitOptions = { readonly name?: string; readonly from?: string; readonly facts?: true; readonly yes?: true };
 
 export function initCommand(): Command {
   return command({
@@ -47,27 +42,21 @@ Exit code: 0 written, 1 written but refused by a policy until something is mende
 is there already.`,
     example: "init --name spark",
     run: async (options: InitOptions) => {
-      const { name = stackName() } = options;
+      const { name = stackName(), from } = options;
       const file = stackPath({ stack: name });
       if (options.facts !== true) keptIn(file);
-      const facts =
-        options.from === undefined
-          ? await readHost(thisComputer())
-          : valueBy(hostFacts, options.from, readJsonFile(options.from));
+      const facts = from === undefined ? await readHost(thisComputer()) : valueBy(hostFacts, from, readJsonFile(from));
       if (options.facts === true) return { result: facts, text: plainJson(facts) };
       // What lies on this computer says nothing of another one.
-      const home = options.from === undefined ? thisComputer().home : undefined;
+      const home = from === undefined ? thisComputer().home : undefined;
       const asks = options.yes !== true && process.stdin.isTTY === true;
       const place = { name, project: projectFolder(), ...defined({ home }) };
       const choice = asks ? await atTerminal((ask) => choose(facts, place, ask)) : await choose(facts, place);
       write(file, choice.text);
       const { model, mend, refused } = choice;
       const next = nextCommands(choice.wanted);
-      return {
-        result: { file, model, facts, mend, refused, next },
-        text: report(facts, file, mend, next),
-        failed: refused.length > 0,
-      };
+      const result = { file, model, facts, mend, refused, next };
+      return { result, text: report(facts, file, mend, next), failed: refused.length > 0 };
     },
   });
 }

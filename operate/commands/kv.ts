@@ -22,10 +22,13 @@ interface Options extends Omit<KvEngineSettings, "draftTokens"> {
   readonly available: number;
   readonly drafts: number;
   readonly maxTokens: number;
+  readonly format: string;
 }
 
 export function kvCommand(): Command {
   const defaults = KV_ENGINE_DEFAULTS;
+  const gdnPrefill = "prefill kernel of gated-delta-net layers";
+  const answer = "tokens of an agent's answer, to count how many agents can work at once";
   return command({
     name: "kv",
     description: "Plan a model's KV cache from its config.json and the bytes available for the cache.",
@@ -40,23 +43,13 @@ export function kvCommand(): Command {
       whole("--max-num-batched-tokens <tokens>", "tokens of a batch", defaults.maxNumBatchedTokens),
       whole("--drafts <count>", "draft tokens of a step, 0 for none", defaults.draftTokens, 0),
       new Option("--no-prefix-caching", "plan without prefix caching"),
-      choice(
-        "--gdn-prefill-backend <backend>",
-        "prefill kernel of gated-delta-net layers",
-        GDN_PREFILL_BACKENDS,
-        defaults.gdnPrefillBackend,
-      ),
+      choice("--gdn-prefill-backend <backend>", gdnPrefill, GDN_PREFILL_BACKENDS, defaults.gdnPrefillBackend),
       choice("--mamba-ssm-cache-dtype <dtype>", "format of their state", SSM_CACHE_DTYPES, defaults.mambaSsmCacheDtype),
       whole("--tensor-parallel-size <devices>", "devices that share the model", defaults.tensorParallelSize),
       new Option("--vllm-version <version>", "version of vLLM to plan for")
         .argParser(vllmVersion)
         .default(defaults.vllmVersion),
-      whole(
-        "--max-tokens <tokens>",
-        "tokens of an agent's answer, to count how many agents can work at once",
-        CODING_CLIENT_MAX_TOKENS,
-        0,
-      ),
+      whole("--max-tokens <tokens>", answer, CODING_CLIENT_MAX_TOKENS, 0),
     ],
     notes: `Exit code: 0 the engine starts, 1 it does not (not one request of that length fits) or the config can't be planned,
 2 wrong use or an unreadable file.`,
@@ -64,14 +57,7 @@ export function kvCommand(): Command {
     --max-model-len 262144 --max-num-seqs 4 --max-num-batched-tokens 8192`,
     // A script gets its one document also where no plan can be made; `fits` is neither true nor false then.
     refused: ({ faults }) => ({ fits: null, issues: faults }),
-    run: ({
-      config,
-      available,
-      drafts: draftTokens,
-      maxTokens,
-      format: _,
-      ...engine
-    }: Options & { readonly format: string }) => {
+    run: ({ config, available, drafts: draftTokens, maxTokens, format: _, ...engine }: Options) => {
       const document = readJsonFile(config, { pythonNumbers: true });
       const plan = kvPlan(modelShape(document.value, document), { ...engine, draftTokens }, available);
       const agents = agentsAtOnce(plan, maxTokens);

@@ -10,10 +10,7 @@ import { readOneMachine } from "../stack/readStack";
 import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { writeStackFile } from "../stackEdit/writeStackFile";
 
-interface Options extends StackFileOptions {
-  readonly machine?: string;
-  readonly server?: string;
-}
+type Options = StackFileOptions & { readonly machine?: string; readonly server?: string };
 
 const seatOptions = () => [
   ...stackFileOptions(),
@@ -36,16 +33,10 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
       const shown = readCatalogue(seat.project).filter(({ machines }) => options.all === true || machines === 1);
       const rows = shown.map((recipe) => rowOf(recipe, seat)).sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
-      return {
-        result: { machine: seat.machine, server: seat.server, models: rows.map(rowResult) },
-        text: [
-          `Machine ${seat.machine}, server ${seat.server}, ${where}:`,
-          "",
-          ...modelTable(rows),
-          "",
-          "Next: serving models show MODEL, then serving models use MODEL --write",
-        ].join("\n"),
-      };
+      const text = [`Machine ${seat.machine}, server ${seat.server}, ${where}:`, "", ...modelTable(rows), ""];
+      text.push("Next: serving models show MODEL, then serving models use MODEL --write");
+      const result = { machine: seat.machine, server: seat.server, models: rows.map(rowResult) };
+      return { result, text: text.join("\n") };
     },
   });
   return list.addCommand(show()).addCommand(use()).addCommand(add());
@@ -95,22 +86,10 @@ Exit code: 0 shown or written, 1 the model doesn't fit, 2 wrong use.`,
         backup === undefined
           ? ["Write it: the same command with --write"]
           : [`${stack.file} is written; the old file is ${backup}.`, "Next: serving plan"];
-      return {
-        result: {
-          ...rowResult({ fit: found, alone: found.verdict }),
-          diff,
-          written: backup !== undefined,
-          backup: backup ?? "",
-        },
-        text: [
-          diff.trimEnd() || `${stack.file} has all of this already.`,
-          "",
-          "Why each value:",
-          ...why,
-          "",
-          ...next,
-        ].join("\n"),
-      };
+      const change = diff.trimEnd() || `${stack.file} has all of this already.`;
+      const text = [change, "", "Why each value:", ...why, "", ...next].join("\n");
+      const row = rowResult({ fit: found, alone: found.verdict });
+      return { result: { ...row, diff, written: backup !== undefined, backup: backup ?? "" }, text };
     },
   });
 }
@@ -131,13 +110,8 @@ function add(): Command {
     run: (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
       const cache = () => readOneMachine(stackFile(options), options.machine).settings.modelCache;
       const written = addModel(projectFolder(), id, options.config, options.fromCache === true ? cache() : undefined);
-      return {
-        result: { written },
-        text: [
-          ...written.map((file) => `wrote ${file}`),
-          "Fill in what you know, and where it is from: docs/reference/model-recipe.md",
-        ].join("\n"),
-      };
+      const next = "Fill in what you know, and where it is from: docs/reference/model-recipe.md";
+      return { result: { written }, text: [...written.map((file) => `wrote ${file}`), next].join("\n") };
     },
   });
 }

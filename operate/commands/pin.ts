@@ -8,10 +8,7 @@ import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import { chooseEntry, imageEntries, pinSource, type Written, writePin } from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
-interface PinOptions extends StackFileOptions {
-  readonly write?: true;
-  readonly entry?: string;
-}
+type PinOptions = StackFileOptions & { readonly write?: true; readonly entry?: string };
 
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
@@ -41,15 +38,10 @@ Exit code: 0 read, and written where that was asked for, 1 the image is refused 
       const refused = verdict === "refused";
       const written = entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
-      return {
-        result: { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) },
-        text: [
-          ...imageText(reading, verdict, reasons),
-          "",
-          ...(entry === undefined ? recordText(reading) : writtenText(written)),
-        ].join("\n"),
-        failed: refused,
-      };
+      const result = { ...reading, verdict, reasons, ...(entry === undefined ? {} : done) };
+      const record = entry === undefined ? recordText(reading) : writtenText(written);
+      const text = [...imageText(reading, verdict, reasons), "", ...record].join("\n");
+      return { result, text, failed: refused };
     },
   });
 }
@@ -64,29 +56,15 @@ function entryFor(reference: string, options: PinOptions) {
 
 /** Judges an image by the same rules that judge a stack, as if a server ran it. */
 export function judgeImage(reading: ImageReading) {
+  const { image, digest, versions } = reading;
+  const container = { name: image, image, entrypoints: [], command: [], envs: [] };
+  const record = { image, digest, versions, evidence: "read", source: "serving pin" };
   const verdicts = judge([
-    {
-      type: TYPE.container,
-      name: "image",
-      props: { name: reading.image, image: reading.image, entrypoints: [], command: [], envs: [] },
-    },
-    {
-      type: TYPE.imageRecord,
-      name: "image-record",
-      props: {
-        image: reading.image,
-        digest: reading.digest,
-        versions: reading.versions,
-        evidence: "read",
-        source: "serving pin",
-      },
-    },
+    { type: TYPE.container, name: "image", props: container },
+    { type: TYPE.imageRecord, name: "image-record", props: record },
   ]).filter((each) => IMAGE_RULES.includes(each.name) && each.verdict !== "pass");
-  const verdict = verdicts.some((each) => each.verdict === "refused")
-    ? "refused"
-    : verdicts.length > 0
-      ? "warned"
-      : "pass";
+  const isRefused = verdicts.some((each) => each.verdict === "refused");
+  const verdict = isRefused ? "refused" : verdicts.length > 0 ? "warned" : "pass";
   return { verdict, reasons: verdicts.map((each) => each.message) } as const;
 }
 

@@ -22,14 +22,9 @@ export function referenceCommand(): Command {
       if (check !== true)
         for (const { name, text } of stale) replaceFile(join(folder, name), text, { newFileMode: 0o644 });
       const [key, remedy] = check === true ? ["stale", ["Make it anew: serving config reference"]] : ["written", []];
-      return {
-        result: { [key]: names },
-        text:
-          names.length === 0
-            ? "The reference is up to date."
-            : [...names.map((name) => `${key}: ${name}`), ...remedy].join("\n"),
-        failed: check === true && names.length > 0,
-      };
+      const lines = [...names.map((name) => `${key}: ${name}`), ...remedy];
+      const text = names.length === 0 ? "The reference is up to date." : lines.join("\n");
+      return { result: { [key]: names }, text, failed: check === true && names.length > 0 };
     },
   });
 }

@@ -37,10 +37,8 @@ function passphraseFile(project: string, stack: string, folder: string): string 
     throw new WrongUse(
       `Pulumi.${stack}.yaml was locked with a passphrase that is not here (it has an \`encryptionsalt\`). Set PULUMI_CONFIG_PASSPHRASE or PULUMI_CONFIG_PASSPHRASE_FILE to it, or copy it to ${file}. For a stack that never held a secret, removing the \`encryptionsalt\` line starts afresh.`,
     );
-  writeFileSync(file, `${randomBytes(PASSPHRASE_BYTES).toString("base64url")}\n`, {
-    mode: 0o600,
-    flag: "wx",
-  });
+  const passphrase = randomBytes(PASSPHRASE_BYTES).toString("base64url");
+  writeFileSync(file, `${passphrase}\n`, { mode: 0o600, flag: "wx" });
   say(
     `Made a passphrase for this state: ${file}. Keep it together with the state; set PULUMI_CONFIG_PASSPHRASE to use your own.`,
   );

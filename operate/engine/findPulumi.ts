@@ -14,10 +14,8 @@ export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<
   const { PulumiCommand } = await import("@pulumi/pulumi/automation");
   say("No Pulumi CLI on PATH or in ~/.pulumi/bin: installing the one that fits this project below ~/.pulumi/versions.");
   const started = Date.now();
-  const progress = setInterval(
-    () => say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`),
-    SIGN_OF_LIFE_SECONDS * 1000,
-  );
+  const sayHowLong = () => say(`  still installing, ${Math.round((Date.now() - started) / 1000)} s`);
+  const progress = setInterval(sayHowLong, SIGN_OF_LIFE_SECONDS * 1000);
   try {
     const installation = await PulumiCommand.install();
     say(`  installed ${installation.version?.toString() ?? "Pulumi"}`);

@@ -69,9 +69,8 @@ export function splitReference(reference: string): { repository: string; tag: st
 }
 
 async function pulledDigest(repository: string, reference: string): Promise<string> {
-  const digests: unknown = JSON.parse(
-    await docker(["image", "inspect", "--format", "{{json .RepoDigests}}", reference]),
-  );
+  const inspected = await docker(["image", "inspect", "--format", "{{json .RepoDigests}}", reference]);
+  const digests: unknown = JSON.parse(inspected);
   const own = Array.isArray(digests) ? digests.map(String) : [];
   const digest = own.find((each) => each.startsWith(`${repository}@`) || own.length === 1)?.split("@")[1];
   if (digest === undefined)
@@ -83,11 +82,8 @@ async function pulledDigest(repository: string, reference: string): Promise<stri
 export async function versionsInside(image: string, dockerHost?: string): Promise<Record<string, string>> {
   const name = `local-serving-versions-${randomBytes(4).toString("hex")}`;
   const isolated = ["--rm", "--network", "none", "--name", name];
-  const printed = await docker(
-    ["run", ...isolated, "--entrypoint", "python3", image, "-c", READ_VERSIONS],
-    READ_TIMEOUT_SECONDS,
-    dockerHost,
-  ).catch(async (error: unknown) => {
+  const run = ["run", ...isolated, "--entrypoint", "python3", image, "-c", READ_VERSIONS];
+  const printed = await docker(run, READ_TIMEOUT_SECONDS, dockerHost).catch(async (error: unknown) => {
     // A client that gave up leaves its container running.
     await docker(["rm", "--force", name], REMOVE_SECONDS, dockerHost).catch(() => {});
     throw error;

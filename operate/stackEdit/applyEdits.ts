@@ -164,7 +164,6 @@ function scalar(value: Plain, inFlow = false): string {
 export function unifiedDiff(file: string, before: string, after: string): string {
   if (before === after) return "";
   const name = basename(file);
-  const context = { context: 3 };
-  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, context);
+  const patch = structuredPatch(`a/${name}`, `b/${name}`, before, after, undefined, undefined, { context: 3 });
   return formatPatch(patch, FILE_HEADERS_ONLY);
 }
