@@ -1,5 +1,5 @@
 import "./faults/interpretSchemas";
-import { all, getRootDirectory, getStack, log, type Output, runtime } from "@pulumi/pulumi";
+import { getRootDirectory, getStack, log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine } from "./components/machine/machine";
@@ -28,15 +28,17 @@ export = async () => {
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
   gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
 
-  const applied: Output<string>[] = [];
+  const outputs = stackOutputs(planned);
+  const endpoints: Record<string, unknown> = {};
   for (const machine of planned.machines) {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };
     if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
-    applied.push(new Machine({ machine, dockerHost: host }).applied);
+    // Where something could not be applied, there may be nothing at an endpoint.
+    endpoints[machine.name] = new Machine({ machine, dockerHost: host }).applied.apply(
+      () => outputs.endpoints[machine.name],
+    );
   }
-  const outputs = stackOutputs(planned);
-  // Where something could not be applied, there may be nothing at an endpoint.
-  return { ...outputs, endpoints: all(applied).apply(() => outputs.endpoints) };
+  return { ...outputs, endpoints };
 };
 
 /** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */

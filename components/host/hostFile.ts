@@ -24,6 +24,9 @@ export interface HostFileArgs {
  * creates first and then deletes, and that would undo what was just written.
  */
 export class HostFile extends ComponentResource {
+  /** Known once the file is written; not where that failed and the update went on. */
+  readonly written: Output<string>;
+
   constructor(name: string, args: HostFileArgs, opts?: ComponentResourceOptions) {
     const { file, owner, elevate = [] } = args;
     const { role, path, mode } = file;
@@ -35,7 +38,7 @@ export class HostFile extends ComponentResource {
     };
     super(TYPE.hostFile, name, facts, opts);
     const content = args.secretText === undefined ? file.text : secret(args.secretText);
-    new local.Command(
+    const command = new local.Command(
       name,
       {
         create: hostFileCommand("write", elevate),
@@ -54,6 +57,7 @@ export class HostFile extends ComponentResource {
         deleteBeforeReplace: true,
       },
     );
+    this.written = command.id;
     this.registerOutputs(facts);
   }
 }

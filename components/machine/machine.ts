@@ -85,7 +85,7 @@ export class Machine extends ComponentResource {
     const applied = planned("applied-plan");
     const last =
       applied && new HostFile(`${name}-applied-plan`, { file: applied }, { parent: this, dependsOn: things });
-    this.applied = (last ?? this).urn;
+    this.applied = last?.written ?? this.urn;
     this.registerOutputs(facts);
   }
 }

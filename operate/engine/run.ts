@@ -5,7 +5,9 @@ import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
+import { loadStackFile } from "../../components/settings/load";
 import { defined } from "../../faults/defined";
+import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { failedPulls } from "../fetch/failedPull";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
@@ -52,7 +54,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
   // What fails on one machine is no reason to leave the others half done.
-  const goesOn = word === "preview" ? [] : ["--continue-on-error"];
+  const goesOn = word !== "preview" && hasSeveralMachines(stack) ? ["--continue-on-error"] : [];
   const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
@@ -63,6 +65,16 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     return code;
   } finally {
     rmSync(folder, { recursive: true });
+  }
+}
+
+/** A stack file with faults is the program's to tell. */
+function hasSeveralMachines(stack: string): boolean {
+  try {
+    return Object.keys(loadStackFile(stackFile({ stack })).machines).length > 1;
+  } catch (error) {
+    if (error instanceof FaultyInput || error instanceof UnreadableInput) return false;
+    throw error;
   }
 }
 

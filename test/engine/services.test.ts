@@ -105,8 +105,8 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
       },
       endpoints: {
         dgx: {
-          [bridge()]: `http://127.0.0.1:${ports.bridge}`,
-          [`open-webui-${ports.chat}`]: `http://127.0.0.1:${ports.chat}`,
+          bridge: `http://127.0.0.1:${ports.bridge}`,
+          "chat-ui": `http://127.0.0.1:${ports.chat}`,
         },
       },
     });

@@ -44,18 +44,13 @@ describe("npm run preview, up and down", () => {
     expect(stderr).toContain("A preview changes nothing and asks nothing, so it needs no `--yes`.\n");
   });
 
-  it("go on with what is left where something fails", async () => {
-    expect(await engine("down")).toMatchObject({ code: 0 });
-    expect(log().at(-1)).toBe("destroy --stack dgx --continue-on-error");
-  });
-
   it("hand --yes on to an update", async () => {
     expect(await engine("up", "--yes")).toMatchObject({ code: 0 });
     expect(
       log()
         .at(-1)
         ?.replace(/ --event-log \S+\/events$/, ""),
-    ).toBe(`up --stack dgx --continue-on-error --policy-pack ${PROJECT}/policies --yes`);
+    ).toBe(`up --stack dgx --policy-pack ${PROJECT}/policies --yes`);
   });
 
   it.each(["-s", "--stack"])("name the stacks that exist for one that doesn't: %s", async (option) => {
