@@ -116,11 +116,13 @@ export function runShown(
     const ignore = () => {};
     process.on("SIGINT", ignore);
     const child = spawn(program, args, options);
-    const look = setInterval(() => {
-      if (isStuck?.() !== true) return;
-      clearInterval(look);
-      child.kill("SIGINT");
-    }, LOOK_MS);
+    const look =
+      isStuck &&
+      setInterval(() => {
+        if (!isStuck()) return;
+        clearInterval(look);
+        child.kill("SIGINT");
+      }, LOOK_MS);
     child.on("error", reject);
     child.on("close", (code) => {
       clearInterval(look);

@@ -30,11 +30,13 @@ export const MASTER_KEY_VARIABLE = "LITELLM_MASTER_KEY";
 interface ModelEntry {
   readonly model_name: string;
   readonly litellm_params: { readonly model: string; readonly api_base: string; readonly api_key: string };
-  readonly model_info?: {
-    readonly supported_endpoints?: readonly string[];
-    readonly allowed_fails?: number;
-    readonly cooldown_time?: number;
-  };
+  readonly model_info?: ModelInfo;
+}
+
+interface ModelInfo {
+  readonly supported_endpoints?: readonly string[];
+  readonly allowed_fails?: number;
+  readonly cooldown_time?: number;
 }
 
 /** A name that the bridge answers to, and the server that it sends it to. */
@@ -60,36 +62,18 @@ export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
 
 /** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
 export function bridgeConfig(machineName: string, settings: BridgeSettings, models: readonly BridgeModel[]): string {
-  const serving = (name: string) => models.filter((each) => each.name === name).length;
-  const most = Math.max(0, ...models.map(({ name }) => serving(name)));
-  const shared = [...new Set(models.flatMap(({ name }) => (serving(name) > 1 && !isTier(name) ? [name] : [])))];
-  const timeout = REQUEST_TIMEOUT_SECONDS;
+  const servers = new Map<string, number>();
+  for (const { name } of models) servers.set(name, (servers.get(name) ?? 0) + 1);
+  const most = Math.max(0, ...servers.values());
+  const shared = [...servers].flatMap(([name, count]) => (count > 1 && !TIER_NAMES.includes(name) ? [name] : []));
+  const { router, general, info } = most > 1 ? routed(most, shared) : ALONE;
   const config = {
-    model_list: models.map((each) => entry(each, settings, most > 1)),
-    litellm_settings: { drop_params: true, request_timeout: timeout },
-    router_settings:
-      most > 1
-        ? {
-            // LiteLLM draws a machine for a new session; `least-busy` gave all to the first one while nothing was under way.
-            routing_strategy: "simple-shuffle",
-            optional_pre_call_checks: ["session_affinity"],
-            deployment_affinity_ttl_seconds: SESSION_SECONDS,
-            num_retries: most - 1,
-            timeout,
-          }
-        : // A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down.
-          { disable_cooldowns: true, num_retries: 0, timeout },
+    model_list: models.map((each) => entry(each, settings, info)),
+    litellm_settings: { drop_params: true, request_timeout: REQUEST_TIMEOUT_SECONDS },
+    router_settings: { ...router, timeout: REQUEST_TIMEOUT_SECONDS },
     general_settings: {
       master_key: settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,
-      ...(most > 1
-        ? {
-            background_health_checks: true,
-            health_check_interval: HEALTH_CHECK_SECONDS,
-            background_health_check_model_groups: shared,
-            enable_health_check_routing: true,
-            health_check_ignore_transient_errors: true,
-          }
-        : {}),
+      ...general,
     },
   };
   return [
@@ -99,18 +83,34 @@ export function bridgeConfig(machineName: string, settings: BridgeSettings, mode
   ].join("\n");
 }
 
-function isTier(name: string): boolean {
-  return TIER_NAMES.some((tier) => tier === name);
+/** A lone deployment in a cooldown answers 429 to everything, and retries only delay the news that it is down. */
+const ALONE = { router: { disable_cooldowns: true, num_retries: 0 }, general: {}, info: {} };
+
+/** How LiteLLM spreads what is asked for by `shared` names, each with so many servers at the most. */
+function routed(most: number, shared: readonly string[]) {
+  return {
+    router: {
+      // It draws a machine for a new session; `least-busy` gave all to the first one while nothing was under way.
+      routing_strategy: "simple-shuffle",
+      optional_pre_call_checks: ["session_affinity"],
+      deployment_affinity_ttl_seconds: SESSION_SECONDS,
+      num_retries: most - 1,
+    },
+    general: {
+      background_health_checks: true,
+      health_check_interval: HEALTH_CHECK_SECONDS,
+      background_health_check_model_groups: shared,
+      enable_health_check_routing: true,
+      health_check_ignore_transient_errors: true,
+    },
+    // At every deployment: a lone one is left alone where it has these.
+    info: { allowed_fails: 0, cooldown_time: COOLDOWN_SECONDS },
+  };
 }
 
-function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings, routed: boolean): ModelEntry {
-  const info = {
-    ...(settings.messagesPath === "passThrough"
-      ? { supported_endpoints: ["/v1/chat/completions", "/v1/messages", "/v1/responses"] }
-      : {}),
-    // LiteLLM leaves a lone deployment alone when it finds these at it.
-    ...(routed ? { allowed_fails: 0, cooldown_time: COOLDOWN_SECONDS } : {}),
-  };
+function entry({ name, model, baseUrl }: BridgeModel, settings: BridgeSettings, routing: ModelInfo): ModelEntry {
+  const passed = ["/v1/chat/completions", "/v1/messages", "/v1/responses"];
+  const info = { ...(settings.messagesPath === "passThrough" ? { supported_endpoints: passed } : {}), ...routing };
   return {
     model_name: name,
     litellm_params: { model, api_base: baseUrl, api_key: PLACEHOLDER_KEY },

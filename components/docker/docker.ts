@@ -23,10 +23,9 @@ export function dockerCommand(
  */
 export async function docker(args: readonly string[], timeoutSeconds = 60, dockerHost?: string): Promise<string> {
   const there = dockerHost !== undefined && isOverSsh({ dockerHost });
-  const { error, out, err } = await askOn({ dockerHost: there ? dockerHost : HERE }, ["docker", ...args], {
-    seconds: timeoutSeconds,
-    env: dockerCommand(args, dockerHost).env,
-  });
+  const env = there ? {} : defined({ DOCKER_HOST: dockerHost });
+  const place = { dockerHost: dockerHost ?? HERE };
+  const { error, out, err } = await askOn(place, ["docker", ...args], { seconds: timeoutSeconds, env });
   if (error === null) return out;
   if (error.code === "ENOENT") throw new Failed(there ? "No `ssh` on PATH: install the OpenSSH client." : NO_DOCKER);
   const tooLong = String(error.code) === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";

@@ -1,4 +1,4 @@
-import { hundredths } from "../memory/ledger";
+import { hundredths, leftGiB } from "../memory/ledger";
 import type { ServerKv } from "../memory/serverKv";
 import type { MachinePlan, Plan } from "../plan/types";
 import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth } from "../planned/utilization";
@@ -28,7 +28,7 @@ function memoryFigures({ ledger }: MachinePlan) {
     totalGiB,
     sumGiB,
     /** Below zero the plan does not fit. */
-    leftGiB: hundredths(hundredths(totalGiB) - sumGiB),
+    leftGiB: leftGiB(ledger),
     aggregateUtilization,
     aggregateLimit: AGGREGATE_LIMIT,
     lines: Object.fromEntries(ledger.lines.map(({ name, ...line }) => [name, line])),

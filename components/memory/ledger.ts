@@ -164,6 +164,10 @@ function largestWithin(freeGiB: number, totalGiB: number): number {
 /** Rounds an amount of memory to 0.01 GiB, the precision of every figure shown. */
 export const hundredths = (gib: number): number => Math.round(gib * 100) / 100;
 
+/** What the machine has left, in GiB; negative where it lacks something. */
+export const leftGiB = ({ totalGiB, sumGiB }: Pick<Ledger, "totalGiB" | "sumGiB">): number =>
+  hundredths(hundredths(totalGiB) - sumGiB);
+
 /** GiB (1024^3 bytes) in a GB (10^9 bytes). */
 export const GIB_PER_GB = 1e9 / BYTES_PER_GIB;
 

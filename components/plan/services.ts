@@ -10,6 +10,7 @@ import type { LedgerLine, Warning } from "../planned/facts";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
+import { onOtherMachine } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
 import type { StackSettings } from "../settings/stackSettings";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
@@ -99,10 +100,10 @@ function bridged(
   machines: StackSettings["machines"],
 ): Upstream[] {
   return names.flatMap((name) => {
-    const [on = "", key] = name.split(".");
-    const server = key === undefined ? undefined : machines[on]?.inferenceServers[key];
-    const machine = machines[on];
-    if (key === undefined || server === undefined || machine === undefined) return pick(known, [name]);
+    const other = onOtherMachine(name);
+    const machine = other && machines[other.on];
+    const server = other && machine?.inferenceServers[other.key];
+    if (machine === undefined || server === undefined) return pick(known, [name]);
     const { listen: address, port, model, maxModelLen } = server;
     const fromContainer = originOf({ address, port }, hostOnNetwork(machine, machine.clients.host));
     const own = {

@@ -86,7 +86,7 @@ export function hostOnNetwork(
   { dockerHost }: { readonly dockerHost: string },
   declared: string | undefined,
 ): string | undefined {
-  const host = declared ?? (dockerHost.startsWith("ssh://") ? new URL(dockerHost).hostname : undefined);
+  const host = declared ?? (isOverSsh({ dockerHost }) ? new URL(dockerHost).hostname : undefined);
   return host === undefined || isLoopback(host) ? undefined : host;
 }
 

@@ -27,23 +27,21 @@ function whyNot({ name, dockerHost }: MachinePlan, said: string): PreflightFindi
   const option = port === "" ? "" : `-p ${port} `;
   const login = `ssh ${option}${username === "" ? "" : `${username}@`}${host}`;
   const known = port === "" || port === "22" ? host : `'[${host}]:${port}'`;
+  const refuse = (message: string) => refused(message, "dockerHost");
   if (/ENOENT/.test(said))
-    return refused(`No \`ssh\` on PATH, and ${name} is reached by it: install the OpenSSH client.`, "dockerHost");
+    return refuse(`No \`ssh\` on PATH, and ${name} is reached by it: install the OpenSSH client.`);
   if (/HOST IDENTIFICATION HAS CHANGED/.test(said))
-    return refused(
+    return refuse(
       `The host key of ${name} (${dockerHost}) is another one than before: it was installed anew, or something else answers at its address. Find out which. If it is the machine, run \`ssh-keygen -R ${known}\`, then \`${login}\`, and compare the key.`,
-      "dockerHost",
     );
   if (/Host key verification failed/.test(said))
-    return refused(
+    return refuse(
       `No host key of ${name} (${dockerHost}) is known here, and none is taken unseen. Run \`${login}\` once and compare the key that it shows with \`ssh-keyscan ${option}localhost | ssh-keygen -lf -\` on ${name} itself.`,
-      "dockerHost",
     );
   const [denied] = /Permission denied \(.*\)/.exec(said) ?? [];
   if (denied !== undefined)
-    return refused(
+    return refuse(
       `${name} (${dockerHost}) refuses the login: ${denied}. \`${login}\` must work without a question: \`ssh-copy-id ${option}${username === "" ? "" : `${username}@`}${host}\`, and \`ssh-add\` for a key with a passphrase.`,
-      "dockerHost",
     );
   const message = `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`. Its own resources will fail; other machines are finished.`;
   return warned(message, "dockerHost");

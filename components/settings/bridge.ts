@@ -31,3 +31,9 @@ export const bridge = strictObject({
 }).describe("The protocol bridge: a LiteLLM proxy in a container.");
 
 export type BridgeSettings = z.output<typeof bridge>;
+
+/** Machine and key of a server of another machine, such as `dgx2.b`; `undefined` for one of the bridge's own machine. */
+export function onOtherMachine(name: string): { readonly on: string; readonly key: string } | undefined {
+  const [on = "", key] = name.split(".");
+  return key === undefined ? undefined : { on, key };
+}

@@ -3,6 +3,7 @@ import type { SourceDocument } from "../../faults/yamlDocument";
 import { isPooling } from "../planned/modelKind";
 import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
 import { BYTES_PER_GIB } from "../planned/utilization";
+import { onOtherMachine } from "./bridge";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
@@ -106,12 +107,13 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
     .filter(([name]) => name !== own)
     .flatMap(([name, { inferenceServers }]) => Object.keys(inferenceServers).map((key) => `${name}.${key}`));
   const serverOf = (name: string) => {
-    const [first = "", key] = name.split(".");
-    return key === undefined ? machines[own]?.inferenceServers[first] : machines[first]?.inferenceServers[key];
+    const { on, key } = onOtherMachine(name) ?? { on: own, key: name };
+    return machines[on]?.inferenceServers[key];
   };
   return names.flatMap((name, index): MachineFault[] => {
-    const [on = "", key] = name.split(".");
-    if (key === undefined) return [];
+    const other = onOtherMachine(name);
+    if (other === undefined) return [];
+    const { on, key } = other;
     const fault = (code: string, message: string) => [{ path: [index], code, message }];
     const machine = machines[on];
     const server = serverOf(name);
@@ -129,10 +131,10 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
       const message = `Nothing says by which name ${own} reaches ${on}: write it as \`machines.${on}.clients.host\`.`;
       return fault("missing_key", message);
     }
-    const other = names.find((each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name);
-    const window = other === undefined ? undefined : serverOf(other)?.maxModelLen;
+    const twin = names.find((each) => serverOf(each)?.servedModelName === server.servedModelName && each !== name);
+    const window = twin === undefined ? undefined : serverOf(twin)?.maxModelLen;
     if (window === undefined || window === server.maxModelLen) return [];
-    const message = `\`${name}\` and \`${other}\` serve \`${server.servedModelName}\`, with windows of ${server.maxModelLen} and ${window} tokens: a session could not go on on the other. Give both the same \`maxModelLen\`.`;
+    const message = `\`${name}\` and \`${twin}\` serve \`${server.servedModelName}\`, with windows of ${server.maxModelLen} and ${window} tokens: a session could not go on on the other. Give both the same \`maxModelLen\`.`;
     return fault("impossible_value", message);
   });
 }

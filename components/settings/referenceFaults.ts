@@ -3,6 +3,7 @@ import { CLIENTS } from "../clients/registry";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import { isPooling } from "../planned/modelKind";
 import { isLoopback } from "../planned/reach";
+import { onOtherMachine } from "./bridge";
 import type { MachineSettings } from "./machine";
 
 /** A fault of one machine's settings; the path starts below the machine. */
@@ -45,7 +46,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     if (name === INSTANCE_A || name === SIMPLE_SERVER) fault(["inferenceServers", name], "impossible_value", takenName);
   }
   for (const [index, name] of (machine.bridge?.servers ?? []).entries())
-    if (!name.includes(".")) check(name, ["bridge", "servers", index], true);
+    if (onOtherMachine(name) === undefined) check(name, ["bridge", "servers", index], true);
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);

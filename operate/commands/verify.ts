@@ -41,14 +41,14 @@ before the first \`npm run up\`.`,
       // Loaded when it is used: other commands start faster without it.
       const { probeNames } = await import("../verify/run/catalog");
       const { verify } = await import("../verify/run/runner");
-      const { thisHost } = await import("../verify/host");
+      const { hostOf } = await import("../verify/host");
       const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
       const { keepVerify } = await import("../verify/lastVerify");
       const { isSetUp } = await import("../verify/probes/machine");
       const { only, baseUrl, timeout: timeoutSeconds } = options;
       checkNames(only ?? [], probeNames());
       if (only === undefined && baseUrl === undefined) {
-        const machines = planned.machines.map((machine) => ({ machine, host: thisHost(machine.dockerHost) }));
+        const machines = planned.machines.map((machine) => ({ machine, host: hostOf(machine.dockerHost) }));
         const setUp = await Promise.all(machines.map(isSetUp));
         if (!setUp.includes(true)) throw new Failed("Nothing to verify yet: run `npm run up` first.");
       }
@@ -57,7 +57,7 @@ before the first \`npm run up\`.`,
         const found = await verify(machine, {
           ...defined({ only, baseUrl }),
           timeoutSeconds,
-          host: thisHost,
+          host: hostOf,
           progress: verifyProgress(process.stderr),
         });
         probes.push(...found);

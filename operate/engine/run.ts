@@ -5,7 +5,6 @@ import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
-import { loadStackFile } from "../../components/settings/load";
 import { defined } from "../../faults/defined";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
@@ -54,7 +53,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
   const configured = levels === undefined || rest.some(isLevelsOption) ? [] : [LEVELS_OPTION, levels];
   const policies = word === "down" ? [] : ["--policy-pack", join(project, "policies"), ...configured];
   // What fails on one machine is no reason to leave the others half done.
-  const goesOn = word !== "preview" && hasSeveralMachines(stack) ? ["--continue-on-error"] : [];
+  const goesOn = word !== "preview" && (await hasSeveralMachines(stack)) ? ["--continue-on-error"] : [];
   const args = [ENGINE_COMMANDS[word], "--stack", stack, ...goesOn, ...policies, ...rest];
   if (word !== "up" || rest.some((argument) => argument.startsWith(EVENT_LOG))) return engine(args);
   const folder = mkdtempSync(join(tmpdir(), "local-serving-up-"));
@@ -69,7 +68,8 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
 }
 
 /** A stack file with faults is the program's to tell. */
-function hasSeveralMachines(stack: string): boolean {
+async function hasSeveralMachines(stack: string): Promise<boolean> {
+  const { loadStackFile } = await import("../../components/settings/load");
   try {
     return Object.keys(loadStackFile(stackFile({ stack })).machines).length > 1;
   } catch (error) {

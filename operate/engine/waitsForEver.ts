@@ -9,11 +9,13 @@ const QUIET_MS = 60_000;
  * not be removed, an engine that goes on waits for the new one for ever (seen with Pulumi 3.246.0; pulumi/pulumi#16373).
  */
 export function waitsForEver(eventLog: string): () => boolean {
-  let [size, since] = [0, Date.now()];
+  let [size, since, judged] = [0, Date.now(), false];
   return () => {
     const now = statSync(eventLog, { throwIfNoEntry: false })?.size ?? 0;
-    if (now !== size) [size, since] = [now, Date.now()];
-    if (size === 0 || Date.now() - since < QUIET_MS) return false;
+    if (now !== size) [size, since, judged] = [now, Date.now(), false];
+    // A quiet log is read once: a long pull says nothing for an hour.
+    if (judged || size === 0 || Date.now() - since < QUIET_MS) return false;
+    judged = true;
     return readFileSync(eventLog, "utf8")
       .split("\n")
       .some((line) => objectOr(objectOr(objectOr(jsonIn(line)).resOpFailedEvent).metadata).op === "delete-replaced");

@@ -1,6 +1,6 @@
 import { styled } from "../../commandLine/output";
 import { kvFacts } from "../../components/memory/kvFacts";
-import { hundredths, type Ledger } from "../../components/memory/ledger";
+import { type Ledger, leftGiB } from "../../components/memory/ledger";
 import type { ServerKv } from "../../components/memory/serverKv";
 import type { MachinePlan } from "../../components/plan/types";
 import { AGGREGATE_LIMIT, utilizationText } from "../../components/planned/utilization";
@@ -8,7 +8,7 @@ import { hanging, heading, table, UNBOUNDED, type Width } from "./layout";
 
 /** A machine's memory, line by line, with what would fit. */
 export function ledgerText({ ledger, admission }: MachinePlan, width: Width): string {
-  const free = left(ledger);
+  const free = leftGiB(ledger);
   const aggregate = `aggregate utilization ${utilizationText(ledger.aggregateUtilization)}, limit ${utilizationText(AGGREGATE_LIMIT)}`;
   const largest = Object.entries(ledger.largestUtilization).map(([name, { bySum, byAggregate }]) => {
     return `largest utilization that fits for ${name}: ${Math.min(bySum, byAggregate).toFixed(2)} (${bySum.toFixed(2)} by the sum, ${byAggregate.toFixed(2)} by the limit)`;
@@ -51,7 +51,7 @@ export function kvText(container: string, kv: ServerKv | null, width: Width): st
 
 /** Things that only bring a warning, but should still not be started. */
 export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): string[] {
-  const beyond = -left(ledger);
+  const beyond = -leftGiB(ledger);
   const refusals = [
     ...Object.entries(kv).flatMap(([container, plan]) => (plan?.atBest.fits === false ? [container] : [])),
     ...admission.filter(({ admitted }) => !admitted).map((each) => each.name),
@@ -61,9 +61,6 @@ export function graveWarnings({ name, ledger, kv, admission }: MachinePlan): str
     ...[...new Set(refusals)].map((container) => `${container} would not start`),
   ];
 }
-
-/** What the machine has left, in GiB; negative where it lacks something. */
-const left = ({ totalGiB, sumGiB }: Ledger): number => hundredths(hundredths(totalGiB) - sumGiB);
 
 /** Most and fewest columns of the bar; with indentation and brackets the longest fits a terminal of 80. */
 const LONGEST = 60;

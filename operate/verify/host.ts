@@ -52,7 +52,7 @@ const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 const DOCKER_SECONDS = 20;
 
 /** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
-export function thisHost(dockerHost: string): Host {
+export function hostOf(dockerHost: string): Host {
   const files = filesOf({ dockerHost });
   return {
     env: process.env,

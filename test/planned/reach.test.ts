@@ -14,7 +14,7 @@ import { preflight } from "../../components/preflight/preflight";
 import { nowhere } from "../../components/settings/places";
 import { fromMachine } from "../../operate/doctor/read/fromMachine";
 import { inventory } from "../../operate/inventory/inventory";
-import { thisHost } from "../../operate/verify/host";
+import { hostOf } from "../../operate/verify/host";
 import { targetsOf } from "../../operate/verify/run/targets";
 import { dockerReader } from "../../operate/wait/container";
 import { ELSEWHERE, stack, UNREACHED } from "../fixtures/machine";
@@ -124,7 +124,7 @@ describe.each(UNREACHED)("of a machine at %s nothing is read here:", (dockerHost
   });
 
   it("verify asks nothing on loopback and reads nothing", async () => {
-    const targets = await targetsOf(machine, thisHost(dockerHost), { timeoutSeconds: 1 });
+    const targets = await targetsOf(machine, hostOf(dockerHost), { timeoutSeconds: 1 });
     expect(targets.map(({ unreachable }) => unreachable).filter((reason) => reason === undefined)).toEqual([]);
   });
 });

@@ -11,7 +11,7 @@ import { meminfoIn } from "../../plan/meminfoFile";
 import { SIGNS } from "../diagnoses";
 import type { Facts, ProbeFacts } from "../facts";
 import { decoderOf, type LogReading, scanLog } from "../scanLog";
-import { scanProgram } from "./thisMachine";
+import { scanProgram } from "./machineReader";
 
 /** Files that a user gives, so that a machine can be helped from afar. */
 export interface GivenFiles extends Readonly<Partial<Record<(typeof GIVEN)[number], string>>> {

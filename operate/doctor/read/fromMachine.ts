@@ -15,7 +15,7 @@ import { type KeptResult, lastVerify } from "../../verify/lastVerify";
 import type { Stack } from "../facts";
 import type { LogReading } from "../scanLog";
 import { scanProbes } from "./fromFiles";
-import { machineReaders, scanProgram } from "./thisMachine";
+import { machineReaders, scanProgram } from "./machineReader";
 
 /** Newest lines of a container's log that are read: some days of a server that logs every ten seconds. */
 const LOG_LINES = "50000";

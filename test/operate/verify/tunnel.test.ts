@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { forwardingTo } from "../../../components/host/onMachine";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { inventory } from "../../../operate/inventory/inventory";
-import { thisHost } from "../../../operate/verify/host";
+import { hostOf } from "../../../operate/verify/host";
 import { originFromHere, tunnelTo } from "../../../operate/verify/reach";
 import { stack } from "../../fixtures/machine";
 import { planned } from "../../fixtures/services";
@@ -68,7 +68,7 @@ describe("what is read of a machine over ssh", () => {
     const ssh = new FakeSsh();
     vi.stubEnv("PATH", ssh.path);
     writeFileSync(join(DGX.home, "a"), "text", { mode: 0o640 });
-    const host = thisHost(DGX.dockerHost);
+    const host = hostOf(DGX.dockerHost);
     expect(await host.file(join(DGX.home, "a"))).toEqual({ text: "text", mode: "0640" });
     expect(await host.file(join(DGX.home, "absent"))).toBeUndefined();
     expect(await host.meminfo()).toMatch(/^MemTotal:/);
