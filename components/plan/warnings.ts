@@ -10,7 +10,7 @@ import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsText } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
-import { elsewhere, isHere, isLoopback, isOverSsh, type Upstream } from "../planned/reach";
+import { isLoopback, type Upstream } from "../planned/reach";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
@@ -28,7 +28,6 @@ export function machineWarnings(
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  if (!isHere(machine) && !isOverSsh(machine)) warn("elsewhere", elsewhere(name, machine));
   const aggregate = ledger.aggregateUtilization;
   const aggregateHigh = `The servers together take ${utilizationText(aggregate)} of the memory. Machines of this kind were seen to hang between 0.80 and 0.90: raise it step by step and watch MemAvailable.`;
   if (aggregate > AGGREGATE_CAUTION) warn("aggregate-high", aggregateHigh);

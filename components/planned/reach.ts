@@ -3,11 +3,10 @@ import type { ModelKind } from "./modelKind";
 
 /**
  * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
- * read here (memory, ports, folders, processes) is true. A `tcp://` address counts as elsewhere even on loopback, where a
- * tunnel may end.
+ * read here (memory, ports, folders, processes) is true.
  */
 export function isHere({ dockerHost }: { readonly dockerHost: string }): boolean {
-  return dockerHost.startsWith("unix://");
+  return !isOverSsh({ dockerHost });
 }
 
 /** Whether a machine is reached over ssh: then what is read and written there is read and written by commands there. */
@@ -17,13 +16,9 @@ export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): bool
 
 const DEFAULT_SOCKET = "/run/docker.sock";
 
-/** Ports that Docker's own addresses mean where they name none. */
-const DEFAULT_PORTS: Readonly<Record<string, readonly string[]>> = { ssh: ["22"], tcp: ["2375", "2376"] };
-
 /**
  * One name for every way to write the address of a Docker engine, so that two machines on one engine are seen: user, slashes,
- * letter case and default ports make no difference, and /var/run is /run. On loopback each port of `tcp://` may be the end
- * of another tunnel.
+ * letter case and the default port make no difference, and /var/run is /run.
  */
 export function engineOf({ dockerHost }: { readonly dockerHost: string }): string {
   const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
@@ -34,19 +29,13 @@ export function engineOf({ dockerHost }: { readonly dockerHost: string }): strin
   const [authority = ""] = rest.split(/[/?#]/, 1);
   const [, host = "", port = ""] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
   const named = host.replace(/\.$/, "");
-  const byDefault = port === "" || DEFAULT_PORTS[scheme]?.includes(String(Number(port))) === true;
+  const byDefault = port === "" || Number(port) === 22;
   if (!isLoopback(named)) return byDefault ? named : `${named}:${Number(port)}`;
-  if (scheme === "ssh") return byDefault ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
-  return `localhost:${port === "" ? DEFAULT_PORTS.tcp?.[0] : Number(port)}`;
+  return byDefault ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
 }
 
 /** The usual Docker engine of this computer. */
 export const HERE = "unix:///var/run/docker.sock";
-
-/** Why `up` refuses a machine that is another computer, and that no command can be run on. */
-export function elsewhere(name: string, { dockerHost }: { readonly dockerHost: string }): string {
-  return `The Docker engine of ${name} is at ${dockerHost}, so ${name} is another computer, and files can't be written there through Docker: write \`dockerHost: ssh://user@${engineOf({ dockerHost }).replace(/:\d+$/, "")}\`, or run \`up\` on ${name} itself, with \`dockerHost: ${HERE}\`. A preview and \`serving plan\` work from here.`;
-}
 
 /** Name by which a container reaches the machine that it runs on. */
 export const HOST_FROM_CONTAINER = "host.docker.internal";

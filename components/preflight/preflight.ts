@@ -2,25 +2,20 @@ import { posix } from "node:path";
 import { defined } from "../../faults/defined";
 import { filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
-import { elsewhere, HERE, isHere, isOverSsh } from "../planned/reach";
 import { type Locate, placed } from "../settings/places";
 import { connectionFindings } from "./connection";
 import type { GateFinding } from "./gate";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
-import { type DockerFacts, type PreflightFinding, refused } from "./types";
+import type { DockerFacts, PreflightFinding } from "./types";
 
 /**
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
- * change before the update. A machine that is another computer is read over ssh. Where only its engine can be reached
- * (`tcp://`), it is refused (a plan warns of it), and nothing is read for it.
- * `locate` finds the lines of the stack file.
+ * change before the update. A machine that is another computer is read over ssh. `locate` finds the lines of the stack file.
  */
 export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<GateFinding[]> {
   const dockers: { name: string; docker: DockerFacts }[] = [];
   const judged = async (machine: MachinePlan) => {
-    if (!isHere(machine) && !isOverSsh(machine))
-      return preview ? [] : [refused(elsewhere(machine.name, machine), "dockerHost", HERE)];
     const unreached = await connectionFindings(machine);
     if (unreached.length > 0) return unreached;
     if (preview) return replacedFiles(machine);

@@ -32,6 +32,9 @@ function isEngine(address: string): boolean {
   return protocol === "unix:" ? address.startsWith("unix:///") : hostname !== "" && port !== "0";
 }
 
+/** An address at which Docker listens on the network, with the host. */
+const TCP = /^tcp:\/\/([^:/]*).*$/s;
+
 /** What to write instead of a machine's own `listen`, which it had before each service got one. */
 function listenBelow(given: unknown): string {
   const { listen, inferenceServers, ...blocks } = objectOr(given);
@@ -73,14 +76,20 @@ export const machine = strictObject(
     totalGiB: gibibytes().describe(
       "Total unified memory in GiB: MemTotal of /proc/meminfo in kB, divided by 1048576. 121.63 or 121.69 on a DGX Spark.",
     ),
-    dockerHost: matching(/^(unix|ssh|tcp):\/\//, "Expected unix:///path, ssh://user@host or tcp://host:port")
+    dockerHost: matching(/^(unix|ssh):\/\//, {
+      error: ({ input }) =>
+        /^tcp:/.test(String(input))
+          ? `Every machine gets files, and through Docker at \`tcp://\` none can be written: write \`${String(input).replace(TCP, "ssh://user@$1")}\`, by which Docker is reached, too`
+          : "Expected unix:///path or ssh://user@host",
+      abort: true,
+    })
       .refine(
         isEngine,
         "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more",
       )
       .default(HERE)
       .describe(
-        "Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere). A machine at `tcp://` can only be planned and previewed.",
+        "Docker engine of the machine: a socket here (`unix://`), or `ssh://user@host` for another computer, whose files are written over the same ssh (guide: a machine that is elsewhere).",
       ),
     home: optional(hostPath(/^\//, "Expected an absolute path")).describe(
       "Home directory on the machine, which `~/` in a path means. Left out: the home of whoever runs this; over ssh `/root` for root and `/home/USER` for any other user that `dockerHost` names.",

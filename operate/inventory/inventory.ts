@@ -7,7 +7,7 @@ import { GATE_SAYS } from "../../components/inference-server/startGate";
 import type { MachinePlan } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
-import { HERE, isHere, isOverSsh } from "../../components/planned/reach";
+import { HERE } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
@@ -49,12 +49,8 @@ export async function inventory(
   const problems: string[] = [];
   const containers = await allContainers(machine, problems);
   const venvs: VenvReading[] = [];
-  if (!isHere(machine) && !isOverSsh(machine)) {
-    if (settings.venvs.length > 0) problems.push(`${machine.name} is another computer: its venvs were not read.`);
-  } else {
-    for (const path of settings.venvs)
-      venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
-  }
+  for (const path of settings.venvs)
+    venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
   return {
     machine: machine.name,

@@ -29,7 +29,7 @@ describe("the windows that were applied last", () => {
   it("count for the same model on this machine only", () => {
     apply();
     expect(readAppliedWindows(stack({}, { model: { id: "org/other" } }), home)).toEqual({});
-    for (const dockerHost of ELSEWHERE) expect(readAppliedWindows(stack({ dockerHost }), home)).toEqual({});
+    expect(readAppliedWindows(stack({ dockerHost: ELSEWHERE }), home)).toEqual({});
   });
 
   it.each(["", "{", "[]", '{"machine": {"inferenceServers": "b"}}'])("are unknown where it is %j", (text) => {

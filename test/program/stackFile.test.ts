@@ -22,7 +22,7 @@ const MACHINE = `config:
   local-serving:machines:
     dgx:
       totalGiB: 121.63
-      dockerHost: tcp://dgx:2375
+      dockerHost: ssh://me@dgx
       instanceA: { gpuMemoryUtilization: 0.45 }
       inferenceServers:
         b:
@@ -51,10 +51,12 @@ describe("the stack file beside the program", () => {
     process.chdir(temporaryFolder("stack-file-"));
     mkdirSync(PROJECT);
     vi.spyOn(log, "warn").mockImplementation(async () => undefined);
+    vi.stubEnv("PATH", "");
   });
   afterEach(() => {
     process.chdir(home);
     vi.restoreAllMocks();
+    vi.unstubAllEnvs();
   });
 
   /** What `up` says when it refuses this configuration, `file` being the text of the stack file. */
@@ -73,7 +75,7 @@ describe("the stack file beside the program", () => {
     expect((await refusal(tooMuch, tooMuch)).split("\n")).toEqual([
       "Refused, and nothing was changed:",
       `- ${AGGREGATE} In the stack file, line 13: ${NEW_SHARE}`,
-      "- preflight of dgx: The Docker engine of dgx is at tcp://dgx:2375, so dgx is another computer, and files can't be written there through Docker: write `dockerHost: ssh://user@dgx`, or run `up` on dgx itself, with `dockerHost: unix:///var/run/docker.sock`. A preview and `serving plan` work from here. In the stack file, line 5: `machines.dgx.dockerHost: unix:///var/run/docker.sock`.",
+      "- preflight of dgx: No `ssh` on PATH, and dgx is reached by it: install the OpenSSH client. In the stack file, line 5: `machines.dgx.dockerHost`.",
     ]);
   });
 

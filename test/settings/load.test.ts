@@ -155,12 +155,12 @@ describe("faults of a stack file", () => {
     ["clients: {launcherFolder: /a/../b}", "clients.launcherFolder", PLAIN_PATH],
     ["simpleServer: {mode: host, modelsDirectory: /proc/1}", "simpleServer.modelsDirectory", PLAIN_PATH],
     ...[
-      "tcp://host:99999",
-      "tcp://host:0",
-      "tcp://:2375",
+      "ssh://host:99999",
+      "ssh://host:0",
+      "ssh://:2375",
       "ssh://me@d\u00fcx",
       "unix://run/x",
-      "tcp://a\\nb",
+      "ssh://a\\nb",
       "ssh://me@dgx/run/docker.sock",
       "ssh://me:pw@dgx",
     ].map((address) => [`dockerHost: "${address}"`, "dockerHost", ENGINE]),
@@ -172,6 +172,18 @@ describe("faults of a stack file", () => {
     expect(others).toEqual([]);
     expect(fault).toMatchObject({ path: `machines.dgx.${path}`, line: instanceA === "" ? 12 : 13 });
     expect(fault?.message).toMatch(new RegExp(`^${message.replace(/[.*+?^$(){}|[\]\\]/g, "\\$&")}`));
+  });
+
+  it("refuse a Docker engine without files, and say what to write", () => {
+    expect(faultsOf(machine(`totalGiB: 8\ninstanceA: none\n${SERVER}dockerHost: tcp://dgx.local:2375`))).toEqual([
+      expect.objectContaining({
+        path: "machines.dgx.dockerHost",
+        line: 13,
+        message: expect.stringMatching(
+          /^Every machine gets files, and through Docker at `tcp:\/\/` none can be written: write `ssh:\/\/user@dgx\.local`, by which Docker is reached, too\./,
+        ),
+      }),
+    ]);
   });
 
   it.each([

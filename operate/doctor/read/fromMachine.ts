@@ -5,7 +5,6 @@ import { dockerCommand } from "../../../components/docker/docker";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import type { MachinePlan } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
-import { isHere, isOverSsh } from "../../../components/planned/reach";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
@@ -36,23 +35,21 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
     machine.containers.some((each) => each.name === name),
   );
   const docker = "containers" in asked || machine.containers.length > 0 ? asked : {};
-  const read = isHere(machine) || isOverSsh(machine) ? await readThere(machine) : undefined;
+  const read = await readThere(machine);
   const kept = await lastVerify({ stackFile, machine: machine.name });
   const { fresh, stale } = byAge(kept, ours);
   const logs = [
     ...(await containerLogs(machine, ours)),
-    ...(read?.logs ?? []),
+    ...read.logs,
     ...(fresh.length === 0 ? [] : [await scanProbes(fresh)]),
   ];
-  const notes = read?.notes ?? [
-    `${machine.name} is another computer: its memory, kernel log, sockets and files were not read.`,
-  ];
   const old = stale.map(({ name }) => name).join(", ");
+  const { notes } = read;
   if (old !== "")
     notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
   return {
     notes: [...notes, ...cutShortNotes(logs)],
-    facts: { ...docker, ...read?.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
+    facts: { ...docker, ...read.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
   };
 }
 

@@ -1,7 +1,7 @@
 import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, containersOf, startedAgain } from "../../../components/docker/containers";
 import type { PlannedFile } from "../../../components/planned/file";
-import { isHere, isLoopback, isOverSsh } from "../../../components/planned/reach";
+import { isLoopback } from "../../../components/planned/reach";
 import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
 import type { FileOnDisk, Host } from "../host";
 import { processStart } from "../metrics";
@@ -29,7 +29,6 @@ export async function inspect({ docker }: Host, name: string): Promise<Container
 
 /** Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker can't tell. */
 export async function isSetUp({ machine, host }: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
-  if (!isHere(machine) && !isOverSsh(machine)) return true;
   const record = recordOf({ machine });
   if (record !== undefined && (await host.file(record.path)) !== undefined) return true;
   for (const { name } of machine.containers) if ((await inspect(host, name)) !== undefined) return true;

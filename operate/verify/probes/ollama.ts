@@ -1,5 +1,5 @@
 import { gte } from "@renovatebot/pep440";
-import { isHere, isOverSsh } from "../../../components/planned/reach";
+import { isHere } from "../../../components/planned/reach";
 import { BYTES_PER_GIB } from "../../../components/planned/utilization";
 import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
@@ -77,8 +77,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     name: "ollama-directory",
     about: "its model directory exists",
     fix: () => `\`${SETTING}.modelsDirectory\``,
-    run: async ({ host, plan: { modelsDirectory, serviceUser }, machine }) => {
-      if (!isHere(machine) && !isOverSsh(machine)) return skip("files are read on the machine itself");
+    run: async ({ host, plan: { modelsDirectory, serviceUser } }) => {
       if ((await host.file(modelsDirectory)) !== undefined) return pass(modelsDirectory);
       const fix = `Make it, owned by ${serviceUser}, or set \`${SETTING}.modelsDirectory\`.`;
       return fail(`${modelsDirectory} is not there`, fix);

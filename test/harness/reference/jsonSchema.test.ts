@@ -92,7 +92,7 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     }),
     "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more":
       inMachine({
-        dockerHost: "tcp://host:99999",
+        dockerHost: "ssh://host:99999",
       }),
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
       inMachine({ modelCache: "/a/../b" }),

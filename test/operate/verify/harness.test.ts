@@ -100,13 +100,6 @@ describe("the harness's providers and its session-analytics file", () => {
     );
   });
 
-  it("are skipped on a machine that is not this one", async () => {
-    const results = await probe({ machine: { dockerHost: "tcp://far:2375" } });
-    expect(results.map(({ status, detail }) => `${status}: ${detail}`)).toEqual(
-      PROBES.map(() => "skip: it is read on the machine itself: run this command on dgx"),
-    );
-  });
-
   it("run one by one by their names", async () => {
     expect(said(await probe({ only: ["harness-judge"] }))).toEqual([`${FILES}: harness-judge pass`]);
   });

@@ -272,13 +272,4 @@ describe("what is in sight", () => {
       "instance-a skip: the stack file says `instanceA: none`",
     ]);
   });
-
-  it("a machine elsewhere: loopback there can't be asked from here", async () => {
-    const plan = planned(8001, {}, { dockerHost: "tcp://spark.local:2375" });
-    const results = await run(plan, { only: ["health", "memory"] });
-    expect(results.map(({ status, detail }) => `${status}: ${detail}`)).toEqual([
-      "skip: it is published on loopback of dgx: run this command there, or use --base-url through a tunnel",
-      "skip: it is read on the machine itself: run this command on dgx",
-    ]);
-  });
 });
