@@ -28,11 +28,21 @@ export function softened(fault: Fault, refusal: (key: string) => string): Fault 
   return { ...fault, code: "secret_in_file", message: refusal(key) };
 }
 
+/** What a schema makes of a value, or every fault that it finds in it. */
+export function readBy<Value>(
+  schema: z.ZodType<Value>,
+  value: unknown,
+  document?: SourceDocument,
+): { readonly data: Value; readonly faults: readonly [] } | { readonly data?: undefined; readonly faults: Fault[] } {
+  const { success, data, error } = schema.safeParse(value);
+  return success ? { data, faults: [] } : { faults: schemaFaults(schema, value, error.issues, document) };
+}
+
 /** The value of a document by its schema. Throws `FaultyInput` with every fault. */
 export function valueBy<Value>(schema: z.ZodType<Value>, file: string, document: SourceDocument): Value {
-  const { success, data, error } = schema.safeParse(document.value);
-  if (success) return data;
-  throw new FaultyInput(file, schemaFaults(schema, document.value, error.issues, document));
+  const { data, faults } = readBy(schema, document.value, document);
+  if (data === undefined) throw new FaultyInput(file, faults);
+  return data;
 }
 
 function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {

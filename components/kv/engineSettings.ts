@@ -1,7 +1,7 @@
 import { parse } from "@renovatebot/pep440";
 import { strictObject, z } from "zod";
 import { FaultyInput } from "../../faults/fault";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { readBy } from "../../faults/schemaFaults";
 import { SSM_CACHE_DTYPES } from "./configSchema";
 import { KV_DTYPES } from "./kvDtype";
 
@@ -51,7 +51,7 @@ export const KV_ENGINE_DEFAULTS: ResolvedKvEngineSettings = kvEngineSettingsSche
 
 /** Fills in defaults. Throws `FaultyInput` with every setting that is out of its range. */
 export function resolveKvEngineSettings(settings: KvEngineSettings): ResolvedKvEngineSettings {
-  const parsed = kvEngineSettingsSchema.safeParse(settings);
-  if (parsed.success) return parsed.data;
-  throw new FaultyInput("engine settings", schemaFaults(kvEngineSettingsSchema, settings, parsed.error.issues));
+  const { data, faults } = readBy(kvEngineSettingsSchema, settings);
+  if (data === undefined) throw new FaultyInput("engine settings", faults);
+  return data;
 }

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Fault, FaultyInput } from "../../faults/fault";
 import { isRecord, type JsonObject } from "../../faults/json";
-import { schemaFaults } from "../../faults/schemaFaults";
+import { readBy } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type AttentionShape, attentionShape, fullAttentionShape, ignoresKvDtype } from "./attentionShape";
 import { type CompressedIndex, compressedIndex } from "./compressedIndex";
@@ -55,27 +55,19 @@ const rootSchema = z.looseObject({
  */
 export function modelShape(configJson: unknown, document?: SourceDocument): ModelShape {
   const root = isRecord(configJson) ? configJson : {};
-  const nesting = rootSchema.safeParse(root);
-  if (!nesting.success) {
-    throw new FaultyInput(
-      document?.file ?? "config.json",
-      schemaFaults(rootSchema, root, nesting.error.issues, document),
-    );
-  }
+  const file = document?.file ?? "config.json";
+  const nesting = readBy(rootSchema, root, document);
+  if (nesting.faults.length > 0) throw new FaultyInput(file, nesting.faults);
   const prefix = isRecord(root.text_config) ? ["text_config"] : [];
   const text = prefix.length > 0 && isRecord(root.text_config) ? root.text_config : configJson;
   const faults: Fault[] = isRecord(text) ? [...unplannedCaches(text), ...noAttention(text)] : [];
   const encoder = prefix.length > 0 ? unplannedCaches({ is_encoder_decoder: root.is_encoder_decoder }) : [];
-  const parsed = configSchema.safeParse(text);
-  let shape: ModelShape | undefined;
-  if (parsed.success) {
-    const read = shapeOf(parsed.data, root);
-    faults.push(...read.faults);
-    shape = read.shape;
-  } else faults.push(...schemaFaults(configSchema, text, parsed.error.issues));
+  const parsed = readBy(configSchema, text);
+  const read = parsed.data === undefined ? parsed : shapeOf(parsed.data, root);
+  faults.push(...read.faults);
   const placed = [...faults.map((fault) => placedFault(fault, prefix, document)), ...encoder];
-  if (shape === undefined || placed.length > 0) throw new FaultyInput(document?.file ?? "config.json", placed);
-  return shape;
+  if (!("shape" in read) || placed.length > 0) throw new FaultyInput(file, placed);
+  return read.shape;
 }
 
 function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; faults: Fault[] } {

@@ -1,6 +1,6 @@
 import { dotted, errorAt, type Fault, inFileOrder, warningAt } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
-import { schemaFaults, softened, valueAt } from "../../faults/schemaFaults";
+import { readBy, softened, valueAt } from "../../faults/schemaFaults";
 import { secretPaths } from "../../faults/secrets";
 import { findKey, secretRemedy } from "./keys";
 import { defaultLayer, flatten } from "./layers";
@@ -8,12 +8,9 @@ import { analyticsSchema } from "./schema";
 
 /** Every fault of a session-analytics file. Unknown keys are warnings. */
 export function checkAnalyticsFile(document: JsonDocument, prefix: string): Fault[] {
-  const read = analyticsSchema.safeParse(document.value);
-  const issues = read.success ? [] : read.error.issues;
   const refusal = (key: string) =>
     `This file never holds a secret, so \`${key}\` is refused, here and elsewhere. The judge's key comes from the variable ${prefix}SA_JUDGE_API_KEY.`;
-  const found = schemaFaults(analyticsSchema, document.value, issues, document);
-  const ofSchema = found.map((fault) => softened(fault, refusal));
+  const ofSchema = readBy(analyticsSchema, document.value, document).faults.map((fault) => softened(fault, refusal));
   const wrong = new Set(ofSchema.map(({ path }) => path));
   const ofSecrets = secretFaults(document, prefix).filter(({ path }) => findKey(path) || !wrong.has(path));
   const secret = new Set(ofSecrets.map(({ path }) => path));

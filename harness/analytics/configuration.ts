@@ -1,4 +1,5 @@
 import { errorAt, type Fault, UnreadableInput } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearestKey } from "../../faults/quoting";
 import { secretPaths } from "../../faults/secrets";
@@ -59,18 +60,23 @@ export function shownValues(configuration: AnalyticsConfiguration): Record<strin
 export function shownDocument(configuration: AnalyticsConfiguration): Record<string, unknown> {
   const document: Record<string, unknown> = {};
   for (const [name, { value }] of configuration.values) {
-    const path = findKey(name)?.path ?? [];
-    const last = path.at(-1);
-    if (last === undefined) continue;
-    let at = document;
-    for (const step of path.slice(0, -1)) {
-      if (!Object.hasOwn(at, step)) at[step] = {};
-      // Made above: every step before the last is a block.
-      at = at[step] as Record<string, unknown>;
-    }
-    at[last] = shown(name, value);
+    const key = findKey(name);
+    if (key !== undefined) putAt(document, key.path, shown(name, value));
   }
   return document;
+}
+
+/** Puts a value into a document, with the blocks above it; gives the step of the path that is there and is no block. */
+export function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
+  let at = document;
+  for (const step of path.slice(0, -1)) {
+    if (!Object.hasOwn(at, step)) at[step] = {};
+    const inner = at[step];
+    if (!isRecord(inner)) return step;
+    at = inner;
+  }
+  at[path.at(-1) ?? ""] = value;
+  return undefined;
 }
 
 /** The paths with a fault and those above them: a fault at a list's item or within a record spoils the whole key. */
@@ -91,20 +97,32 @@ function readSettings(
   const faults: Fault[] = [];
   for (const { key: name, value: text } of settings) {
     const key = findKey(name);
-    const refusal = key === undefined ? unknownKey(name) : (fileOnly(key) ?? secretText(key, text, prefix));
-    if (key === undefined || refusal !== undefined) {
-      if (refusal !== undefined) faults.push(refusal);
-      continue;
-    }
-    const read = valueFromText(key, text);
-    if ("wrong" in read) faults.push(errorAt(name, "wrong_value", read.wrong));
-    else values.set(key.name, read.value);
+    const inFileOnly = key !== undefined && key.variable === undefined;
+    const read = inFileOnly ? { fault: errorAt(key.name, "file_only", FILE_ONLY) } : readSetting(name, text, prefix);
+    if ("fault" in read) faults.push(read.fault);
+    else values.set(read.key.name, read.value);
   }
   return { values, faults };
 }
 
+const FILE_ONLY = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
+
+/** The value of a key that a person gave as text, or why it is refused. */
+export function readSetting(
+  name: string,
+  text: string,
+  prefix: string,
+): { readonly key: ConcreteKey; readonly value: unknown } | { readonly fault: Fault } {
+  const key = findKey(name);
+  if (key === undefined) return { fault: unknownKey(name) };
+  const secret = secretText(key, text, prefix);
+  if (secret !== undefined) return { fault: secret };
+  const read = valueFromText(key, text);
+  return "wrong" in read ? { fault: errorAt(name, "wrong_value", read.wrong) } : { key, value: read.value };
+}
+
 /** Why a key is unknown, with the nearest one. */
-export function unknownKey(name: string): Fault {
+function unknownKey(name: string): Fault {
   const names = analyticsKeys().map(({ pattern }) => pattern.join("."));
   const inside = names.filter((known) => known.startsWith(`${name}.`));
   if (inside.length > 0)
@@ -115,15 +133,9 @@ export function unknownKey(name: string): Fault {
 }
 
 /** Why a secret is taken neither from an argument nor into the file; `undefined` when it is none. */
-export function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
+function secretText(key: ConcreteKey, text: string, prefix: string): Fault | undefined {
   if (!key.secret && secretPaths({ [key.name]: text }).length === 0) return undefined;
   if (key.secret && text === "") return undefined;
   const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
   return errorAt(key.name, "secret", message);
-}
-
-function fileOnly(key: ConcreteKey): Fault | undefined {
-  if (key.variable !== undefined) return undefined;
-  const message = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
-  return errorAt(key.name, "file_only", message);
 }

@@ -1,7 +1,5 @@
 import { errorAt, type Fault } from "../../faults/fault";
-import { isRecord } from "../../faults/json";
-import { secretText, unknownKey } from "./configuration";
-import { findKey, valueFromText } from "./keys";
+import { putAt, readSetting } from "./configuration";
 import { analyticsSchema } from "./schema";
 
 /** A document with one key set, or why that is refused. */
@@ -14,25 +12,12 @@ export function setKey(
   text: string,
   prefix: string,
 ): SetResult {
-  const key = findKey(name);
-  if (key === undefined) return { fault: unknownKey(name) };
-  const secret = secretText(key, text, prefix);
-  if (secret !== undefined) return { fault: secret };
-  const read = valueFromText(key, text);
-  if ("wrong" in read) return { fault: errorAt(name, "wrong_value", read.wrong) };
+  const read = readSetting(name, text, prefix);
+  if ("fault" in read) return read;
   const copy = structuredClone(document) as Record<string, unknown>;
-  let at = copy;
-  for (const step of key.path.slice(0, -1)) {
-    if (!Object.hasOwn(at, step)) at[step] = {};
-    const inner = at[step];
-    if (isRecord(inner)) at = inner as Record<string, unknown>;
-    else {
-      const message = `\`${step}\` is not a map in this file, so nothing can be set in it.`;
-      return { fault: errorAt(name, "wrong_type", message) };
-    }
-  }
-  at[key.path.at(-1) ?? ""] = read.value;
-  return { document: copy };
+  const noBlock = putAt(copy, read.key.path, read.value);
+  const message = `\`${noBlock}\` is not a map in this file, so nothing can be set in it.`;
+  return noBlock === undefined ? { document: copy } : { fault: errorAt(name, "wrong_type", message) };
 }
 
 /** How the file is written: two spaces, a newline at its end. */

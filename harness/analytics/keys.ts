@@ -1,5 +1,5 @@
 import { jsonIn } from "../../faults/json";
-import { schemaFaults, schemasAt } from "../../faults/schemaFaults";
+import { readBy, schemasAt } from "../../faults/schemaFaults";
 import { secretPaths } from "../../faults/secrets";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../schema/jsonSchema";
 import { analyticsSchema } from "./schema";
@@ -77,15 +77,6 @@ export function toolOfVariable(variable: string): string {
 /** Whether a part of a pattern is a free id. */
 export const isFree = (part: string): boolean => part.startsWith("<");
 
-/** What the schema has to say against a value at a key, in whole sentences; empty when the value is right. */
-function complaints(key: ConcreteKey, value: unknown): string[] {
-  const [schema] = schemasAt(analyticsSchema, key.path);
-  const read = schema?.safeParse(value);
-  return schema === undefined || read === undefined || read.success
-    ? []
-    : schemaFaults(schema, value, read.error.issues).map(({ message }) => message);
-}
-
 function kindOf(schema: JsonSchema): Kind {
   if (schema.anyOf?.some(({ type }) => type === "number") === true) return "number-or-empty";
   if (schema.type === "integer" || schema.type === "number") return schema.type;
@@ -124,8 +115,9 @@ const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
 export function valueFromText(key: ConcreteKey, text: string): FromText {
   const read = parse(key.kind, text);
   if ("wrong" in read) return read;
-  const [complaint] = complaints(key, read.value);
-  return complaint === undefined ? read : { wrong: complaint };
+  const [schema] = schemasAt(analyticsSchema, key.path);
+  const [fault] = schema === undefined ? [] : readBy(schema, read.value).faults;
+  return fault === undefined ? read : { wrong: fault.message };
 }
 
 function parse(kind: Kind, text: string): FromText {

@@ -1,5 +1,6 @@
-import { isRecord, type JsonObject, objectOr } from "../../faults/json";
-import { analyticsKeys, type ConcreteKey, concrete, findKey, isFree } from "./keys";
+import { objectOr } from "../../faults/json";
+import { valueAt } from "../../faults/schemaFaults";
+import { analyticsKeys, concrete, findKey, isFree } from "./keys";
 import { analyticsSchema } from "./schema";
 
 /** Where a value can come from, lowest first: the more specific layer wins. */
@@ -35,82 +36,41 @@ export function defaultLayer(): LayerValues {
 /** The keys that a document sets, by dotted name; keys that the schema does not know are passed over. */
 export function flatten(document: unknown): Map<string, unknown> {
   const found = new Map<string, unknown>();
-  for (const key of analyticsKeys())
-    for (const { name, value } of occurrences(key.pattern, document, (id) => concrete(key, id))) found.set(name, value);
+  for (const key of analyticsKeys()) {
+    const free = key.pattern.findIndex(isFree);
+    const ids = free === -1 ? [""] : Object.keys(objectOr(valueAt(document, key.pattern.slice(0, free))));
+    for (const id of ids) {
+      const { path, name } = concrete(key, id);
+      const value = valueAt(document, path);
+      if (value !== undefined) found.set(name, value);
+    }
+  }
   return found;
-}
-
-function* occurrences(
-  pattern: readonly string[],
-  document: unknown,
-  named: (id: string) => ConcreteKey,
-): Generator<{ name: string; value: unknown }> {
-  const free = pattern.findIndex(isFree);
-  const ids = free === -1 ? [""] : Object.keys(tableAt(document, pattern.slice(0, free)));
-  for (const id of ids) {
-    const key = named(id);
-    const parent = tableAt(document, key.path.slice(0, -1));
-    const last = key.path.at(-1) ?? "";
-    if (Object.hasOwn(parent, last) && parent[last] !== undefined) yield { name: key.name, value: parent[last] };
-  }
-}
-
-function tableAt(document: unknown, path: readonly string[]): JsonObject {
-  let at: unknown = document;
-  for (const step of path) {
-    if (!isRecord(at) || !Object.hasOwn(at, step)) return {};
-    at = at[step];
-  }
-  return objectOr(at);
 }
 
 /** Defaults of the entries that only an upper layer names, such as the currency of a model that has a price. */
 function defaultsOfNewIds(names: Iterable<string>): Map<string, unknown> {
-  const document: Record<string, unknown> = { judge: { by_copilot: {} }, pricing: { models: {} } };
+  const by_copilot: Record<string, object> = {};
+  const models: Record<string, object> = {};
   for (const name of names) {
-    const path = findKey(name)?.path ?? [];
-    const id = path[2];
-    if (id === undefined || path.length !== 4 || (path[1] !== "by_copilot" && path[1] !== "models")) continue;
-    Object.defineProperty(tableAt(document, path.slice(0, 2)), id, { value: {}, enumerable: true, configurable: true });
+    const [, block, id = "", key] = findKey(name)?.path ?? [];
+    if (key !== undefined && block === "by_copilot") by_copilot[id] = {};
+    if (key !== undefined && block === "models") models[id] = {};
   }
-  return flatten(analyticsSchema.parse(document));
+  return flatten(analyticsSchema.parse({ judge: { by_copilot }, pricing: { models } }));
 }
 
 /** In the schema's order, with the keys of one map entry together; variables that belong to no key come last. */
 function inSchemaOrder(values: ReadonlyMap<string, EffectiveValue>): Map<string, EffectiveValue> {
-  const idOrder = new Map<string, number>();
-  const ranked = [...values].map((entry) => {
-    const key = findKey(entry[0]);
-    if (key === undefined) return { entry, rank: [Number.MAX_SAFE_INTEGER, 0, 0] };
-    const free = key.pattern.findIndex(isFree);
-    const name = key.pattern.join(".");
-    const own = order().get(name) ?? 0;
-    if (free === -1) return { entry, rank: [own, 0, 0] };
-    const block = key.pattern.slice(0, free + 1).join(".");
-    const id = `${block} ${key.path[free]}`;
-    if (!idOrder.has(id)) idOrder.set(id, idOrder.size);
-    return { entry, rank: [order().get(block) ?? own, idOrder.get(id) ?? 0, own] };
+  const places = new Map(analyticsKeys().map(({ pattern }, place) => [pattern.join("."), place]));
+  const placed = [...values].map((entry) => {
+    const { pattern = [], path = [] } = findKey(entry[0]) ?? {};
+    const place = places.get(pattern.join(".")) ?? places.size;
+    const mapEntry = path.slice(0, pattern.findIndex(isFree) + 1).join(".");
+    return { entry, place, together: mapEntry || entry[0] };
   });
-  return new Map(ranked.sort((a, b) => compare(a.rank, b.rank)).map(({ entry }) => entry));
-}
-
-function compare(a: readonly number[], b: readonly number[]): number {
-  const differing = a.findIndex((part, place) => part !== b[place]);
-  return differing === -1 ? 0 : (a[differing] ?? 0) - (b[differing] ?? 0);
-}
-
-let places: Map<string, number> | undefined;
-
-/** Places in the schema of keys, and of blocks with free ids by their first key. */
-function order(): ReadonlyMap<string, number> {
-  if (places === undefined) {
-    places = new Map();
-    for (const [place, { pattern }] of analyticsKeys().entries()) {
-      const free = pattern.findIndex(isFree);
-      const block = pattern.slice(0, free + 1).join(".");
-      if (free !== -1 && !places.has(block)) places.set(block, place);
-      places.set(pattern.join("."), place);
-    }
-  }
-  return places;
+  const groups = new Map<string, (readonly [string, EffectiveValue])[]>();
+  for (const { entry, together } of placed.sort((a, b) => a.place - b.place))
+    groups.set(together, [...(groups.get(together) ?? []), entry]);
+  return new Map([...groups.values()].flat());
 }

@@ -52,7 +52,8 @@ export function readVariables(
       continue;
     }
     const read = valueFromText(key, text);
-    if ("wrong" in read) faults.push(wrongVariable(key, name, where, read.wrong));
+    const message = `The variable \`${name}\` (${where}) can't set \`${key.name}\``;
+    if ("wrong" in read) faults.push(errorAt(key.name, "wrong_variable", `${message}: ${read.wrong}`));
     else values.set(key.name, read.value);
   }
   return { values, faults };
@@ -88,11 +89,6 @@ function unknownVariable(name: string, where: string, known: readonly string[]):
   return warningAt("", "unknown_variable", `The variable \`${name}\` (${where}) belongs to no key. ${hint}`);
 }
 
-function wrongVariable(key: ConcreteKey, variable: string, where: string, why: string): Fault {
-  const message = `The variable \`${variable}\` (${where}) can't set \`${key.name}\`: ${why}`;
-  return errorAt(key.name, "wrong_variable", message);
-}
-
 export function readDotenv(file: string): Variables {
   // A byte order mark would become a part of the first variable's name.
   return parseEnv(readTextFile(file).replace(/^\ufeff/, ""));
@@ -100,17 +96,9 @@ export function readDotenv(file: string): Variables {
 
 /** The `.env` at the root of the repository that a folder is in, or of the folder itself where it is in none. */
 export function repositoryDotenv(folder: string): string | undefined {
-  const start = resolve(folder);
-  let root = start;
-  while (!existsSync(join(root, ".git"))) {
-    const parent = dirname(root);
-    if (parent === root) {
-      root = start;
-      break;
-    }
-    root = parent;
-  }
-  const file = join(root, ".env");
+  let root = resolve(folder);
+  while (!existsSync(join(root, ".git")) && dirname(root) !== root) root = dirname(root);
+  const file = resolve(existsSync(join(root, ".git")) ? root : folder, ".env");
   // Some keep a virtual environment in a folder of that name.
   return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? file : undefined;
 }

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
-import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
+import { readBy, secretFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
 import { appFaults } from "./appRules";
 import { artifactFaults } from "./artifactPath";
@@ -54,7 +54,7 @@ export function checkAutomation(
   const registry = files.registry === undefined ? undefined : readRegistry(files.registry);
   const providers = files.providers === undefined ? undefined : readProviderSummaries(files.providers);
   const review = reviewOverride(environment, prefix);
-  const read = automationSchema.safeParse(document.value);
+  const { data, faults: formal } = readBy(automationSchema, document.value, document);
   const named = [
     ...refusedKeyFaults(document.value, at),
     ...coverageFaults(config, preset, at),
@@ -65,7 +65,6 @@ export function checkAutomation(
     ...(providers === undefined ? [] : evaluatorFaults(config, providers, at)),
     ...(review.wrong === undefined ? [] : [at.error(["review", "max_rounds"], "wrong_variable", review.wrong)]),
   ];
-  const formal = read.success ? [] : schemaFaults(automationSchema, document.value, read.error.issues, document);
   // A rule that speaks of a key by name says more than the schema does of the same key.
   const known = new Set(named.filter(({ severity }) => severity === "error").map(({ path }) => path));
   const secret = secretFaults(document.value, [...named, ...formal], "secret_in_file", SECRET, document);
@@ -74,7 +73,7 @@ export function checkAutomation(
     ...(mapping?.faults ?? []),
     ...(registry?.faults ?? []),
   ];
-  if (!read.success || hasErrors(issues)) return { valid: false, issues, resolved: null };
-  const resolved = resolveContract(read.data, config, { review, ...defined({ preset, mapping, registry }) });
+  if (data === undefined || hasErrors(issues)) return { valid: false, issues, resolved: null };
+  const resolved = resolveContract(data, config, { review, ...defined({ preset, mapping, registry }) });
   return { valid: true, issues, resolved };
 }

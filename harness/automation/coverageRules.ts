@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Fault, UnreadableInput } from "../../faults/fault";
-import { schemaFaults, valueAt } from "../../faults/schemaFaults";
+import { readBy, valueAt } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { type ConfigView, type FaultMaker, readYamlOrJson } from "./ruleContext";
 import { type Preset, presetSchema } from "./schema";
@@ -102,9 +102,8 @@ export function readPreset(name: string, directory: string | undefined): PresetR
   if (file === undefined) return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
   try {
     const document = readYamlOrJson(file);
-    const read = presetSchema.safeParse(document.value);
-    if (read.success) return { values: read.data, file, sha256: sha256(readTextFile(file)) };
-    const faults = schemaFaults(presetSchema, document.value, read.error.issues, document);
+    const { data: values, faults } = readBy(presetSchema, document.value, document);
+    if (values !== undefined) return { values, file, sha256: sha256(readTextFile(file)) };
     return { reason: `${file} isn't a preset: ${faults.map(faultText).join("; ")}` };
   } catch (error) {
     if (error instanceof UnreadableInput) return { reason: error.message };
