@@ -31,11 +31,13 @@ function build() {
     metafile: true,
     logLevel: "warning",
   });
-  const scripts = readdirSync(join(ROOT, "components"), { recursive: true })
-    .filter((file) => file.endsWith(".sh"))
-    .map((file) => `components/${file}`);
+  const texts = ["components", "harness"].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true })
+      .filter((file) => /\.(sh|md|yaml)$/.test(file))
+      .map((file) => `${folder}/${file}`),
+  );
   // Sources read them from their own folder.
-  for (const script of scripts) copyFileSync(join(ROOT, script), join(DIST, basename(script)));
+  for (const text of texts) copyFileSync(join(ROOT, text), join(DIST, basename(text)));
   const engines = readdirSync(join(ROOT, ENGINES)).map((file) => `${ENGINES}/${file}`);
   cpSync(join(ROOT, ENGINES), join(DIST, basename(ENGINES)), { recursive: true });
   for (const name of Object.keys(PROGRAMS)) {
@@ -43,7 +45,7 @@ function build() {
     const sources = Object.keys(metafile.outputs[`dist/${name}.cjs`].inputs);
     const files = [
       ...sources.filter((file) => !file.startsWith("node_modules/")),
-      ...scripts,
+      ...texts,
       ...engines,
       "bundle/build.cjs",
       "package-lock.json",

@@ -1,4 +1,6 @@
+import { join } from "node:path";
 import type { z } from "zod";
+import { readTextFile } from "../../faults/textFile";
 import { descriptionOf, type JsonSchema, jsonSchemaOf, type SchemaKey, schemaKeys } from "../schema/jsonSchema";
 
 /** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
@@ -35,6 +37,26 @@ export const REFERENCE_COMMAND = "serving config reference";
 
 /** Marks a description that is ours because the specification has none; the page's introduction says so. */
 export const OURS_MARK = "†";
+
+/** The words of a page: a Markdown file of its name in this folder, with what is made in the place of each `{{...}}`. */
+export function readPage(
+  name: string,
+  made: Readonly<Record<string, unknown>>,
+): Pick<ReferenceDocument, "name" | "title" | "intro" | "sections"> {
+  const [top = "", ...parts] = readTextFile(join(__dirname, `${name}.md`)).split(/^## /m);
+  const [title = "", ...intro] = blocks(top, made);
+  const sections = parts.map((part) => {
+    const [heading = "", ...text] = blocks(part, made);
+    return { heading, text };
+  });
+  return { name, title: title.replace("# ", ""), intro, sections };
+}
+
+/** Parts of Markdown that an empty line divides. */
+function blocks(text: string, made: Readonly<Record<string, unknown>>): string[] {
+  const filled = text.trim().replace(/\{\{(\w+)\}\}/g, (_, key: string) => String(made[key]));
+  return filled.split("\n\n");
+}
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
 export function renderMarkdown(document: ReferenceDocument): string {

@@ -1,4 +1,5 @@
-import { join } from "node:path";
+import { copyFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -13,5 +14,7 @@ export function bundledServing(): string {
     outfile,
     logLevel: "error",
   });
+  const template = "automation-template.yaml";
+  copyFileSync(join(__dirname, "../../harness/automation", template), join(dirname(outfile), template));
   return outfile;
 }
