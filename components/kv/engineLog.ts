@@ -43,39 +43,37 @@ export type EngineRefusal =
   | { readonly kind: "too-many-sequences"; readonly maxNumSeqs: number; readonly blocks: number }
   | { readonly kind: "profiling-disturbed" };
 
-const COUNT = "([\\d,]+)";
-const GIB = "(-?[\\d.]+) GiB";
+/** Every figure of a line by its name; each pattern has a named group for it. */
+const count = (name: string) => `(?<${name}>[\\d,]+)`;
+const gib = (name: string) => `(?<${name}>-?[\\d.]+) GiB`;
 
-const LINES = {
-  weightsGiB: new RegExp(`Model loading took ${GIB}`, "g"),
-  availableKvGiB: new RegExp(`Available KV cache memory: ${GIB}`, "g"),
+const LINES = [
+  `Model loading took ${gib("weightsGiB")}`,
+  `Available KV cache memory: ${gib("availableKvGiB")}`,
   // Of a `GPU`, from vLLM 0.33 on of a `GPU + host` where it offloads.
-  kvTokens: new RegExp(`KV cache size: ${COUNT} tokens`, "g"),
-  blockSize: new RegExp(`Setting attention block size to ${COUNT} tokens`, "g"),
-  paddingLayers: new RegExp(`Add ${COUNT} padding layers`, "g"),
-  kvCacheMemoryBytes: new RegExp(`--kv-cache-memory(?:-bytes)?=${COUNT}`, "g"),
-  autoFitMaxModelLen: new RegExp(`Auto-fit max_model_len: reduced from ${COUNT} to ${COUNT}`, "g"),
-} as const;
+  `KV cache size: ${count("kvTokens")} tokens`,
+  `Setting attention block size to ${count("blockSize")} tokens`,
+  `Add ${count("paddingLayers")} padding layers`,
+  `--kv-cache-memory(?:-bytes)?=${count("kvCacheMemoryBytes")}`,
+  `Auto-fit max_model_len: reduced from [\\d,]+ to ${count("autoFitMaxModelLen")}`,
+].map((line) => new RegExp(line, "g"));
 
 /** A line of its own up to vLLM 0.27, joined to the one above by a comma from 0.28 on. */
-const CONCURRENCY = new RegExp(`Maximum concurrency for ${COUNT} tokens per request: ([\\d.]+)x`, "g");
+const CONCURRENCY = new RegExp(
+  `Maximum concurrency for ${count("maxModelLen")} tokens per request: (?<maxConcurrency>[\\d.]+)x`,
+  "g",
+);
 
 /** Reads what a log of vLLM says of memory; text without any such line gives an empty record. */
 export function readEngineLog(text: string): EngineLog {
-  const figures = Object.fromEntries(
-    Object.entries(LINES).flatMap(([name, line]) => {
-      const found = last(text, line)?.at(-1);
-      return found === undefined ? [] : [[name, numberOf(found)]];
-    }),
-  );
   const concurrency = last(text, CONCURRENCY);
+  const { maxModelLen = 0, maxConcurrency = 0 } = figuresOf(concurrency);
   const refusal = refusalIn(text);
-  const [maxModelLen, maxConcurrency] = [numberOf(concurrency?.[1]), numberOf(concurrency?.[2])];
   return {
     ...(concurrency === undefined
       ? {}
       : { maxModelLen, maxConcurrency, kvTokens: Math.floor(maxModelLen * maxConcurrency) }),
-    ...figures,
+    ...Object.fromEntries(LINES.flatMap((line) => Object.entries(figuresOf(last(text, line))))),
     ...defined({ refusal }),
   };
 }
@@ -89,55 +87,41 @@ const SAYS_MEMORY =
  */
 export const saysMemory = (line: string): boolean => SAYS_MEMORY.test(line) && !line.includes("Received request ");
 
-const ADMISSION =
-  /Free memory on device \S+ \(([\d.]+)\/([\d.]+) GiB\) on startup is less than desired GPU memory utilization \(([\d.]+), ([\d.]+) GiB\)/g;
-const DOES_NOT_FIT = new RegExp(
-  `To serve at least one request with the model's max seq len \\(${COUNT}\\), \\(?${GIB} KV cache is needed.*?available KV cache memory \\(${GIB}\\)(?:.*?estimated maximum model length is ${COUNT})?`,
-  "gs",
-);
-const TOO_MANY = new RegExp(`max_num_seqs \\(${COUNT}\\) exceeds available Mamba cache blocks \\(${COUNT}\\)`, "g");
+/** What each refusal says; its figures have the names that `EngineRefusal` gives them. */
+const REFUSALS: Readonly<Record<EngineRefusal["kind"], RegExp>> = {
+  admission:
+    /Free memory on device \S+ \((?<freeGiB>[\d.]+)\/(?<totalGiB>[\d.]+) GiB\) on startup is less than desired GPU memory utilization \((?<utilization>[\d.]+), (?<wantedGiB>[\d.]+) GiB\)/g,
+  "no-kv-room": /No available memory for the cache blocks|Cannot auto-fit max_model_len/g,
+  "request-does-not-fit": new RegExp(
+    `To serve at least one request with the model's max seq len \\(${count("maxModelLen")}\\), \\(?${gib("neededGiB")} KV cache is needed.*?available KV cache memory \\(${gib("availableGiB")}\\)(?:.*?estimated maximum model length is ${count("largestMaxModelLen")})?`,
+    "gs",
+  ),
+  "too-many-sequences": new RegExp(
+    `max_num_seqs \\(${count("maxNumSeqs")}\\) exceeds available Mamba cache blocks \\(${count("blocks")}\\)`,
+    "g",
+  ),
+  "profiling-disturbed": /Error in memory profiling\. Initial free memory/g,
+};
 
 /** The last refusal of the log, unless the engine has started after it. */
 function refusalIn(text: string): EngineRefusal | undefined {
-  const found = [
-    refusal(text, ADMISSION, ([, free, total, utilization, wanted]) => ({
-      kind: "admission",
-      freeGiB: numberOf(free),
-      totalGiB: numberOf(total),
-      utilization: numberOf(utilization),
-      wantedGiB: numberOf(wanted),
-    })),
-    refusal(text, /No available memory for the cache blocks|Cannot auto-fit max_model_len/g, () => ({
-      kind: "no-kv-room",
-    })),
-    refusal(text, DOES_NOT_FIT, ([, length, needed, available, largest]) => ({
-      kind: "request-does-not-fit",
-      maxModelLen: numberOf(length),
-      neededGiB: numberOf(needed),
-      availableGiB: numberOf(available),
-      ...(largest === undefined ? {} : { largestMaxModelLen: numberOf(largest) }),
-    })),
-    refusal(text, TOO_MANY, ([, sequences, blocks]) => ({
-      kind: "too-many-sequences",
-      maxNumSeqs: numberOf(sequences),
-      blocks: numberOf(blocks),
-    })),
-    refusal(text, /Error in memory profiling\. Initial free memory/g, () => ({ kind: "profiling-disturbed" })),
-  ].filter((each) => each !== undefined);
-  const latest = found.sort((a, b) => a.at - b.at).at(-1);
+  const found = Object.entries(REFUSALS).flatMap(([kind, pattern]) => {
+    const match = last(text, pattern);
+    return match === undefined ? [] : [{ kind, match }];
+  });
+  const latest = found.sort((a, b) => a.match.index - b.match.index).at(-1);
   const started = last(text, CONCURRENCY)?.index ?? -1;
-  return latest === undefined || started > latest.at ? undefined : latest.refusal;
-}
-
-function refusal(
-  text: string,
-  pattern: RegExp,
-  read: (match: RegExpExecArray) => EngineRefusal,
-): { at: number; refusal: EngineRefusal } | undefined {
-  const match = last(text, pattern);
-  return match === undefined ? undefined : { at: match.index, refusal: read(match) };
+  if (latest === undefined || started > latest.match.index) return undefined;
+  // The groups of each pattern are the figures of its kind.
+  return { kind: latest.kind, ...figuresOf(latest.match) } as EngineRefusal;
 }
 
 const last = (text: string, pattern: RegExp): RegExpExecArray | undefined => [...text.matchAll(pattern)].at(-1);
 
-const numberOf = (text: string | undefined): number => Number((text ?? "").replaceAll(",", ""));
+/** The figures of a line by name, without those that it leaves out. */
+function figuresOf(match: RegExpExecArray | undefined): Record<string, number> {
+  const groups = Object.entries<string | undefined>(match?.groups ?? {});
+  return Object.fromEntries(
+    groups.flatMap(([name, text]) => (text === undefined ? [] : [[name, Number(text.replaceAll(",", ""))]])),
+  );
+}
