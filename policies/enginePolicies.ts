@@ -9,7 +9,7 @@ import { type Locate, nowhere, placed } from "../components/settings/places";
 import { defined } from "../faults/defined";
 import { settingOf } from "./judge";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
-import { type Finding, findingsOf, type Rule } from "./rules/rule";
+import { type Finding, findingsOf, type Rule, stackJudge } from "./rules/rule";
 
 /**
  * Turns rules into policies of the engine. Each rule becomes a policy for single resources and one for the stack under one
@@ -47,14 +47,14 @@ function policy(
     }
   };
   // The engine hands every resource to each function anew, so only what a rule has is there. It has one of the two.
-  const { judgeResource, judgeStack } = rule;
+  const judgeStack = stackJudge(rule);
   const validateResource = (args: ResourceValidationArgs, reportViolation: ReportViolation) =>
     report(findingsOf(rule, read(args)), reportViolation);
   const validateStack = (args: StackValidationArgs, reportViolation: ReportViolation) =>
     report(judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
   return {
     ...described(rule, kind),
-    ...(judgeResource && { validateResource }),
+    ...(rule.judgeResource && { validateResource }),
     ...(judgeStack && { validateStack }),
   } as Policies[number];
 }

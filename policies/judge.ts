@@ -6,7 +6,7 @@ import { defined } from "../faults/defined";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
 import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
-import { type Finding, findingsOf, type Level, type Rule } from "./rules/rule";
+import { type Finding, findingsOf, type Level, type Rule, stackJudge } from "./rules/rule";
 
 /** What one rule says: an entry for each finding, or one `pass` when there is none. */
 export interface Judged {
@@ -40,7 +40,7 @@ export function judge(resources: readonly DeclaredResource[], levels: Levels = {
   return rules.flatMap((rule): Judged[] => {
     const level = levelOf(rule, levels);
     if (level === "disabled") return [];
-    const findings = [...plain.flatMap((resource) => findingsOf(rule, resource)), ...(rule.judgeStack?.(plain) ?? [])];
+    const findings = [...plain.flatMap((resource) => findingsOf(rule, resource)), ...(stackJudge(rule)?.(plain) ?? [])];
     if (findings.length === 0) return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];
     return findings.map((finding) => ({
       name: rule.name,

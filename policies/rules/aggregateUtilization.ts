@@ -17,7 +17,7 @@ import {
 import { type DeclaredResource, displayName, serverLaunch } from "../lib/container";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
-import { byMachine, type MachineGroup } from "../lib/machines";
+import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */
@@ -37,22 +37,19 @@ export const aggregateUtilization: Rule = {
   level: "mandatory",
   fixed: true,
   advises: true,
-  judgeResource(resource) {
-    return resource.type === TYPE.machine ? judged(resource, claimsOf(resource), resource) : undefined;
-  },
-  judgeStack(resources) {
-    return byMachine(resources).flatMap((group) => {
-      const size = sizeOf(group.component);
-      const claims = [
-        ...hostClaims(group),
-        ...group.containers.flatMap((each) => readingClaims(displayName(each), readContainer(each), size)),
-      ];
-      const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
-      if (subject === undefined) return [];
-      // The machine component was judged before anything was touched; the same sum needs no second word.
-      if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return [];
-      return judged(subject, claims, group.component) ?? undeclaredHost(subject, group) ?? [];
-    });
+  of: TYPE.machine,
+  judgeResource: (machine) => judged(machine, claimsOf(machine), machine),
+  judgeMachine(group) {
+    const size = sizeOf(group.component);
+    const claims = [
+      ...hostClaims(group),
+      ...group.containers.flatMap((each) => readingClaims(displayName(each), readContainer(each), size)),
+    ];
+    const [subject] = group.containers.filter((container) => readContainer(container).kind !== "no");
+    if (subject === undefined) return undefined;
+    // The machine component was judged before anything was touched; the same sum needs no second word.
+    if (group.component !== undefined && sameSum(claims, claimsOf(group.component))) return undefined;
+    return judged(subject, claims, group.component) ?? undeclaredHost(subject, group);
   },
 };
 

@@ -3,7 +3,7 @@ import { EVERY_ADDRESS } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { byMachine, type MachineGroup } from "../lib/machines";
+import type { MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Instance A's port (specification, "Processes and ports"). */
@@ -17,17 +17,15 @@ export const hostPorts: Rule = {
   description:
     "A host port is used once per machine, and port 8000 only by the host-installed instance A, unless the machine has none.",
   level: "mandatory",
+  of: TYPE.container,
   judgeResource(resource) {
-    if (resource.type !== TYPE.container) return [];
     const ports = takenPorts(resource);
     if (ports === UNKNOWN) return notKnown(resource, "`ports`");
     return ports.flatMap((port, index) => {
       return port.port === UNKNOWN ? notKnown(resource, `\`ports[${index}].external\``) : [];
     });
   },
-  judgeStack(resources) {
-    return byMachine(resources).flatMap((group) => [...usedTwice(group), ...onHostInstance(group)]);
-  },
+  judgeMachine: (group) => [...usedTwice(group), ...onHostInstance(group)],
 };
 
 /** The ports that a container takes, as far as they are known. */

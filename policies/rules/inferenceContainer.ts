@@ -28,8 +28,9 @@ export const inferenceContainer: Rule = {
   description:
     "An inference server's container has all GPUs, the host's IPC namespace and the restart policy unless-stopped.",
   level: "mandatory",
+  of: TYPE.container,
   judgeResource(resource) {
-    if (resource.type !== TYPE.container || readContainer(resource).kind !== "yes") return [];
+    if (readContainer(resource).kind !== "yes") return [];
     return WANTED.flatMap((wanted) => {
       const value = wanted.value(resource.props);
       if (wanted.is(value)) return [];

@@ -13,8 +13,9 @@ export const lanExposure: Rule = {
   description:
     "A port that the local network can reach belongs to a service that asks who comes: the bridge with a key, or the chat UI.",
   level: "advisory",
+  of: TYPE.container,
   judgeResource(resource) {
-    const open = resource.type === TYPE.container ? openTo(resource) : undefined;
+    const open = openTo(resource);
     if (open === undefined) return [];
     if (text(resource.props.networkMode) === "host")
       return violation(resource, `${displayName(resource)} is in the host's network: ${open}`);

@@ -23,8 +23,9 @@ export const memorySum: Rule = {
     "What is declared and measured of a machine's memory, servers and everything else, sums to at most its total.",
   level: "mandatory",
   advises: true,
+  of: TYPE.machine,
   judgeResource(machine) {
-    if (machine.type !== TYPE.machine || machine.props.memory === undefined) return [];
+    if (machine.props.memory === undefined) return [];
     const memory = map(machine.props.memory);
     const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);

@@ -1,7 +1,6 @@
 import { text } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { displayName } from "../lib/container";
-
 import { imageReference, roleOf } from "../lib/imageReference";
 import { type Rule, violation } from "./rule";
 
@@ -15,8 +14,8 @@ export const movingTag: Rule = {
   name: "moving-tag",
   description: "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
   level: "mandatory",
+  of: TYPE.container,
   judgeResource(resource) {
-    if (resource.type !== TYPE.container) return [];
     const image = text(resource.props.image);
     // An unrelated container, or an image that is not known, is not this rule's business.
     if (typeof image !== "string" || roleOf(image) === undefined) return [];

@@ -2,7 +2,6 @@ import { figure, holdsUnknown, knownMap, text } from "../../components/inference
 import { asksForGpus, type DeclaredResource, displayName } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
-import { byMachine } from "../lib/machines";
 import { type Rule, violation } from "./rule";
 
 /** On this machine a GPU's memory is everybody's: whoever is given the GPU takes from the same pool as the servers. */
@@ -11,18 +10,16 @@ export const otherGpuMemory: Rule = {
   description:
     "What containers with GPUs take that are no inference servers is declared for their machine (`otherGpuMemoryGiB`), so that it counts.",
   level: "mandatory",
-  judgeStack(resources) {
-    return byMachine(resources).flatMap(({ component, containers, machine }) => {
-      if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
-      return containers
-        .filter(({ props }) => asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]))
-        .filter((container) => readContainer(container).kind === "no")
-        .filter((container) => !holdsOllama(container, component))
-        .map((container) => {
-          const message = `${displayName(container)} is given GPUs on ${machine} and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare \`otherGpuMemoryGiB\` of the machine in GiB; or start the container without GPUs.`;
-          return violation(container, message);
-        });
-    });
+  judgeMachine({ component, containers, machine }) {
+    if (component === undefined || figure(component.props.otherGpuMemoryGiB) > 0) return [];
+    return containers
+      .filter(({ props }) => asksForGpus(props) && !holdsUnknown([props.gpus, props.deviceRequests, props.runtime]))
+      .filter((container) => readContainer(container).kind === "no")
+      .filter((container) => !holdsOllama(container, component))
+      .map((container) => {
+        const message = `${displayName(container)} is given GPUs on ${machine} and is no inference server: what it takes of the same memory counts nowhere. Measure it, and declare \`otherGpuMemoryGiB\` of the machine in GiB; or start the container without GPUs.`;
+        return violation(container, message);
+      });
   },
 };
 

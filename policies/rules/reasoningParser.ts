@@ -1,7 +1,6 @@
 import { isText } from "../../components/inference-server/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { byMachine } from "../lib/machines";
 import { recordsWithContainers } from "../lib/serverRecord";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -13,13 +12,11 @@ export const reasoningParser: Rule = {
   name: "reasoning-parser",
   description: "A model without a thinking mode is served without a reasoning parser.",
   level: "mandatory",
-  judgeStack(resources) {
-    return byMachine(resources).flatMap((group) => {
-      const records = recordsWithContainers(group);
-      return group.containers.flatMap((container) => {
-        const record = records.find((each) => each.container === container)?.record;
-        return judge(container, record?.thinking);
-      });
+  judgeMachine(group) {
+    const records = recordsWithContainers(group);
+    return group.containers.flatMap((container) => {
+      const record = records.find((each) => each.container === container)?.record;
+      return judge(container, record?.thinking);
     });
   },
 };

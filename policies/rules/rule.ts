@@ -1,6 +1,7 @@
 import type { SettingToChange } from "../../components/settings/places";
 import { withoutKeys } from "../../faults/secrets";
 import type { DeclaredResource } from "../lib/container";
+import { byMachine, type MachineGroup } from "../lib/machines";
 
 /** How a rule's violation is taken: the run fails, it is only said, or the rule does not run. */
 export type Level = "mandatory" | "advisory" | "disabled";
@@ -28,10 +29,17 @@ export interface Change {
 export type Found = undefined | Finding | readonly Finding[];
 
 /** What a rule that judges single resources finds of one. */
-export function findingsOf({ judgeResource }: Rule, resource: DeclaredResource): Finding[] {
+export function findingsOf({ judgeResource, of }: Rule, resource: DeclaredResource): Finding[] {
+  if (of !== undefined && of !== resource.type) return [];
   return [judgeResource?.(resource) ?? []]
     .flat()
     .map((found) => (typeof found === "string" ? violation(resource, found) : found));
+}
+
+/** What a rule finds of everything together; `undefined` for one that judges single resources alone. */
+export function stackJudge({ judgeStack, judgeMachine }: Rule): Rule["judgeStack"] {
+  if (judgeMachine === undefined) return judgeStack;
+  return (resources) => byMachine(resources).flatMap((group) => judgeMachine(group) ?? []);
 }
 
 /**
@@ -47,10 +55,14 @@ export interface Rule {
   readonly fixed?: true;
   /** The rule also gives advice, which the engine must show as a warning even when the rule is mandatory. */
   readonly advises?: true;
+  /** Type of the resources that `judgeResource` is asked about; all if it is absent. */
+  readonly of?: string;
   /** Judges one resource by its inputs, before it is touched. A text is a violation of that resource. */
   judgeResource?(resource: DeclaredResource): string | Found | readonly string[];
   /** Judges all resources of a run together. */
   judgeStack?(resources: readonly DeclaredResource[]): Finding[];
+  /** In its place: judges what shares one machine. */
+  judgeMachine?(group: MachineGroup): Found;
 }
 
 const finding =

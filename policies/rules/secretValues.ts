@@ -14,10 +14,8 @@ export const secretValues: Rule = {
   name: "secret-values",
   description: "No secret stands in a container's environment or arguments; placeholders are fine.",
   level: "mandatory",
-  judgeResource(resource) {
-    if (resource.type !== TYPE.container) return [];
-    return [...inEnvironment(resource), ...inArguments(resource)];
-  },
+  of: TYPE.container,
+  judgeResource: (resource) => [...inEnvironment(resource), ...inArguments(resource)],
 };
 
 function inEnvironment(resource: DeclaredResource): string[] {

@@ -15,8 +15,8 @@ export const servedModelName: Rule = {
   description: "The first name under which a model is served has no slash, since coding clients can't address one.",
   level: "mandatory",
   fixed: true,
+  of: TYPE.container,
   judgeResource(resource) {
-    if (resource.type !== TYPE.container) return [];
     const reading = readContainer(resource);
     if (reading.kind === "no") return [];
     const name = displayName(resource);

@@ -21,8 +21,8 @@ export const serverStarts: Rule = {
     "A server can start in the best case: its weights fit into its share, one request of the whole window into what they leave, and the window is not longer than the model's own.",
   level: "mandatory",
   advises: true,
+  of: TYPE.machine,
   judgeResource(machine) {
-    if (machine.type !== TYPE.machine) return [];
     const totalGiB = figure(machine.props.totalGiB);
     const shares = largestShares(machine);
     return knownMaps(machine.props.servers).flatMap((server) => {

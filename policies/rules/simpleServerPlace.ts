@@ -1,8 +1,8 @@
 import { knownMap, text } from "../../components/inference-server/argv/unknown";
 import { containerLaunch, type DeclaredResource, displayName } from "../lib/container";
 import { imageReference, roleOf } from "../lib/imageReference";
-import { byMachine, type MachineGroup } from "../lib/machines";
-import { type Finding, type Rule, violation } from "./rule";
+import type { MachineGroup } from "../lib/machines";
+import { type Found, type Rule, violation } from "./rule";
 
 /** Variable by which Open WebUI's image starts the Ollama that it holds. */
 const STARTS_OLLAMA = "USE_OLLAMA_DOCKER";
@@ -12,12 +12,10 @@ export const simpleServerPlace: Rule = {
   name: "simple-server-place",
   description: "The simple server runs on the host or inside the chat UI's container, never in both.",
   level: "mandatory",
-  judgeStack(resources) {
-    return byMachine(resources).flatMap(judgeMachine);
-  },
+  judgeMachine,
 };
 
-function judgeMachine({ component, containers }: MachineGroup): Finding | Finding[] {
+function judgeMachine({ component, containers }: MachineGroup): Found {
   const mode = text(knownMap(component?.props.simpleServer).mode);
   const holding = containers.filter(holdsOllama);
   if (mode === "host") {

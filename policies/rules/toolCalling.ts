@@ -2,7 +2,6 @@ import { isOn, type ServerArguments } from "../../components/inference-server/ar
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, shown } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { byMachine } from "../lib/machines";
 import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -11,22 +10,20 @@ export const toolCalling: Rule = {
   name: "tool-calling",
   description: "Automatic tool choice has a parser, and coding clients use only servers that have both.",
   level: "mandatory",
+  of: TYPE.container,
   judgeResource(resource) {
     const message = `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`;
     return servers(resource)
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
       .map(() => violation(resource, message, { setting: "tools.parser" }));
   },
-  judgeStack(resources) {
-    return byMachine(resources).flatMap((group) =>
-      recordsWithContainers(group).flatMap(({ record, container }) => judgeClients(record, container)),
-    );
-  },
+  judgeMachine: (group) =>
+    recordsWithContainers(group).flatMap(({ record, container }) => judgeClients(record, container)),
 };
 
 function servers(resource: DeclaredResource): readonly ServerArguments[] {
-  const reading = resource.type === TYPE.container ? readContainer(resource) : undefined;
-  return reading?.kind === "yes" ? reading.servers : [];
+  const reading = readContainer(resource);
+  return reading.kind === "yes" ? reading.servers : [];
 }
 
 const hasParser = (server: ServerArguments): boolean => (server.options.get("tool-call-parser")?.length ?? 0) > 0;

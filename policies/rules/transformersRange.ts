@@ -1,6 +1,5 @@
 import { satisfies } from "@renovatebot/pep440";
 import { TYPE } from "../../components/planned/type";
-
 import { imageRecord } from "../lib/imageRecord";
 import { isVersion, series } from "../lib/versions";
 import { advice, type Rule } from "./rule";
@@ -23,8 +22,8 @@ export const transformersRange: Rule = {
   description: "The transformers release in an image lies in the range that its vLLM release asks for.",
   level: "mandatory",
   advises: true,
+  of: TYPE.imageRecord,
   judgeResource(resource) {
-    if (resource.type !== TYPE.imageRecord) return [];
     const { versions } = imageRecord(resource);
     const vllm = versions.get("vllm");
     const transformers = versions.get("transformers");
