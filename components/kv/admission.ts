@@ -1,5 +1,5 @@
 import { requestBlocks } from "./cacheLayout";
-import type { KvPlan } from "./figures";
+import type { KvPlan } from "./kvPlan";
 
 /** A coding agent as the engine sees it: what it sends with every call, and what it may be answered. */
 interface Agent {

@@ -8,9 +8,8 @@ export {
   KV_ENGINE_DEFAULTS,
   type KvEngineSettings,
 } from "./engineSettings";
-export type { KvPlan } from "./figures";
 export { gib, thousands } from "./gib";
 export { KV_DTYPES, plannedKvDtype } from "./kvDtype";
-export { kvPlan } from "./kvPlan";
+export { type KvPlan, kvPlan } from "./kvPlan";
 export { type ModelShape, modelShape, ownWindow } from "./modelShape";
 export { reuseText } from "./prefixReuse";

@@ -1,16 +1,20 @@
 import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
-import { type CacheLayout, cacheLayout, longestRequest, requestBlocks } from "./cacheLayout";
+import { type CacheLayout, cacheLayout } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
 import { type EngineRules, engineRules } from "./engineRules";
 import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
-import type { KvPlan, RequestCost } from "./figures";
+import { type Figures, figures } from "./figures";
 import { supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { planProblems } from "./planProblems";
-import { agentReuse } from "./prefixReuse";
 
-/** Lengths that coding agents are compared at, in tokens. */
-const USUAL_LENGTHS = [32_768, 65_536, 131_072] as const;
+/** What an engine will make of the memory for its KV cache; plain data. All figures are of one device. */
+export type KvPlan = Figures & {
+  /** Whether the engine starts at all: a request fits, and so do its sequences. */
+  readonly starts: boolean;
+  /** Errors stop the engine at its start; warnings are worth knowing. */
+  readonly problems: readonly Fault[];
+};
 
 /**
  * The exact KV plan of a model on an engine with so much memory for its KV cache.
@@ -23,61 +27,7 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const layout = cacheLayout(model, settings);
   const rules = engineRules(model, settings);
   const maxModelLen = checkedWindow(model, settings, layout, rules);
-
-  const numBlocks = Math.max(0, Math.floor(availableBytes / layout.bytesPerBlock));
-  const usableBlocks = Math.max(0, numBlocks - rules.reservedBlocks);
-  const cost = (tokens: number): RequestCost => {
-    const blocks = requestBlocks(layout, tokens);
-    return { tokens, blocks, bytes: blocks * layout.bytesPerBlock, concurrency: numBlocks / blocks };
-  };
-  const window = cost(maxModelLen);
-  const layersOf = (kind: "full" | "sliding" | "linear") =>
-    layout.groups.reduce((sum, each) => sum + (each.kind === kind ? each.layers : 0), 0);
-  const linear = layout.groups.filter((each) => each.kind === "linear");
-  const constantBlocks = linear.reduce((sum, each) => sum + each.groups * each.blocks, 0);
-  const reuse = {
-    hybrid: layersOf("linear") > 0,
-    block: layout.blockSize,
-    chunk: settings.maxNumBatchedTokens,
-    drafts: settings.draftTokens,
-    vllmVersion: settings.vllmVersion,
-  };
-  const reuseKnown = settings.prefixCaching && rules.alike && layersOf("full") > 0;
-
-  const plan = {
-    fits: window.blocks <= usableBlocks,
-    blockSize: layout.blockSize,
-    bytesPerBlock: layout.bytesPerBlock,
-    numBlocks,
-    blocksPerRequest: window.blocks,
-    bytesPerRequest: window.bytes,
-    maxConcurrency: window.concurrency,
-    tokens: Math.trunc(window.concurrency * maxModelLen),
-    layers: {
-      full: layersOf("full"),
-      sliding: layersOf("sliding"),
-      linear: layersOf("linear"),
-      draft: layout.draftLayers,
-      groups: layout.groups.reduce((sum, each) => sum + each.groups, 0),
-      layersPerGroup: layout.layersPerGroup,
-      padding: layout.paddingLayers,
-    },
-    padding: layout.padding,
-    availableBytes,
-    maxModelLen,
-    maxNumSeqs: settings.maxNumSeqs ?? null,
-    kvCacheDtype: layout.kvCacheDtype,
-    vllmVersion: settings.vllmVersion,
-    constantBytesPerRequest: constantBlocks * layout.bytesPerBlock,
-    bytesPerToken: layout.bytesPerToken,
-    usableBlocks,
-    largestMaxModelLen: longestRequest(layout, usableBlocks),
-    fullWindowsAtOnce: Math.floor(usableBlocks / window.blocks),
-    prefixReuseTokens: settings.prefixCaching ? layout.blockSize : null,
-    agentReuse: reuseKnown ? agentReuse(reuse, settings.prefixMatchUnit) : null,
-    requests: [...USUAL_LENGTHS.filter((tokens) => tokens < maxModelLen).map(cost), window],
-    layout,
-  };
+  const plan = figures(settings, layout, rules, maxModelLen, availableBytes);
   const problems = planProblems(plan, model, settings, rules);
   return { ...plan, starts: !hasErrors(problems), problems };
 }

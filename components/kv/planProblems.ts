@@ -1,12 +1,10 @@
 import { errorAt, type Fault, warningAt } from "../../faults/fault";
 import { CHECKED_VERSIONS, type EngineRules } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
-import type { KvPlan } from "./figures";
+import type { Figures } from "./figures";
 import { gib } from "./gib";
 import { servedOnGb10 } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
-
-type Figures = Omit<KvPlan, "problems" | "starts">;
 
 /** Why the engine would not start with this plan, and what a reader of it should know. */
 export function planProblems(
