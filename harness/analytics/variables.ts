@@ -19,22 +19,12 @@ import { KEYLESS_VARIABLES } from "./schema";
 /** Variables by name, as an environment or a `.env` file holds them. */
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-export interface VariableReading {
-  /** Values by dotted key; those of variables that belong to no key by the variable's name. */
-  readonly values: Map<string, unknown>;
-  readonly faults: Fault[];
-}
-
 /**
  * Reads the variables of one layer. `tools` are the ids that other layers know under `sources`: their variables are
- * told from them. An empty variable counts as not set.
+ * told from them. An empty variable counts as not set. Values come by dotted key; those of variables that belong to no
+ * key by the variable's name.
  */
-export function readVariables(
-  variables: Variables,
-  where: string,
-  prefix: string,
-  tools: readonly string[],
-): VariableReading {
+export function readVariables(variables: Variables, where: string, prefix: string, tools: readonly string[]) {
   const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   const byVariable = new Map(keysWithVariables(tools).map((key) => [`${prefix}${key.variable}`, key]));

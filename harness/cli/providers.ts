@@ -57,21 +57,14 @@ function chainLine({ subject, tried, chosen }: ReviewerChain): string {
   return `reviewers of ${subject}: ${[...steps, end].join(", then ")}`;
 }
 
-/** What a provider's invocations cost, and what the probe's own request cost. */
-interface ProviderCost {
-  readonly provider: string;
-  readonly basis: "metered" | "estimated";
-  /** Measured cost of the probe's request. */
-  readonly probe_usd?: number;
-}
-
-function costOf({ name, provider, chat }: ProbedProvider): ProviderCost[] {
+/** What a provider's invocations cost, and what the probe's own request cost as it was measured. */
+function costOf({ name, provider, chat }: ProbedProvider) {
   if (provider === undefined) return [];
-  const basis = isMetered(provider) ? "metered" : "estimated";
+  const basis: "metered" | "estimated" = isMetered(provider) ? "metered" : "estimated";
   return [{ provider: name, basis, ...defined({ probe_usd: measuredUsd(provider, chat?.usage) }) }];
 }
 
-function costLine({ provider, basis, probe_usd }: ProviderCost): string {
+function costLine({ provider, basis, probe_usd }: ReturnType<typeof costOf>[number]): string {
   if (basis === "estimated")
     return `cost of ${provider}: estimated, by unattended.budget.estimate_usd_per_invocation of the automation config`;
   const probe =

@@ -3,17 +3,7 @@ import { TYPE } from "../../components/planned/type";
 import { containerName, type DeclaredResource, ofType } from "./container";
 
 /** Containers and declarations that share one machine. */
-export interface MachineGroup {
-  /** The machine's name; `undefined` when nothing in the program names one. */
-  readonly machine: string | undefined;
-  readonly containers: readonly DeclaredResource[];
-  /** Declarations of host-installed instances on it. */
-  readonly hostInstances: readonly DeclaredResource[];
-  /** What the program says of inference servers on it, beside their containers. */
-  readonly serverRecords: readonly DeclaredResource[];
-  /** Its machine component, where there is one. */
-  readonly component: DeclaredResource | undefined;
-}
+export type MachineGroup = Readonly<ReturnType<typeof grouped>[number]>;
 
 /**
  * Groups containers by the machine that they run on: the machine component above them, the machine that their provider
@@ -32,7 +22,7 @@ export function byMachine(resources: readonly DeclaredResource[]): readonly Mach
 /** Several rules ask for the groups of one run. */
 const groupings = new WeakMap<readonly DeclaredResource[], readonly MachineGroup[]>();
 
-function grouped(resources: readonly DeclaredResource[]): MachineGroup[] {
+function grouped(resources: readonly DeclaredResource[]) {
   const containers = ofType(resources, TYPE.container);
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) => ofType(resources, type));
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
@@ -50,10 +40,14 @@ function grouped(resources: readonly DeclaredResource[]): MachineGroup[] {
   return names.map((machine) => {
     const here = members.get(machine) ?? [];
     return {
+      /** The machine's name; `undefined` when nothing in the program names one. */
       machine,
       containers: ofType(here, TYPE.container),
+      /** Declarations of host-installed instances on it. */
       hostInstances: ofType(here, TYPE.hostInstance),
+      /** What the program says of inference servers on it, beside their containers. */
       serverRecords: ofType(here, TYPE.inferenceServer),
+      /** Its machine component, where there is one. */
       component: ofType(here, TYPE.machine)[0],
     };
   });
