@@ -49,16 +49,20 @@ export function parseJson(file: string, source: string, leniency: JsonLeniency =
     get duplicates() {
       return indexed().duplicates;
     },
-    locate(path, part = "value") {
-      const { places } = indexed();
-      for (let length = path.length; length >= 0; length--) {
-        const found = places.get(pathKey(path.slice(0, length).map(String)));
-        if (found === undefined) continue;
-        return part === "key" && length === path.length ? found.key : found.value;
-      }
-      return START;
-    },
+    locate: (path, part) => placeIn(indexed().places, path, part),
   };
+}
+
+/** Places of keys and their values, by the path as `pathKey` writes it. */
+export type Places = Map<string, { readonly key: Place; readonly value: Place }>;
+
+/** The place of a path or, if it is missing, of its nearest ancestor; the beginning of the file without any. */
+export function placeIn(places: Places, path: readonly PropertyKey[], part: "key" | "value" = "value"): Place {
+  for (let length = path.length; length >= 0; length--) {
+    const found = places.get(pathKey(path.slice(0, length).map(String)));
+    if (found !== undefined) return part === "key" && length === path.length ? found.key : found.value;
+  }
+  return START;
 }
 
 const START: Place = { line: 1, column: 1 };
@@ -83,7 +87,7 @@ export function jsonSyntaxFault(text: string): Place {
 }
 
 interface JsonIndex {
-  readonly places: Map<string, { readonly key: Place; readonly value: Place }>;
+  readonly places: Places;
   readonly duplicates: { readonly path: readonly string[]; readonly place: Place }[];
 }
 
@@ -133,4 +137,4 @@ function placeBeyond(text: string, levels: number): Place | undefined {
 
 const placeOf = ({ line, column }: Location): Place => ({ line, column });
 
-const pathKey = (path: readonly string[]): string => JSON.stringify(path);
+export const pathKey = (path: readonly string[]): string => JSON.stringify(path);

@@ -10,7 +10,7 @@ import { readMapping, requiredFaults } from "./mapping";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
 import { type AutomationContract, type Environment, resolveContract, reviewOverride } from "./resolve";
-import { configView, faultsOf, readYamlOrJson } from "./ruleContext";
+import { ConfigView, faultsOf, readYamlOrJson } from "./ruleContext";
 import { automationSchema } from "./schema";
 
 /** The files that an automation config is checked with; all but the config itself are optional. */
@@ -47,7 +47,7 @@ export function checkAutomation(
 ): AutomationCheck {
   const document = readYamlOrJson(files.config);
   const at = faultsOf(document);
-  const config = configView(document.value);
+  const config = new ConfigView(document.value);
   const name = presetName(document.value);
   const preset = name === undefined ? undefined : readPreset(name, files.presets);
   const mapping = files.mapping === undefined ? undefined : readMapping(files.mapping);

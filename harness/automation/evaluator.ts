@@ -5,16 +5,14 @@ import { readProfile } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
 import type { ConfigView, FaultMaker } from "./ruleContext";
 
-/** What the automation config needs to know of a provider of the providers profile. */
-export interface ProviderSummary {
-  readonly name: string;
-  /**
-   * Whether it can judge a running app: `declared` with a command that takes the request, `without-request` when the
-   * command has no `{review_request}`, `none` for a provider that only reviews, `misread` when the command is there
-   * in TOML's reading but not, or otherwise, in that of the harness.
-   */
-  readonly conformance: "declared" | "without-request" | "none" | "misread";
-}
+/**
+ * Whether a provider can judge a running app: `declared` with a command that takes the request, `without-request` when
+ * the command has no `{review_request}`, `none` for a provider that only reviews, `misread` when the command is there in
+ * TOML's reading but not, or otherwise, in that of the harness.
+ */
+type Conformance = "declared" | "without-request" | "none" | "misread";
+
+type ProviderSummary = { readonly name: string; readonly conformance: Conformance };
 
 /** The providers of a profile. Throws `UnreadableInput`. */
 export function readProviderSummaries(file: string): ProviderSummary[] {
@@ -47,7 +45,7 @@ export function evaluatorFaults(config: ConfigView, providers: readonly Provider
 }
 
 /** `naive` is the command as the harness's own reader takes it, which is what will run. */
-function conformanceOf(provider: unknown, naive: string | undefined): ProviderSummary["conformance"] {
+function conformanceOf(provider: unknown, naive: string | undefined): Conformance {
   const command = textOr(objectOr(provider).conformance_command);
   if (command === "") return "none";
   if (!command.includes(REQUEST_PLACEHOLDER)) return "without-request";

@@ -3,10 +3,12 @@ import { type Fault, hasErrors } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { type ConfigView, type FaultMaker, faultsOf, readYamlOrJson } from "./ruleContext";
 
-/** Kinds of requirement from which a block's requiredness is derived. */
-export type DerivingKind = (typeof DERIVING_KINDS)[number];
+/** Kinds of requirement from which a block's requiredness is derived, each with the block that it makes required. */
+const BLOCK_OF_KIND = { runtime_conformance: "conformance", visual: "visual" } as const;
 
-const DERIVING_KINDS = ["runtime_conformance", "visual"] as const;
+export type DerivingKind = keyof typeof BLOCK_OF_KIND;
+
+const DERIVING_KINDS = ["runtime_conformance", "visual"] as const satisfies DerivingKind[];
 
 /** Scalars that may head a mapping written as a map; they aren't requirements. */
 const HEADER_KEYS: readonly string[] = ["status", "feature_id", "schema_version", "version"];
@@ -81,12 +83,6 @@ function misspelled(kind: string): string[] {
       `This requirement's kind is not \`${known}\`, only close to it. Write \`${known}\`, or a clearly different kind.`,
   );
 }
-
-/** The block that each kind of requirement makes required. */
-const BLOCK_OF_KIND: Readonly<Record<DerivingKind, "conformance" | "visual">> = {
-  runtime_conformance: "conformance",
-  visual: "visual",
-};
 
 /** Faults for every block that the mapping makes required and the config lacks; the app that it needs included. */
 export function requiredFaults(config: ConfigView, mapping: Mapping, at: FaultMaker): Fault[] {

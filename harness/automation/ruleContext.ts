@@ -12,44 +12,42 @@ import { parseToml } from "../providers/profile";
  * A config that its schema may have refused, read key by key: a rule about one block still speaks when another block
  * is broken, so that all faults come at once. A value of the wrong type reads as absent; the schema has said so.
  */
-export interface ConfigView {
-  has(path: readonly string[]): boolean;
-  isMap(path: readonly string[]): boolean;
-  text(path: readonly string[]): string | undefined;
-  number(path: readonly string[]): number | undefined;
-  texts(path: readonly string[]): { readonly index: number; readonly text: string }[];
-}
+export class ConfigView {
+  constructor(private readonly config: unknown) {}
 
-export function configView(config: unknown): ConfigView {
-  const at = (path: readonly string[]) => valueAt(config, path);
-  return {
-    has: (path) => at(path) !== undefined,
-    isMap: (path) => isRecord(at(path)),
-    text: (path) => textOr(at(path)) || undefined,
-    number: (path) => {
-      const value = at(path);
-      return typeof value === "number" && Number.isFinite(value) ? value : undefined;
-    },
-    texts: (path) => {
-      const value = at(path);
-      if (!Array.isArray(value)) return [];
-      return value.flatMap((text: unknown, index) => (typeof text === "string" ? [{ index, text }] : []));
-    },
-  };
+  has(path: readonly string[]): boolean {
+    return valueAt(this.config, path) !== undefined;
+  }
+
+  isMap(path: readonly string[]): boolean {
+    return isRecord(valueAt(this.config, path));
+  }
+
+  text(path: readonly string[]): string | undefined {
+    return textOr(valueAt(this.config, path)) || undefined;
+  }
+
+  number(path: readonly string[]): number | undefined {
+    const value = valueAt(this.config, path);
+    return typeof value === "number" && Number.isFinite(value) ? value : undefined;
+  }
+
+  texts(path: readonly string[]): { readonly index: number; readonly text: string }[] {
+    const value = valueAt(this.config, path);
+    if (!Array.isArray(value)) return [];
+    return value.flatMap((text: unknown, index) => (typeof text === "string" ? [{ index, text }] : []));
+  }
 }
 
 /** Makes faults of one document, each with the place of its path. */
-export interface FaultMaker {
-  /** An error at a path; `part` says whether the key itself or its value is at fault. */
-  error(path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault;
-  warning(path: readonly PropertyKey[], code: string, message: string): Fault;
-}
+export type FaultMaker = ReturnType<typeof faultsOf>;
 
 /** Makes faults with places in `document`; `file` is named when it isn't the file being checked. */
-export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string): FaultMaker {
+export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string) {
+  /** `part` says whether the key itself or its value is at fault. */
   const maker =
-    (severity: Fault["severity"]): FaultMaker["error"] =>
-    (path, code, message, part) => {
+    (severity: Fault["severity"]) =>
+    (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault => {
       return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
     };
   return { error: maker("error"), warning: maker("warning") };

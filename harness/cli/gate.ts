@@ -17,11 +17,11 @@ export function gateCommand(): Command {
     description: "Run a gate of an automation contract.",
     example: "gate coverage --contract contract.json",
   };
-  return commandGroup(form, [coverageCommand(), visualCommand()]);
+  return commandGroup(form, GATES.map(gate));
 }
 
-function coverageCommand(): Command {
-  return oneGate({
+const GATES: readonly GateForm[] = [
+  {
     name: "coverage",
     description: "Run the coverage command in the project and judge its report by the contract's floors and baseline.",
     example: "gate coverage --contract contract.json",
@@ -30,11 +30,8 @@ function coverageCommand(): Command {
       if (coverage === undefined) throw new WrongUse("the contract has no coverage (verification.coverage)");
       return (run) => coverageGate({ coverage, root, ...run }, baseline);
     },
-  });
-}
-
-function visualCommand(): Command {
-  return oneGate({
+  },
+  {
     name: "visual",
     description:
       "Start the app, run the UI check in a throwaway checkout of HEAD, and judge its result. The check finds the browser's address in HX_VISUAL_URL and the app's in HX_APP_URL (with --prefix P: P + VISUAL_URL, P + APP_URL).",
@@ -45,8 +42,8 @@ function visualCommand(): Command {
       if (app === undefined) throw new WrongUse("the contract has no app (verification.app)");
       return (run) => visualGate({ visual, app, project, prefix, ...run });
     },
-  });
-}
+  },
+];
 
 interface GateRun {
   readonly env: Readonly<Record<string, string>>;
@@ -65,7 +62,7 @@ interface GateForm {
   ): (run: GateRun) => Promise<GateResult>;
 }
 
-function oneGate({ name, description, example, prepare }: GateForm): Command {
+function gate({ name, description, example, prepare }: GateForm): Command {
   return command({
     name,
     description,
@@ -79,10 +76,10 @@ function oneGate({ name, description, example, prepare }: GateForm): Command {
       issues: faults,
     }),
     run: async (options: ContractOptions): Promise<Outcome> => {
-      const gate = prepare(readContract(options), options);
+      const carryOut = prepare(readContract(options), options);
       const ledger = await ledgerOf(options);
       const env = commandEnvironment(process.env);
-      const result = await endingInOrder((interrupt) => gate({ env, ledger, interrupt }));
+      const result = await endingInOrder((interrupt) => carryOut({ env, ledger, interrupt }));
       return {
         result: { gate: name, ...result, ledger: ledger.directory },
         text: [

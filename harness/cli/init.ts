@@ -57,7 +57,13 @@ function initCommand({ name, description, file: argument, options, usual, text }
     example: `config init ${name}`,
     run: async (given: HarnessOptions, named: string | undefined) => {
       const file = named ?? usual(given);
-      const written = create(file, await text(given));
+      const content = await text(given);
+      let written: boolean;
+      try {
+        written = createFile(file, content);
+      } catch (error) {
+        return explainWriting(file, error);
+      }
       return {
         result: { written, file },
         text: written ? `${file}: written` : `${file} exists already and stays as it is; name another file`,
@@ -65,12 +71,4 @@ function initCommand({ name, description, file: argument, options, usual, text }
       };
     },
   });
-}
-
-function create(file: string, text: string): boolean {
-  try {
-    return createFile(file, text);
-  } catch (error) {
-    return explainWriting(file, error);
-  }
 }

@@ -1,5 +1,6 @@
 import { parse, TomlError } from "smol-toml";
-import { type Place, UnreadableInput } from "../../faults/fault";
+import { UnreadableInput } from "../../faults/fault";
+import { type Places, pathKey, placeIn } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type NaiveProfile, readNaively } from "./naiveReader";
@@ -30,7 +31,7 @@ export function parseProfile(file: string, text: string): ProfileDocument {
     const { line, column } = long;
     throw new UnreadableInput(file, `a key or header is longer than ${LONGEST_KEY} characters`, { line, column });
   }
-  const places = new Map<string, { key: Place; value: Place }>();
+  const places: Places = new Map();
   for (const statement of statements) {
     const key = { line: statement.line, column: statement.column };
     const at = { line: statement.line, column: statement.valueColumn };
@@ -46,13 +47,7 @@ export function parseProfile(file: string, text: string): ProfileDocument {
     value,
     statements,
     naive: readNaively(text),
-    locate(path, part = "value") {
-      for (let length = path.length; length > 0; length--) {
-        const found = places.get(pathKey(path.slice(0, length).map(String)));
-        if (found !== undefined) return part === "key" && length === path.length ? found.key : found.value;
-      }
-      return { line: 1, column: 1 };
-    },
+    locate: (path, part) => placeIn(places, path, part),
   };
 }
 
@@ -86,5 +81,3 @@ function placed(text: string): PlacedStatement[] {
   }
   return result;
 }
-
-const pathKey = (path: readonly string[]): string => JSON.stringify(path);
