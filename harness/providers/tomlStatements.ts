@@ -1,3 +1,4 @@
+import { LineCounter } from "yaml";
 import { jsonIn } from "../../faults/json";
 
 /** One header or one `key = value` of a TOML file, with where and how it is written. */
@@ -22,47 +23,36 @@ export interface TomlStatement {
  * are needed to report differences. On text that isn't TOML it ends early, but it does end.
  */
 export function* tomlStatements(text: string): Generator<TomlStatement> {
-  let at = text.startsWith("\ufeff") ? 1 : 0;
-  let line = 1;
-  let lineStart = 0;
-  const newline = (offset: number) => {
-    line += 1;
-    lineStart = offset + 1;
-  };
-  while (at < text.length) {
-    const char = text[at];
-    if (char === "\n") {
-      newline(at);
-      at += 1;
-    } else if (char === " " || char === "\t" || char === "\r") at += 1;
-    else if (char === "#") at = lineEnd(text, at);
+  const lines = new LineCounter();
+  lines.addNewLine(0);
+  for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) lines.addNewLine(end + 1);
+  for (let at = text.startsWith("\ufeff") ? 1 : 0; at < text.length; ) {
+    const start = at;
+    if (text[start] === "#") at = lineEnd(text, start);
+    else if (/[ \t\r\n]/.test(text[start] ?? "")) at += 1;
     else {
-      const start = at;
-      const place = { line, column: start - lineStart + 1 };
-      const header = char === "[";
-      const array = header && text[at + 1] === "[";
-      const end = plainIndex(text, at, header ? "]" : "=");
+      const header = text[start] === "[";
+      const end = plainIndex(text, start, header ? "]" : "=");
       if (end === -1) return;
       // Behind the last bracket of a header, at the `=` behind a key.
       const stop = header ? end + (text[end + 1] === "]" ? 2 : 1) : end;
-      const written = text.slice(start, stop).trim();
-      const path = keyPath(header ? written.replace(/^\[\[?|\]\]?$/g, "") : written);
-      if (header) {
-        at = lineEnd(text, stop);
-        const rest = text.slice(stop, at);
-        const kind = array ? "table-array" : "table";
-        yield { kind, path, written, value: "", rest, ...place, valueColumn: place.column };
-        continue;
-      }
-      let valueStart = stop + 1;
-      while (text[valueStart] === " " || text[valueStart] === "\t") valueStart += 1;
-      const valueStop = valueEnd(text, valueStart);
+      let valueStart = header ? stop : stop + 1;
+      while (!header && (text[valueStart] === " " || text[valueStart] === "\t")) valueStart += 1;
+      const valueStop = header ? stop : valueEnd(text, valueStart);
       at = lineEnd(text, valueStop);
+      const written = text.slice(start, stop).trim();
       const value = text.slice(valueStart, valueStop).trimEnd();
-      const rest = text.slice(valueStart + value.length, at);
-      yield { kind: "pair", path, written, value, rest, ...place, valueColumn: valueStart - lineStart + 1 };
-      for (let next = text.indexOf("\n", start); next !== -1 && next < at; next = text.indexOf("\n", next + 1))
-        newline(next);
+      const { line, col: column } = lines.linePos(start);
+      yield {
+        kind: !header ? "pair" : text[start + 1] === "[" ? "table-array" : "table",
+        path: keyPath(header ? written.replace(/^\[\[?|\]\]?$/g, "") : written),
+        written,
+        value,
+        rest: text.slice(valueStart + value.length, at),
+        line,
+        column,
+        valueColumn: header ? column : column + valueStart - start,
+      };
     }
   }
 }

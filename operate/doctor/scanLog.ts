@@ -34,9 +34,6 @@ const LINE_LIMIT = 64 * 1024;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const COLOUR = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
-/** Longest piece that is searched at once, in characters. */
-const PIECE = 256 * 1024;
-
 /** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
 const SCAN_SECONDS = 30;
 
@@ -93,7 +90,7 @@ class Scanner {
   /** Inside a line that was already longer than what is looked at. */
   private skipping = false;
 
-  /** Every literal at once: one pass over a piece, instead of one for each of them. */
+  /** Every literal at once: one pass over a line, instead of one for each of them. */
   private readonly anyLiteral: RegExp;
   /** Signs that a literal may belong to. */
   private readonly signsOf = new Map<string, readonly Sign[]>();
@@ -109,12 +106,18 @@ class Scanner {
   }
 
   take(text: string): void {
-    for (let start = 0; start < text.length; start += PIECE) this.takePiece(text.slice(start, start + PIECE));
+    const lines = (this.rest + text).split("\n");
+    this.rest = lines.pop() ?? "";
+    for (const line of lines) this.endLine(line);
+    if (this.rest.length <= LINE_LIMIT && !this.skipping) return;
+    this.endLine(this.rest);
+    this.rest = "";
+    this.skipping = true;
   }
 
   /** What was found. Only the one line that each sign keeps is made fit to be shown, and only here. */
   end(): ReadonlyMap<Sign, Hit> {
-    if (this.rest !== "" && !this.skipping) this.search(this.rest);
+    if (this.rest !== "") this.endLine(this.rest);
     this.rest = "";
     return new Map(
       [...this.counting()].map(([sign, { match, ...where }]) => {
@@ -139,52 +142,25 @@ class Scanner {
     this.matches = new Map(cut ? [[BROKE_OFF, opening]] : []);
   }
 
-  private takePiece(piece: string): void {
-    let text = this.rest + piece;
-    if (this.skipping) {
-      const newline = text.indexOf("\n");
-      if (newline === -1) return;
-      text = text.slice(newline + 1);
-      this.skipping = false;
-    }
-    const end = text.lastIndexOf("\n");
-    this.rest = text.slice(end + 1);
-    if (end !== -1) this.search(text.slice(0, end));
-    if (this.rest.length > LINE_LIMIT) {
-      this.search(this.rest.slice(0, LINE_LIMIT));
-      this.rest = "";
-      this.skipping = true;
-    }
+  /** A line has come to its end, or to the most of it that is looked at. */
+  private endLine(line: string): void {
+    if (!this.skipping) this.search(line);
+    this.skipping = false;
   }
 
-  /** Looks at whole lines, but only at those that contain a literal. */
+  /** Looks at a line, but only for the signs whose literals it contains. */
   private search(raw: string): void {
-    // A colour in the middle of a line would hide what is looked for.
-    const piece = raw.includes("\u001b") ? raw.replace(COLOUR, "") : raw;
-    const tried = new Set<Sign>();
-    let counted = 0;
-    let lineEnd = -1;
-    let line = "";
     this.lines++;
+    // A colour in the middle of a line would hide what is looked for.
+    const line = (raw.includes("\u001b") ? raw.replace(COLOUR, "") : raw).slice(0, LINE_LIMIT);
+    const signs = new Set<Sign>();
     this.anyLiteral.lastIndex = 0;
-    for (let found = this.anyLiteral.exec(piece); found !== null; found = this.anyLiteral.exec(piece)) {
-      if (found.index > lineEnd) {
-        const start = piece.lastIndexOf("\n", found.index) + 1;
-        this.lines += newlines(piece, counted, start);
-        counted = start;
-        const newline = piece.indexOf("\n", found.index);
-        lineEnd = newline === -1 ? piece.length : newline;
-        line = piece.slice(start, Math.min(lineEnd, start + LINE_LIMIT));
-        tried.clear();
-      }
-      for (const sign of this.signsOf.get(found[0]) ?? []) {
-        if (!tried.has(sign)) this.match(sign, line);
-        tried.add(sign);
-      }
+    for (let found = this.anyLiteral.exec(line); found !== null; found = this.anyLiteral.exec(line)) {
+      for (const sign of this.signsOf.get(found[0]) ?? []) signs.add(sign);
       // Literals may overlap.
       this.anyLiteral.lastIndex = found.index + 1;
     }
-    this.lines += newlines(piece, counted, piece.length);
+    for (const sign of signs) this.match(sign, line);
   }
 
   private match(sign: Sign, line: string): void {
@@ -202,12 +178,6 @@ class Scanner {
     const kept = earlier !== undefined && smaller ? earlier : { match, lineNumber: this.lines };
     this.matches.set(sign, { ...kept, firstLineNumber, count });
   }
-}
-
-function newlines(text: string, from: number, to: number): number {
-  let count = 0;
-  for (let at = text.indexOf("\n", from); at !== -1 && at < to; at = text.indexOf("\n", at + 1)) count++;
-  return count;
 }
 
 /** Characters of a line that are shown, and how many of them come before the sign. */
