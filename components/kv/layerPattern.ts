@@ -1,6 +1,6 @@
 import type { Fault } from "../../faults/fault";
 import { type ConfigFields, unknownArchitecture, wrongCount } from "./configSchema";
-import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./stateSpace";
+import { type LayerCounts, stateSpaceLayers, tellsStateSpace } from "./recurrentState";
 
 /** Every n-th layer is full where a hybrid names no interval (vLLM 0.28, transformers_utils/configs). */
 const DEFAULT_FULL_ATTENTION_INTERVAL = 4;

@@ -9,9 +9,15 @@ import { type CompressedLayers, compressedLayers } from "./compressedLayers";
 import { type ConfigFields, configSchema, missingField, unknownArchitecture } from "./configSchema";
 import { checkpointKvDtype, type KvDtype } from "./kvDtype";
 import { layerPattern } from "./layerPattern";
-import { linearAttention, type RecurrentState, tellsLinearAttention } from "./recurrentState";
+import {
+  type LayerCounts,
+  linearAttention,
+  type RecurrentState,
+  stateSpaceState,
+  tellsLinearAttention,
+  tellsStateSpace,
+} from "./recurrentState";
 import { type SparseIndex, sparseIndex } from "./sparseIndex";
-import { type LayerCounts, stateSpaceState, tellsStateSpace } from "./stateSpace";
 import { unplannedCaches } from "./unplanned";
 
 /** All that a KV plan has to know of a model. */

@@ -1,5 +1,5 @@
 import type { Fault } from "../../faults/fault";
-import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
+import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
 
 /**
  * The state of one layer that keeps no tokens but a summary of constant size: a short convolution's last inputs, and
@@ -65,4 +65,74 @@ export function linearAttention(config: ConfigFields): { state: RecurrentState |
     stateDtype: dtype === "auto" ? null : dtype,
   };
   return { state, faults };
+}
+
+/** What has to be known of state-space layers (Mamba 2) to size their state. */
+const SIZES = ["mamba_num_heads", "mamba_head_dim", "ssm_state_size", "n_groups", "conv_kernel"] as const;
+
+/** Fields beside them that change nothing about the cache, and those that say which layers they are. */
+export const STATE_SPACE_FIELDS: readonly string[] = [
+  ...SIZES,
+  ...["mamba_hidden_act", "mamba_proj_bias", "mamba_ssm_cache_dtype"],
+  ...["time_step_floor", "time_step_limit", "time_step_max", "time_step_min"],
+  ...["hybrid_override_pattern", "layers_block_type"],
+];
+
+/** What vLLM takes for models with these fields whose config says nothing (vLLM 0.28 `models/config.py`). */
+const DEFAULT_STATE_DTYPE: StateDtype = "float32";
+
+const KINDS: Readonly<Record<string, keyof LayerCounts | "none">> = {
+  "*": "full",
+  attention: "full",
+  M: "linear",
+  mamba: "linear",
+  "-": "none",
+  mlp: "none",
+  E: "none",
+  moe: "none",
+};
+
+/** Whether the fields describe state-space layers in the one way that can be planned. */
+export function tellsStateSpace(fields: Readonly<Record<string, unknown>>): boolean {
+  const pattern = fields.hybrid_override_pattern ?? fields.layers_block_type;
+  return pattern != null && SIZES.every((field) => fields[field] != null);
+}
+
+/** The kinds of the layers of such a model: one letter or one word a layer. */
+export function stateSpaceLayers(config: ConfigFields): { counts: LayerCounts; faults: Fault[] } {
+  const field = config.hybrid_override_pattern == null ? "layers_block_type" : "hybrid_override_pattern";
+  const pattern = config.hybrid_override_pattern?.split("") ?? config.layers_block_type ?? [];
+  const kinds = pattern.map((each) => (Object.hasOwn(KINDS, each) ? KINDS[each] : undefined));
+  const faults: Fault[] = [];
+  const stranger = kinds.indexOf(undefined);
+  const strangeLayer = `layer ${stranger + 1} is not one of the kinds ${Object.keys(KINDS).join(" ")}.`;
+  if (stranger >= 0) faults.push(unknownArchitecture(field, strangeLayer));
+  if (pattern.length !== config.num_hidden_layers)
+    faults.push(wrongCount(field, pattern.length, config.num_hidden_layers));
+  const count = (kind: keyof LayerCounts) => kinds.filter((each) => each === kind).length;
+  return { counts: { full: count("full"), sliding: 0, linear: count("linear") }, faults };
+}
+
+export function stateSpaceState(config: ConfigFields): RecurrentState {
+  const [heads = 0, width = 0, stateSize = 0, groups = 0, kernel = 0] = SIZES.map((field) => config[field] ?? 0);
+  const dtype = config.mamba_ssm_cache_dtype ?? DEFAULT_STATE_DTYPE;
+  return {
+    kind: "state-space",
+    convChannels: heads * width + 2 * groups * stateSize,
+    convKernel: kernel,
+    recurrentNumbers: heads * width * stateSize,
+    heads: [heads, groups],
+    keyHeadDim: null,
+    stateDtype: dtype === "auto" ? null : dtype,
+  };
+}
+
+/** How many layers of each kind a model has. */
+export interface LayerCounts {
+  /** Layers that cache every token. */
+  readonly full: number;
+  /** Layers that cache a window of the last tokens. */
+  readonly sliding: number;
+  /** Layers that keep a state of constant size (gated delta net, state space). */
+  readonly linear: number;
 }

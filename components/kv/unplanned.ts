@@ -2,8 +2,8 @@ import type { Fault } from "../../faults/fault";
 import { COMPRESSED_INDEX_FIELDS } from "./compressedIndex";
 import { COMPRESSED_FIELDS } from "./compressedLayers";
 import { unknownArchitecture } from "./configSchema";
+import { STATE_SPACE_FIELDS, tellsStateSpace } from "./recurrentState";
 import { INDEX_FIELDS } from "./sparseIndex";
-import { STATE_SPACE_FIELDS, tellsStateSpace } from "./stateSpace";
 
 /**
  * Fields which say that a model caches something else than the layers planned here, each with what that is.

@@ -1,6 +1,6 @@
 import { parseJson } from "../../faults/jsonDocument";
 import { DEFAULT_HARNESS } from "../harness";
-import { type ReferenceDocument, readPage, renderTable } from "../reference/markdown";
+import { type ReferenceDocument, readPage, renderTable } from "../reference/render";
 import { configureAnalytics } from "./configuration";
 import { analyticsSchema, KEYLESS_VARIABLES } from "./schema";
 

@@ -1,5 +1,5 @@
 import { DEFAULT_HARNESS } from "../harness";
-import { OURS_MARK, type ReferenceDocument, readPage } from "../reference/markdown";
+import { OURS_MARK, type ReferenceDocument, readPage } from "../reference/render";
 import { automationSchema } from "./schema";
 import { AUTOMATION_TEMPLATE } from "./template";
 

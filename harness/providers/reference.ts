@@ -1,5 +1,5 @@
 import { DEFAULT_HARNESS } from "../harness";
-import { type ReferenceDocument, readPage } from "../reference/markdown";
+import { type ReferenceDocument, readPage } from "../reference/render";
 import { jsonSchemaOf } from "../schema/jsonSchema";
 import { measuredUsd } from "./cost";
 import { reviewersFor } from "./reviewers";

@@ -1,7 +1,16 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { jsonSchemaOf, openSchema, publishedSchema } from "../schema/jsonSchema";
-import { REFERENCE_COMMAND, type ReferenceDocument, type ReferenceFile, renderMarkdown, renderTable } from "./markdown";
+import type { z } from "zod";
+import { readTextFile } from "../../faults/textFile";
+import {
+  descriptionOf,
+  type JsonSchema,
+  jsonSchemaOf,
+  openSchema,
+  publishedSchema,
+  type SchemaKey,
+  schemaKeys,
+} from "../schema/jsonSchema";
 
 /** Every file of the reference: a page for each document, its JSON Schema, and a list of the pages. */
 export function renderReference(documents: readonly ReferenceDocument[]): ReferenceFile[] {
@@ -50,4 +59,218 @@ function present(file: string): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw error;
   }
+}
+
+/** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */
+export interface ReferenceDocument {
+  /** Name of the page's file, without its ending. */
+  readonly name: string;
+  readonly title: string;
+  /** Where the page's facts live in the project, as a path from its root. */
+  readonly madeFrom: string;
+  readonly intro: readonly string[];
+  readonly schema?: z.ZodType;
+  /** Puts the schema into its place in the whole file, when the file holds more than the schema describes. */
+  readonly wholeFile?: (schema: JsonSchema) => JsonSchema;
+  /** `false` where a key that the schema does not know is only worth a warning. */
+  readonly closed?: boolean;
+  /** What the harness's variables begin with, where keys have variables. */
+  readonly prefix?: string;
+  /** Further parts of the page, behind the keys. */
+  readonly sections?: readonly ReferenceSection[];
+}
+
+/** A part of a page under a heading of its own. */
+export interface ReferenceSection {
+  readonly heading: string;
+  readonly text?: readonly string[];
+  readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+}
+
+/** A file of the reference, by its name within the reference's folder. */
+export type ReferenceFile = { readonly name: string; readonly text: string };
+
+/** The command that makes the reference; every made file names it. */
+const REFERENCE_COMMAND = "serving config reference";
+
+/** Marks a description that is ours because the specification has none; the page's introduction says so. */
+export const OURS_MARK = "†";
+
+/** The words of a page: a Markdown file of its name in this folder, with what is made in the place of each `{{...}}`. */
+export function readPage(
+  name: string,
+  made: Readonly<Record<string, unknown>>,
+): Pick<ReferenceDocument, "name" | "title" | "intro" | "sections"> {
+  const [top = "", ...parts] = readTextFile(join(__dirname, `${name}.md`)).split(/^## /m);
+  const [title = "", ...intro] = blocks(top, made);
+  const sections = parts.map((part) => {
+    const [heading = "", ...text] = blocks(part, made);
+    return { heading, text };
+  });
+  return { name, title: title.replace("# ", ""), intro, sections };
+}
+
+/** Parts of Markdown that an empty line divides. */
+function blocks(text: string, made: Readonly<Record<string, unknown>>): string[] {
+  const filled = text.trim().replace(/\{\{(\w+)\}\}/g, (_, key: string) => String(made[key]));
+  return filled.split("\n\n");
+}
+
+/** A page as Markdown: its introduction, its keys block by block, its further sections. */
+export function renderMarkdown(document: ReferenceDocument): string {
+  const keys = document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
+  const made = `<!-- Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost. -->`;
+  const parts = [
+    made,
+    `# ${document.title}`,
+    ...document.intro,
+    ...[...keys, ...(document.sections ?? [])].flatMap(renderSection),
+  ];
+  return `${parts.join("\n\n")}\n`;
+}
+
+/** A Markdown table; bars and line ends in cells do no harm. */
+export function renderTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(" | ")} |`;
+  return [line(head), `|${head.map(() => " --- ").join("|")}|`, ...rows.map(line)].join("\n");
+}
+
+function renderSection({ heading, text = [], table }: ReferenceSection): string[] {
+  return [`## ${heading}`, ...text, ...(table === undefined ? [] : [renderTable(table.head, table.rows)])];
+}
+
+function keySections(schema: NonNullable<ReferenceDocument["schema"]>, prefix: string): ReferenceSection[] {
+  const keys = schemaKeys(jsonSchemaOf(schema));
+  const blocks: (SchemaKey | undefined)[] = [undefined, ...keys.filter(({ block }) => block)];
+  return blocks.flatMap((block): ReferenceSection[] => {
+    const path = block?.path ?? [];
+    const own = keys.filter((key) => !key.block && isChild(path, key.path));
+    if (block === undefined && own.length === 0) return [];
+    return [
+      {
+        heading: block === undefined ? "Keys of the file itself" : code(path.join(".")),
+        text: block === undefined ? [] : blockText(block, prefix),
+        ...(own.length === 0 ? {} : { table: keyTable(own, path.length, prefix) }),
+      },
+    ];
+  });
+}
+
+/** Keys of records in a list are listed with the block that holds the list. */
+function isChild(block: readonly string[], key: readonly string[]): boolean {
+  const plain = key.filter((part, place) => place === key.length - 1 || !part.endsWith("[]"));
+  return plain.length === block.length + 1 && block.every((part, place) => part === plain[place]);
+}
+
+function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
+  const forms = (schema.anyOf ?? schema.oneOf ?? []).map(typeText).filter((form) => form !== "block");
+  const notes = [
+    forms.length === 0 ? undefined : `Instead of the block it may be ${forms.join(" or ")}.`,
+    required ? "The block is required." : undefined,
+    schema.variable === undefined ? undefined : `Variables: ${code(`${prefix}${schema.variable}`)}.`,
+    defaultText(schema) === undefined ? undefined : `Default: ${defaultText(schema)}.`,
+    schema.examples === undefined ? undefined : examplesText(schema.examples),
+  ].filter((note) => note !== undefined);
+  return [[descriptionOf(schema), ...oursMark(schema), ...notes].join(" ").trim()].filter((text) => text !== "");
+}
+
+/** Keys are shown relative to their block, whose whole path is the heading. */
+function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): NonNullable<ReferenceSection["table"]> {
+  const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
+    { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
+    { head: "Type", cell: ({ schema }) => typeText(schema) },
+    { head: "Default", cell: (key) => (key.required ? "**required**" : (defaultText(key.schema) ?? "")) },
+    { head: "Variable", cell: ({ schema }) => (schema.variable ? code(`${prefix}${schema.variable}`) : "") },
+    { head: "Meaning", cell: ({ schema }) => meaning(schema) },
+  ];
+  // An empty column says nothing.
+  const filled = columns.filter(({ cell }) => keys.some((key) => cell(key) !== ""));
+  return { head: filled.map(({ head }) => head), rows: keys.map((key) => filled.map(({ cell }) => cell(key))) };
+}
+
+function defaultText(schema: JsonSchema): string | undefined {
+  return schema.default === undefined ? undefined : code(schema.default);
+}
+
+function meaning(schema: JsonSchema): string {
+  const { examples = [], refused, secret } = schema;
+  return [
+    refused === undefined ? "" : `Refused: ${refused}`,
+    descriptionOf(schema),
+    ...oursMark(schema),
+    secret === true ? "A secret: it is never shown." : "",
+    examples.length === 0 ? "" : examplesText(examples),
+  ]
+    .filter((part) => part !== "")
+    .join(" ");
+}
+
+function examplesText(examples: readonly unknown[]): string {
+  return `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
+}
+
+const oursMark = (schema: JsonSchema): string[] => (schema.ours === true ? [OURS_MARK] : []);
+
+const cell = (text: string): string => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
+
+/** What a key takes, in words: `whole number from 1 to 65535 (seconds)`. */
+function typeText(schema: JsonSchema): string {
+  if (schema.refused !== undefined) return "refused";
+  const words = plainType(schema);
+  return schema.unit === undefined ? words : `${words} (${schema.unit})`;
+}
+
+function plainType(schema: JsonSchema): string {
+  const options = schema.anyOf ?? schema.oneOf;
+  if (options !== undefined) return alternatives([...new Set(options.map(plainType))]);
+  if (schema.const !== undefined) return schema.const === "" ? "empty" : code(schema.const);
+  if (schema.enum !== undefined) return alternatives(schema.enum.map(code));
+  switch (schema.type) {
+    case "integer":
+      return `whole number${range(schema)}`;
+    case "number":
+      return `number${range(schema)}`;
+    case "boolean":
+      return "`true` or `false`";
+    case "string":
+      return schema.format === "date" ? "date (`YYYY-MM-DD`)" : "text";
+    case "array":
+      if (Array.isArray(schema.items)) return code(schema.items.map(({ const: item }) => item));
+      return `list of ${plural(schema.items)}${schema.minItems ? `, at least ${schema.minItems}` : ""}`;
+    case "object":
+      return "block";
+    default:
+      return "any value";
+  }
+}
+
+function plural(items: JsonSchema | undefined): string {
+  const type = items === undefined ? "any value" : plainType(items);
+  if (type === "text") return "texts";
+  if (type === "block") return "blocks";
+  return type === "any value" ? "values" : type;
+}
+
+function range(schema: JsonSchema): string {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
+  if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
+  const bounds = [
+    minimum === undefined ? undefined : `at least ${minimum}`,
+    exclusiveMinimum === undefined ? undefined : `above ${exclusiveMinimum}`,
+    maximum === undefined ? undefined : `at most ${maximum}`,
+    exclusiveMaximum === undefined ? undefined : `below ${exclusiveMaximum}`,
+  ].filter((bound) => bound !== undefined);
+  return bounds.length === 0 ? "" : `, ${bounds.join(", ")}`;
+}
+
+function alternatives(options: readonly string[]): string {
+  if (options.length < 2) return options.join("");
+  return `${options.slice(0, -1).join(", ")} or ${options.at(-1)}`;
+}
+
+/** A value as code in Markdown; a backtick in it needs a longer fence. */
+function code(value: unknown): string {
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  if (text === "") return "empty";
+  return text.includes("`") ? `\`\` ${text} \`\`` : `\`${text}\``;
 }

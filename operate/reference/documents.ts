@@ -3,7 +3,7 @@ import { NAMESPACE, stackSettings } from "../../components/settings/stackSetting
 import { analyticsReference } from "../../harness/analytics/reference";
 import { automationReference } from "../../harness/automation/reference";
 import { providersReference } from "../../harness/providers/reference";
-import type { ReferenceDocument } from "../../harness/reference/markdown";
+import type { ReferenceDocument } from "../../harness/reference/render";
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
 import { rules } from "../../policies/rules";
 

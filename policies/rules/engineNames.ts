@@ -1,9 +1,15 @@
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { text } from "../../components/inference-server/argv/unknown";
+import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
+import { lastReleaseWith, optionInsteadOf } from "../../components/inference-server/droppedVariables";
+import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { TYPE } from "../../components/planned/type";
+import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
+import { defined } from "../../faults/defined";
+import { jsonIn, objectOr } from "../../faults/json";
+import { nearestKey } from "../../faults/quoting";
 import { containerLaunch, type DeclaredResource, displayName, ofType } from "../lib/container";
 import { engineOf } from "../lib/engine";
-import { engineFaults } from "../lib/engineFaults";
 import { type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
@@ -35,4 +41,121 @@ function judge(container: DeclaredResource, records: ReadonlyMap<string, readonl
       (exact && !harmless ? violation : advice)(container, `${who}: ${message}${other}`, exact ? change : undefined),
     ),
   );
+}
+
+/** A name that a version of vLLM doesn't know. */
+interface EngineFault {
+  /** What was written and what to write, as a sentence. */
+  readonly message: string;
+  /** A plug-in may add the name, or another version knows the variable, which then does nothing. */
+  readonly harmless: boolean;
+  /** The setting and its right value, where the name has one. */
+  readonly change?: { readonly setting: string; readonly value: string };
+}
+
+/** Options that load code which may add to another option's choices. */
+const PLUG_INS: Readonly<Record<string, string>> = {
+  "tool-call-parser": "tool-parser-plugin",
+  "reasoning-parser": "reasoning-parser-plugin",
+};
+
+/** Keys of options that take JSON, by the option whose choices they have. */
+const JSON_KEYS = [
+  { option: "speculative-config", key: "method", choices: "speculative-config.method" },
+  { option: "attention-config", key: "backend", choices: "attention-backend" },
+  { option: "kernel-config", key: "moe_backend", choices: "moe-backend" },
+] as const;
+
+/** Settings without a flag of their own. */
+const SETTINGS: Readonly<Record<string, string>> = { "--speculative-config.method": "speculative.method" };
+
+const PREFIX = "VLLM_";
+
+/** The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the nearest that it does. */
+function engineFaults(
+  server: ServerArguments,
+  variables: ReadonlyMap<string, Word>,
+  engine: EngineData,
+): EngineFault[] {
+  const names = [...engine.values, ...engine.lists, ...Object.keys(engine.switches)];
+  return [
+    ...server.unknownFlags.map((flag) => {
+      const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
+      return fault(`has no flag \`${flag}\``, near === undefined ? "Remove it" : `Write \`--${near}\``, engine);
+    }),
+    ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
+    ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
+  ];
+}
+
+function fault(what: string, remedy: string, { version }: EngineData, harmless = false): EngineFault {
+  return { message: `vLLM ${version} ${what}. ${remedy}.`, harmless };
+}
+
+interface Written {
+  /** As in `choices`. */
+  readonly choices: string;
+  readonly flag: string;
+  readonly value: string;
+}
+
+/** Every value that was written, of an option or inside its JSON. */
+function writtenChoices({ options }: ServerArguments): Written[] {
+  const plain = [...options].flatMap(([name, values]) =>
+    values.filter(isText).map((value) => ({ choices: name, flag: `--${name}`, value })),
+  );
+  const inside = JSON_KEYS.flatMap(({ option, key, choices }) => {
+    const [json] = options.get(option) ?? [];
+    const value = isText(json) ? objectOr(jsonIn(json))[key] : options.get(`${option}.${key}`)?.[0];
+    return typeof value === "string" ? [{ choices, flag: `--${option}.${key}`, value }] : [];
+  });
+  return [...plain.filter(({ flag }) => !inside.some((each) => each.flag === flag)), ...inside];
+}
+
+function choiceFault({ choices, flag, value }: Written, server: ServerArguments, engine: EngineData): EngineFault[] {
+  const known = Object.hasOwn(engine.choices, choices) ? engine.choices[choices] : undefined;
+  const same = (one: string) => (engine.anyCase.includes(choices) ? one.toLowerCase().replaceAll("-", "_") : one);
+  if (value === "" || known === undefined || known.some((each) => same(each) === same(value))) return [];
+  const near = nearestKey(value, known);
+  const setting = SETTINGS[flag] ?? FLAGS_WITH_SETTING[flag];
+  const write = setting === undefined ? `${flag} ${near}` : `${setting}: ${near}`;
+  const remedy = near === undefined ? `It takes ${known.join(", ")}` : `Write \`${write}\``;
+  const plugIn = PLUG_INS[choices];
+  const maybeAdded = plugIn !== undefined && server.options.has(plugIn);
+  const unless = maybeAdded ? `, unless \`--${plugIn}\` adds it` : "";
+  const found = fault(`has no \`${value}\` for \`${flag}\`${unless}`, remedy, engine, maybeAdded);
+  return [setting === undefined || near === undefined ? found : { ...found, change: { setting, value: near } }];
+}
+
+function variableFault(name: string, value: Word, engine: EngineData): EngineFault[] {
+  if (!name.startsWith(PREFIX) || engine.variables.includes(name)) return [];
+  // Switched off, a variable that does nothing does what it should.
+  if (value === "0") return [];
+  const what = `has no variable \`${name}\``;
+  const had = releasesWith(name);
+  if (had !== undefined) {
+    const [remedy, change] = instead(name, value, engine);
+    return [{ ...fault(`${what}, which ${had} had: it does nothing`, remedy, engine, true), ...defined({ change }) }];
+  }
+  const known = engine.variables.map((each) => each.slice(PREFIX.length));
+  const near = nearestKey(name.slice(PREFIX.length), known);
+  const remedy = near === undefined ? "Remove it" : `Write \`${PREFIX}${near}\``;
+  return [fault(what, remedy, engine)];
+}
+
+function releasesWith(name: string): string | undefined {
+  const versions = engineVersions().filter((version) => engineData(version)?.variables.includes(name));
+  if (versions.length > 0) return versions.length === 1 ? versions[0] : `${versions[0]} to ${versions.at(-1)}`;
+  const last = lastReleaseWith(name);
+  return last && `releases up to ${last}`;
+}
+
+/** What took a variable's place: with the variable's value where the option takes that. */
+function instead(name: string, value: Word, { choices }: EngineData): [string, EngineFault["change"]?] {
+  const option = optionInsteadOf(name);
+  if (option === undefined) return ["Remove it"];
+  const setting = FLAGS_WITH_SETTING[`--${option}`];
+  if (setting !== undefined && isText(value) && choices[option]?.includes(value))
+    return [`Write \`${setting}: ${value}\` instead`, { setting, value }];
+  return [`Use \`${setting ?? `--${option}`}\` instead`];
 }

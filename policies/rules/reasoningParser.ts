@@ -1,7 +1,7 @@
 import { isText } from "../../components/inference-server/argv/unknown";
 import { type DeclaredResource, displayName } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { recordsWithContainers } from "../lib/serverRecord";
+import { recordsWithContainers } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** How publishers name models that answer without thinking first. */

@@ -2,7 +2,7 @@ import { isOn, type ServerArguments } from "../../components/inference-server/ar
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, shown } from "../lib/container";
 import { readContainer } from "../lib/inferenceServer";
-import { recordsWithContainers, type ServerRecord } from "../lib/serverRecord";
+import { recordsWithContainers, type ServerRecord } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Coding clients work only with structured tool calls, and those only with the flag and a parser. */

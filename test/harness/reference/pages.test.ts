@@ -5,7 +5,7 @@ import { automationSchema } from "../../../harness/automation/schema";
 import { checkProfile } from "../../../harness/providers/check";
 import { parseProfile } from "../../../harness/providers/profile";
 import { exampleProvider, providersReference } from "../../../harness/providers/reference";
-import { OURS_MARK, renderMarkdown } from "../../../harness/reference/markdown";
+import { OURS_MARK, renderMarkdown } from "../../../harness/reference/render";
 import { jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 
 /** The rows of the specification's table whose meaning is empty, `test` aside, which is refused. */

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { type ReferenceDocument, renderTable } from "../../../harness/reference/markdown";
-import { renderReference } from "../../../harness/reference/render";
+import { type ReferenceDocument, renderReference, renderTable } from "../../../harness/reference/render";
 
 const document: ReferenceDocument = {
   name: "thing",

@@ -1,0 +1,199 @@
+import { satisfies } from "@renovatebot/pep440";
+import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
+import { type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
+import { imageReference, type Role, roleOf } from "../lib/imageReference";
+import { readContainer } from "../lib/inferenceServer";
+import { atLeast, FLOORS, isVersion, series } from "../lib/versions";
+import { advice, type Finding, type Rule, violation } from "./rule";
+
+const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
+
+/** An inference server's image is one exact image whose versions are known to reach the floors. */
+export const inferenceImage: Rule = {
+  name: "inference-image",
+  description: `An inference server runs an image pinned by digest that is recorded to hold at least ${FLOORS_TEXT}.`,
+  level: "mandatory",
+  fixed: true,
+  advises: true,
+  judgeResource(resource) {
+    const digest = pinned(resource);
+    return typeof digest === "object" ? digest : undefined;
+  },
+  judgeStack(resources) {
+    const records = recordsByDigest(resources);
+    return ofType(resources, TYPE.container).flatMap((container) => {
+      const digest = pinned(container);
+      return typeof digest === "string" ? judgeRecords(container, records.get(digest) ?? []) : [];
+    });
+  },
+};
+
+/** The digest of an inference server's image, or what is wrong with the image; `undefined` for other resources. */
+function pinned(resource: DeclaredResource): string | Finding | undefined {
+  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
+  const name = displayName(resource);
+  const image = text(resource.props.image);
+  const unknownImage = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+  if (image === UNKNOWN || image === undefined) return violation(resource, unknownImage);
+  const reference = imageReference(image);
+  const unpinned = `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
+  if (reference?.digest === undefined) return violation(resource, unpinned, { setting: "image" });
+  return reference.digest;
+}
+
+function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]) {
+  const name = displayName(container);
+  const image = shown(text(container.props.image));
+  const unrecorded = `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and transformers for this digest; \`serving pin\` reads them inside the image.`;
+  if (records.length === 0) return violation(container, unrecorded);
+  return records.flatMap((record) => {
+    const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
+    const { evidence } = record;
+    if (evidence !== "read" && evidence !== "published")
+      faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
+    const unusable = `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
+    if (faults.length > 0) return violation(container, unusable, { setting: "image" });
+    if (evidence === "read") return [];
+    const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
+    const message = `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+    return advice(container, message, { setting: "versions" });
+  });
+}
+
+function floorFault(record: ImageRecord, package_: string, floor: string): string | undefined {
+  const version = record.versions.get(package_);
+  if (version === undefined) return `its record has no version of ${package_}`;
+  if (version === UNKNOWN) return `the version of ${package_} in its record is not known before the update`;
+  if (!isVersion(version)) return `\`${version}\` is not a version of ${package_} that can be compared`;
+  return atLeast(version, floor) ? undefined : `it holds ${package_} ${version}, below ${floor}`;
+}
+
+/** Tags that name a track, alone or as the start of a longer tag (`main-latest`, `nightly-aarch64`). */
+const TRACK = /^(latest|nightly|main|master|dev|edge|stable|rolling|git|cuda|ollama|openai)([-_.]|$)/i;
+/** A tag with a release number stays where it is, as far as a tag does. */
+const RELEASE = /\d+\.\d+/;
+
+/** A tag that moves makes tomorrow's `up` another program than today's preview. */
+export const movingTag: Rule = {
+  name: "moving-tag",
+  description: "An image that serves models, chats or the bridge is not taken from a moving tag without a digest.",
+  level: "mandatory",
+  of: TYPE.container,
+  judgeResource(resource) {
+    const image = text(resource.props.image);
+    // An unrelated container, or an image that is not known, is not this rule's business.
+    if (typeof image !== "string" || roleOf(image) === undefined) return [];
+    const reference = imageReference(image);
+    if (reference === undefined || reference.digest !== undefined) return [];
+    const { tag } = reference;
+    if (tag !== undefined && RELEASE.test(tag) && !TRACK.test(tag)) return [];
+    const what = tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
+    const message = `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`.`;
+    return violation(resource, message, { setting: "image" });
+  },
+};
+
+interface KnownBad {
+  readonly package: string;
+  readonly versions: readonly string[];
+  /** Bad only together with a release of this series. */
+  readonly beside?: { readonly package: string; readonly series: string };
+  readonly reason: string;
+  readonly remedy: string;
+}
+
+/** Releases that are known to be bad, each with the reason and its source. */
+const KNOWN_BAD: readonly KnownBad[] = [
+  {
+    package: "litellm",
+    versions: ["1.82.7", "1.82.8"],
+    reason: "these releases were compromised (BerriAI/litellm issue 24512, OSV MAL-2026-2144)",
+    remedy: "Take 1.83.4 or newer, and change every key that such a release may have seen.",
+  },
+  {
+    package: "transformers",
+    versions: ["5.17.0"],
+    beside: { package: "vllm", series: "0.27" },
+    reason: "it breaks vLLM 0.27 (aws/deep-learning-containers pull request 6773)",
+    remedy: "Take an image with another transformers, such as 5.14.1, or a newer vLLM.",
+  },
+];
+
+const PACKAGE_OF_ROLE: Partial<Record<Role, string>> = { bridge: "litellm", "inference-server": "vllm" };
+
+/** Known-bad releases stay out, whatever else is right about an image. */
+export const denyList: Rule = {
+  name: "deny-list",
+  description: "No image is run that holds a release known to be bad.",
+  level: "mandatory",
+  judgeResource(resource) {
+    if (resource.type === TYPE.imageRecord) {
+      const { versions } = imageRecord(resource);
+      const known = [...versions].flatMap(([name, version]) =>
+        typeof version === "string" ? [[name, version] as const] : [],
+      );
+      return denied(resource, `The image recorded as ${resource.name}`, new Map(known));
+    }
+    if (resource.type !== TYPE.container) return [];
+    const image = text(resource.props.image);
+    const held = typeof image === "string" ? versionInTag(image) : undefined;
+    return held === undefined ? [] : denied(resource, `${displayName(resource)} (image \`${String(image)}\`)`, held);
+  },
+};
+
+/** The release that an image's own tag names: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
+function versionInTag(image: string): Map<string, string> | undefined {
+  const role = roleOf(image);
+  const package_ = role === undefined ? undefined : PACKAGE_OF_ROLE[role];
+  const version = /(?:^|[-_])v?(\d+\.\d+\.\d+)(?![\d.]*\d)/.exec(imageReference(image)?.tag ?? "")?.[1];
+  return package_ === undefined || version === undefined ? undefined : new Map([[package_, version]]);
+}
+
+function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<string, string>): Finding[] {
+  return KNOWN_BAD.flatMap((bad) => {
+    const version = held.get(bad.package);
+    if (version === undefined || !isVersion(version)) return [];
+    // A local build of a bad release (`1.82.7+custom`) is that release.
+    if (!bad.versions.includes(version.replace(/^v/, "").replace(/\+.*$/, ""))) return [];
+    if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series) return [];
+    const message = `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`;
+    return violation(resource, message, { setting: "image" });
+  });
+}
+
+/** The transformers releases that each vLLM series asks for (metadata of its wheels on PyPI). */
+const TRANSFORMERS_RANGES: ReadonlyMap<string, string> = new Map([
+  ["0.26", ">=5.5.3"],
+  ["0.27", ">=5.5.3"],
+  ["0.28", ">=5.5.3"],
+  ["0.29", ">=5.10.4"],
+  ["0.30", ">=5.10.4"],
+  ["0.31", ">=5.10.4,<5.18"],
+  ["0.32", ">=5.16.1,<5.20"],
+  ["0.33", ">=5.16.1,<5.21"],
+]);
+
+/** The transformers library of an image suits its vLLM: the ceiling goes with the release, it is never one number. */
+export const transformersRange: Rule = {
+  name: "transformers-range",
+  description: "The transformers release in an image lies in the range that its vLLM release asks for.",
+  level: "mandatory",
+  advises: true,
+  of: TYPE.imageRecord,
+  judgeResource(resource) {
+    const { versions } = imageRecord(resource);
+    const vllm = versions.get("vllm");
+    const transformers = versions.get("transformers");
+    // Missing, unknown and unreadable versions are refused by the rule for images.
+    if (typeof vllm !== "string" || typeof transformers !== "string") return [];
+    const ofVllm = series(vllm);
+    if (ofVllm === undefined || !isVersion(transformers)) return [];
+    const range = TRANSFORMERS_RANGES.get(ofVllm);
+    const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so transformers ${transformers} was not held against one.`;
+    if (range === undefined) return advice(resource, unknownSeries);
+    if (satisfies(transformers, range, { prereleases: true })) return [];
+    return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;
+  },
+};
