@@ -6,8 +6,8 @@ import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { isMeasured, publishedOutside, residentGiB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, hundredths, type Ledger, ledger, type MemoryShare } from "./ledger";
-import { type AdmissionOnPaper, admissionOnPaper, meminfoUse } from "./meminfoUse";
+import { ENGINE_OVERHEAD_GIB, hundredths, ledger, type MemoryShare } from "./ledger";
+import { admissionOnPaper, meminfoUse } from "./meminfoUse";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -16,11 +16,7 @@ export interface KnownServer {
   readonly plan: InferenceServerPlan;
 }
 
-export interface MachineMemory {
-  readonly ledger: Ledger;
-  /** One entry a server of ours, where the machine's meminfo was given. */
-  readonly admission: readonly AdmissionOnPaper[];
-}
+export type MachineMemory = Readonly<ReturnType<typeof machineMemory>>;
 
 /** Adds up one machine's memory; with its meminfo also whether each server would start. */
 export function machineMemory(
@@ -29,7 +25,7 @@ export function machineMemory(
   services: readonly LedgerLine[],
   simpleServer: readonly LedgerLine[],
   meminfo: Meminfo | undefined,
-): MachineMemory {
+) {
   const { instanceA } = machine;
   const ours = servers.map(shareOf);
   const host: MemoryShare | undefined =
@@ -38,6 +34,7 @@ export function machineMemory(
   const shares = host === undefined ? ours : [host, ...ours];
   return {
     ledger: ledger(machine.totalGiB, shares, [...services, ...otherGpuMemory(machine), system, ...simpleServer]),
+    /** One entry a server of ours, where the machine's meminfo was given. */
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
 }
@@ -114,22 +111,12 @@ export function totalFault(declaredGiB: number, machineGiB: number): string | un
 const REFUSED_BEYOND = 0.02;
 
 /** What the preflight and a plan with the machine's meminfo find of a declared total: a little off is warned of. */
-export function totalFinding(
-  declaredGiB: number,
-  machineGiB: number,
-):
-  | {
-      readonly verdict: "refused" | "warned";
-      readonly message: string;
-      readonly setting: "totalGiB";
-      readonly value: number;
-    }
-  | undefined {
+export function totalFinding(declaredGiB: number, machineGiB: number) {
   const message = totalFault(declaredGiB, machineGiB);
   if (message === undefined) return undefined;
   const off = Math.abs(declaredGiB - machineGiB) / machineGiB;
   const verdict = off > REFUSED_BEYOND ? "refused" : "warned";
-  return { verdict, message, setting: "totalGiB", value: hundredths(machineGiB) };
+  return { verdict, message, setting: "totalGiB", value: hundredths(machineGiB) } as const;
 }
 
 /** The total to plan with: the declared one, unless the machine has less. */

@@ -3,39 +3,27 @@ import { type MemoryDemand, takenGiB } from "../planned/utilization";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../settings/machine";
 import { hundredths, takenBy } from "./ledger";
 
-/** What a copy of /proc/meminfo says of a machine, given which servers were running when it was taken. */
-export interface MeminfoUse {
-  /** Servers that the memory in use can only be explained with. */
-  readonly running: "no server" | "instance A" | "instance A and ours" | "ours";
-  /** In use beside those servers, in GiB: the operating system and everything that nobody declared. */
-  readonly operatingSystemGiB: number;
-  readonly source: string;
-}
+/** Servers that the memory in use can only be explained with. */
+type Running = "no server" | "instance A" | "instance A and ours" | "ours";
 
 /** Whether a server would start: MemAvailable at least what it takes (vLLM's own rule: utilization x total). */
-export interface AdmissionOnPaper {
-  readonly name: string;
-  readonly wantedGiB: number;
-  /** MemAvailable at the server's start, once instance A and the servers before it have theirs. */
-  readonly availableGiB: number;
-  readonly admitted: boolean;
-}
+export type AdmissionOnPaper = Readonly<ReturnType<typeof admissionOnPaper>[number]>;
 
 /** A server's name and what it asks of the memory. */
 export type Share = MemoryDemand & { readonly name: string };
 
 /**
- * Which servers were running isn't written in a meminfo. The most of them that leave the operating system its smallest
+ * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it. The most of them that leave the operating system its smallest
  * plausible amount are taken to have been; the source says so.
  */
-export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]): MeminfoUse {
+export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]) {
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
   const sum = (shares: readonly Share[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
   const a = instanceA === undefined ? [] : [instanceA];
-  const held = (servers: MeminfoUse["running"]) =>
+  const held = (servers: Running) =>
     ({ "no server": 0, "instance A": sum(a), ours: sum(ours), "instance A and ours": sum([...a, ...ours]) })[servers];
-  const candidates: MeminfoUse["running"][] = [
+  const candidates: Running[] = [
     ...(a.length > 0 && ours.length > 0 ? (["instance A and ours"] as const) : []),
     ...(a.length > 0 ? (["instance A"] as const) : ours.length > 0 ? (["ours"] as const) : []),
   ];
@@ -44,15 +32,16 @@ export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours:
   const less =
     running === "no server" ? "no server running" : `less ${servers.toFixed(2)} of ${running}, taken to be running`;
   const source = `meminfo: ${totalGiB.toFixed(2)} - ${availableGiB.toFixed(2)} GiB in use, ${less}`;
-  return { running, operatingSystemGiB: hundredths(used - held(running)), source };
+  return {
+    running,
+    /** In use beside those servers, in GiB: the operating system and everything that nobody declared. */
+    operatingSystemGiB: hundredths(used - held(running)),
+    source,
+  };
 }
 
 /** vLLM's admission rule for each of our servers, one after the other, with instance A up before them. */
-export function admissionOnPaper(
-  meminfo: Meminfo,
-  instanceA: Share | undefined,
-  ours: readonly Share[],
-): AdmissionOnPaper[] {
+export function admissionOnPaper(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]) {
   const { totalGiB } = meminfo;
   let available = totalGiB - meminfoUse(meminfo, instanceA, ours).operatingSystemGiB;
   if (instanceA !== undefined) available -= takenBy(instanceA, totalGiB);
@@ -60,6 +49,7 @@ export function admissionOnPaper(
     const { name } = share;
     // vLLM itself checks the share alone, and runs out of memory later.
     const wantedGiB = hundredths(takenGiB(share, totalGiB));
+    // At the server's start, once instance A and the servers before it have theirs.
     const availableGiB = hundredths(available);
     available -= takenBy(share, totalGiB);
     return { name, wantedGiB, availableGiB, admitted: availableGiB >= wantedGiB };

@@ -2,40 +2,26 @@ import { appendFileSync, closeSync, mkdirSync, openSync } from "node:fs";
 import { join } from "node:path";
 import { JobRecords } from "./jobRecords";
 
-export interface LedgerLog {
-  readonly file: string;
-  readonly descriptor: number;
-  close(): void;
-}
-
-export interface LedgerEntry {
-  readonly at: string;
-  readonly [key: string]: unknown;
-}
-
 /** A directory that keeps what commands wrote and what happened to them. */
-export interface Ledger {
-  readonly directory: string;
-  readonly jobs: JobRecords;
-  /** Opens a fresh log file of the given name for writing; the caller closes it. */
-  openLog(name: string): LedgerLog;
-  /** Adds an entry to `events.jsonl`, one JSON document a line. */
-  record(entry: Readonly<Record<string, unknown>>): LedgerEntry;
-}
+export type Ledger = ReturnType<typeof openLedger>;
+
+export type LedgerLog = ReturnType<Ledger["openLog"]>;
 
 /** Opens a ledger, making its directory. Throws the file system's error when that can't be done. */
-export function openLedger(directory: string): Ledger {
+export function openLedger(directory: string) {
   mkdirSync(directory, { recursive: true });
   const events = join(directory, "events.jsonl");
   return {
     directory,
     jobs: new JobRecords(join(directory, "running")),
-    openLog: (name) => {
+    /** Opens a fresh log file of the given name for writing; the caller closes it. */
+    openLog: (name: string) => {
       const file = join(directory, name);
       const descriptor = openSync(file, "w", 0o600);
       return { file, descriptor, close: () => closeSync(descriptor) };
     },
-    record: (entry) => {
+    /** Adds an entry to `events.jsonl`, one JSON document a line. */
+    record: (entry: Readonly<Record<string, unknown>>) => {
       const dated = { at: new Date().toISOString(), ...entry };
       appendFileSync(events, `${JSON.stringify(dated)}\n`, { mode: 0o600 });
       return dated;

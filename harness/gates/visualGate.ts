@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { defined } from "../../faults/defined";
 import { isRecord, type JsonObject, jsonIn, objectsIn } from "../../faults/json";
 import { shell } from "../app/commandEnvironment";
-import { type AppRun, type AppSetting, withApp } from "../app/lifecycle";
+import { type AppSetting, withApp } from "../app/lifecycle";
 import type { AutomationContract } from "../automation/resolve";
 import type { GateResult } from "./coverageGate";
 import { artifactOf } from "./freshArtifact";
@@ -18,33 +18,23 @@ interface VisualSetting extends AppSetting {
   readonly prefix: string;
 }
 
-/** Outcome of the visual gate, with what became of the app. */
-interface VisualGateResult extends GateResult {
-  /** Commit that was checked; absent when no checkout was made. */
-  readonly commit?: string;
-  readonly app: Omit<AppRun<unknown>, "result">;
-}
-
 /**
  * Runs the UI check against the running app, in a throwaway checkout of HEAD, and judges its result. The check finds
  * the browser's address in `<prefix>VISUAL_URL` and the app's in `<prefix>APP_URL`.
  */
-export async function visualGate(setting: VisualSetting): Promise<VisualGateResult> {
+export async function visualGate(setting: VisualSetting) {
   const { visual, ledger } = setting;
   const run = await withApp({ ...setting, addresses: [visual.url] }, (address, signal) =>
     check(setting, address, signal),
   );
   const { result, ...app } = run;
   const failures = [...(run.failure === undefined ? [] : [run.failure]), ...(result?.failures ?? [])];
-  const outcome: VisualGateResult = {
-    verdict: failures.length === 0 && result !== undefined ? "pass" : "fail",
-    failures,
-    ...defined({ commit: result?.commit }),
-    app,
-  };
-  const { app: _, ...entry } = outcome;
-  ledger.record({ event: "visual gate", command: visual.command, ...entry });
-  return outcome;
+  const passed = failures.length === 0 && result !== undefined;
+  const outcome: GateResult = { verdict: passed ? "pass" : "fail", failures };
+  // Absent when no checkout was made.
+  const checked = { ...outcome, ...defined({ commit: result?.commit }) };
+  ledger.record({ event: "visual gate", command: visual.command, ...checked });
+  return { ...checked, app };
 }
 
 type Checked = { readonly failures: readonly string[]; readonly commit?: string };

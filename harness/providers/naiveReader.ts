@@ -1,17 +1,7 @@
-/** A value as the harness's reader sees it: always text. */
-export interface NaiveValue {
-  readonly text: string;
-  /** 1-based. */
-  readonly line: number;
-}
+/** A value as the harness's reader sees it: always text. Lines are counted from 1. */
+type NaiveValue = { readonly text: string; readonly line: number };
 
-export interface NaiveProfile {
-  /** Section names to the 1-based line of their (first) header. */
-  readonly sections: ReadonlyMap<string, number>;
-  /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
-  get(section: string, key: string): NaiveValue | undefined;
-  entries(): Iterable<{ section: string; key: string; value: NaiveValue }>;
-}
+export type NaiveProfile = ReturnType<typeof readNaively>;
 
 /**
  * Reads a profile as the harness does, which is not as TOML says: line by line, without knowing of strings that span
@@ -19,7 +9,7 @@ export interface NaiveProfile {
  * counts only at the very start of a line, followed by spaces and `=`. The value is everything behind the first `=`
  * and the spaces after it, less one double quote at its start and one at its end. The first match in a section wins.
  */
-export function readNaively(text: string): NaiveProfile {
+export function readNaively(text: string) {
   const sections = new Map<string, number>();
   const values = new Map<string, Map<string, NaiveValue>>();
   let current = "";
@@ -38,8 +28,10 @@ export function readNaively(text: string): NaiveProfile {
     if (!section.has(key)) section.set(key, { text: valueBehind(line, equals), line: number });
   }
   return {
+    /** Section names to the line of their (first) header. */
     sections,
-    get: (section, key) => values.get(section)?.get(key),
+    /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
+    get: (section: string, key: string) => values.get(section)?.get(key),
     *entries() {
       for (const [section, keys] of values) for (const [key, value] of keys) yield { section, key, value };
     },

@@ -2,7 +2,6 @@ import type { ContainerState } from "../../components/docker/containers";
 import type { MachinePlan } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
 import type { Listening } from "../../components/planned/reach";
-import type { InferenceServerSettings } from "../../components/settings/inferenceServer";
 import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { valueAt } from "../../faults/schemaFaults";
@@ -88,17 +87,10 @@ export const firstGroup = (hit: Hit): string | undefined => hit.groups.find((gro
 export const numberOf = (hit: Hit, group: number): number => Number((hit.groups[group] ?? "").replaceAll(",", ""));
 
 /** The inference server that a sighting is about. */
-export interface Server {
-  /** Key in the stack file; a name in angle brackets where it isn't known. */
-  readonly key: string;
-  readonly container: string;
-  readonly settings?: InferenceServerSettings;
-  /** An edit of one of its settings, such as `("tools", "parser")`. */
-  set(path: readonly string[], value: EditValue | undefined): Edit;
-}
+export type Server = Readonly<ReturnType<typeof serverOf>>;
 
 /** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
-export function serverOf(facts: Facts, log?: LogReading): Server {
+export function serverOf(facts: Facts, log?: LogReading) {
   const { stack } = facts;
   const planned = stack?.plan.inferenceServers ?? [];
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
@@ -110,10 +102,13 @@ export function serverOf(facts: Facts, log?: LogReading): Server {
   const key = found?.key ?? facts.serverKey ?? "<server>";
   const settings = stack?.settings.inferenceServers[key];
   return {
+    /** Key in the stack file; a name in angle brackets where it isn't known. */
     key,
     container: found?.container.name ?? log?.container ?? "<container>",
     ...defined({ settings }),
-    set: (path, value) => machineEdit(facts, ["inferenceServers", key, ...path], value),
+    /** An edit of one of its settings, such as `("tools", "parser")`. */
+    set: (path: readonly string[], value: EditValue | undefined) =>
+      machineEdit(facts, ["inferenceServers", key, ...path], value),
   };
 }
 

@@ -2,30 +2,29 @@ import type { Api } from "./api";
 import type { Host } from "./host";
 import { BadAnswer } from "./probe";
 
-type Sample = { readonly labels: Readonly<Record<string, string>>; readonly value: number };
+type Labels = Readonly<Record<string, string>>;
 
-/** Samples of a /metrics page by name. */
+/** The samples of a /metrics page. */
 export class Metrics {
-  constructor(private readonly samples: ReadonlyMap<string, readonly Sample[]>) {}
+  constructor(private readonly samples: ReturnType<typeof samplesIn>) {}
 
   /** Sum over all engines and labels that are asked for; `undefined` if there is no such metric. */
-  sum(name: string, isMeant: (labels: Sample["labels"]) => boolean = () => true): number | undefined {
-    return this.samples
-      .get(name)
-      ?.filter(({ labels }) => isMeant(labels))
-      .reduce((sum, { value }) => sum + value, 0);
+  sum(name: string, isMeant: (labels: Labels) => boolean = () => true): number | undefined {
+    const named = this.samples.filter((sample) => sample.name === name);
+    const meant = named.filter(({ labels }) => isMeant(labels));
+    return named.length === 0 ? undefined : meant.reduce((sum, { value }) => sum + value, 0);
   }
 
   /** Labels of the first sample, by which vLLM tells its configuration. */
-  labels(name: string): Sample["labels"] | undefined {
-    return this.samples.get(name)?.[0]?.labels;
+  labels(name: string): Labels | undefined {
+    return this.samples.find((sample) => sample.name === name)?.labels;
   }
 }
 
 /** Reads the metrics of a server. Throws `BadAnswer` if they are not vLLM's. */
 export async function readMetrics(api: Api): Promise<Metrics> {
   const answer = await api.get("/metrics");
-  const metrics = answer.status === 200 ? parseMetrics(answer.text) : undefined;
+  const metrics = answer.status === 200 ? new Metrics(samplesIn(answer.text)) : undefined;
   if (metrics?.sum("vllm:num_requests_running") === undefined)
     throw new BadAnswer(`/metrics answered ${answer.status} without vLLM's metrics`);
   return metrics;
@@ -40,20 +39,14 @@ export async function cacheCounters(api: Api) {
   };
 }
 
-function parseMetrics(text: string): Metrics {
-  const samples = new Map<string, Sample[]>();
-  for (const line of text.split("\n")) {
-    const match = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
-    if (match === null) continue;
-    const [, name = "", labels = "", value = ""] = match;
-    const known = samples.get(name) ?? [];
-    known.push({ labels: parseLabels(labels), value: Number(value) });
-    samples.set(name, known);
-  }
-  return new Metrics(samples);
+function samplesIn(text: string) {
+  return text.split("\n").flatMap((line) => {
+    const [, name, labels = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
+    return name === undefined ? [] : [{ name, labels: labelsIn(labels), value: Number(value) }];
+  });
 }
 
-function parseLabels(text: string): Record<string, string> {
+function labelsIn(text: string): Labels {
   // One label after the other: a pattern that looks for the next one anywhere takes hours over a long line of letters.
   const labels = text.matchAll(/\s*(\w+)="([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy);
   return Object.fromEntries([...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]));
