@@ -10,17 +10,10 @@ export interface Caches {
 }
 
 /** The groups in which vLLM packs caches whose pages differ, and the bytes of one block of the pool. */
-export interface PackedCaches {
-  readonly groups: readonly CacheGroups[];
-  readonly layersPerGroup: number;
-  /** Those of the widest group. */
-  readonly bytesPerBlock: number;
-  /** Bytes of a block of the caches that keep every token. */
-  readonly fullBytes: number;
-}
+export type PackedCaches = Readonly<ReturnType<typeof packed>>;
 
 /** Source: vLLM 0.30 `kv_cache_utils.py`, _get_packed_kv_cache_groups. */
-export function packed(all: readonly Caches[]): PackedCaches {
+export function packed(all: readonly Caches[]) {
   const caches = all.filter(({ pages }) => pages.some(({ layers }) => layers > 0));
   const patterns = caches.filter(isPattern);
   const ofSeveral = patterns.filter(({ pages }) => pages.length > 1);
@@ -35,9 +28,11 @@ export function packed(all: readonly Caches[]): PackedCaches {
     return { bytes: widest(each, groups), group: { ...each.group, groups } };
   });
   return {
-    groups: made.map(({ group }) => group),
+    groups: made.map(({ group }): CacheGroups => group),
     layersPerGroup: repeats,
+    /** Those of the widest group. */
     bytesPerBlock: Math.max(...made.map(({ bytes }) => bytes)),
+    /** Bytes of a block of the caches that keep every token. */
     fullBytes: made.find(({ group }) => group.kind === "full")?.bytes ?? 0,
   };
 }

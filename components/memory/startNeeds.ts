@@ -7,21 +7,7 @@ import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 
 /** The least that a server needs to start, however well it goes. What isn't known for certain is left out. */
-export interface StartNeeds {
-  /** What its loaded weights take, in GiB. */
-  readonly weightsGiB?: number;
-  /** What it takes outside the KV cache, in GiB: as it was measured, else its weights alone. */
-  readonly outsideGiB?: number;
-  /** KV cache of one request of the whole window, in GiB. */
-  readonly windowGiB?: number;
-  /** The longest window that the best room holds, in tokens. */
-  readonly longestWindow?: number;
-  /** The model's own window in tokens, where nothing lifts it. */
-  readonly modelWindow?: number;
-  /** The smallest share, and the smallest KV cache of fixed size in bytes, to be advised: with some room for rounding. */
-  readonly leastUtilization?: number;
-  readonly leastCacheBytes?: number;
-}
+export type StartNeeds = Partial<ReturnType<typeof startNeeds>>;
 
 /** Options and variables with which other weights are loaded than lie on disk. */
 const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only", "pipeline-parallel-size"];
@@ -39,7 +25,7 @@ export function startNeeds(
   { settings, model, plan: { container, memory } }: KnownServer,
   totalGiB: number,
   { kv, withRoom }: ServerKvResult,
-): StartNeeds {
+) {
   const args = readServerArguments(container.command);
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
   const certain =
@@ -60,11 +46,17 @@ export function startNeeds(
   const least = windowGiB === undefined ? 0 : windowGiB + BESIDE_WINDOW_GIB;
   const lifted = /^(1|true)$/i.test(container.env[LONG_WINDOW] ?? "") || has(ROPE_OPTIONS);
   return defined({
+    /** What its loaded weights take, in GiB. */
     weightsGiB,
+    /** What it takes outside the KV cache, in GiB: as it was measured, else its weights alone. */
     outsideGiB,
+    /** KV cache of one request of the whole window, in GiB. */
     windowGiB,
+    /** The longest window that the best room holds, in tokens. */
     longestWindow: longestWindow ?? undefined,
+    /** The model's own window in tokens, where nothing lifts it. */
     modelWindow: lifted ? undefined : ownWindow(model?.config),
+    /** The smallest share, and the smallest KV cache of fixed size in bytes, to be advised: with some room for rounding. */
     leastUtilization:
       outsideGiB === undefined || kvCacheMemoryBytes !== undefined
         ? undefined

@@ -1,35 +1,13 @@
 import { defined } from "../../faults/defined";
 import { appAddress } from "./appRules";
 import { effectiveFloors, type PresetReading } from "./coverageRules";
-import { type DerivingKind, type Mapping, type Requirement, requirementsOfKind } from "./mapping";
+import { type DerivingKind, type Mapping, requirementsOfKind } from "./mapping";
 import type { Registry } from "./registry";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 
-type Verification = NonNullable<AutomationConfig["verification"]>;
-type Coverage = NonNullable<Verification["coverage"]>;
-
 /** A valid config with everything that it leaves to other places filled in: what later gates read, and nothing else. */
-export interface AutomationContract extends Omit<AutomationConfig, "verification" | "routing"> {
-  readonly verification: Omit<Verification, "coverage" | "app"> & {
-    readonly coverage?: Coverage & {
-      /** Digest of the preset file that supplied floors; `null` when none did. */
-      readonly preset_sha256: string | null;
-    };
-    readonly app?: NonNullable<Verification["app"]> & {
-      /** Where evaluators reach the app: `interface`, else `ready.url`. */
-      readonly address: string;
-    };
-  };
-  readonly routing?: NonNullable<AutomationConfig["routing"]> & {
-    /** Profiles that both the registry and this config allow; absent when no registry was given. */
-    readonly effective_profiles?: readonly string[];
-  };
-  /** What the verification mapping requires; `null` when no mapping was given. */
-  readonly required: { readonly conformance: boolean; readonly visual: boolean } | null;
-  /** The requirements that each consumer of the running app must judge. */
-  readonly criteria: { readonly conformance: readonly Requirement[]; readonly visual: readonly Requirement[] };
-}
+export type AutomationContract = Readonly<ReturnType<typeof resolveContract>>;
 
 interface ResolutionInputs {
   readonly preset?: PresetReading;
@@ -39,11 +17,7 @@ interface ResolutionInputs {
 }
 
 /** Resolves a config that has no faults. */
-export function resolveContract(
-  config: AutomationConfig,
-  view: ConfigView,
-  inputs: ResolutionInputs,
-): AutomationContract {
+export function resolveContract(config: AutomationConfig, view: ConfigView, inputs: ResolutionInputs) {
   const { verification = {}, routing, ...rest } = config;
   const { coverage, app, ...blocks } = verification;
   const { preset, mapping, registry } = inputs;
@@ -51,6 +25,7 @@ export function resolveContract(
   const criteria = (kind: DerivingKind) => (mapping === undefined ? [] : requirementsOfKind(mapping, kind));
   const conformance = criteria("runtime_conformance");
   const visual = criteria("visual");
+  // Profiles that both the registry and this config allow; absent when no registry was given.
   const allowed = routing?.allowed_profiles;
   const effective_profiles = registry?.profiles.filter((id) => allowed?.includes(id) ?? true);
   return {
@@ -62,13 +37,17 @@ export function resolveContract(
         coverage: coverage && {
           ...coverage,
           ...effectiveFloors(view, preset),
+          /** Digest of the preset file that supplied floors; `null` when none did. */
           preset_sha256: preset !== undefined && "sha256" in preset ? preset.sha256 : null,
         },
+        /** `address` is where evaluators reach the app: `interface`, else `ready.url`. */
         app: app === undefined || address === undefined ? undefined : { ...app, address },
       }),
     },
     ...defined({ routing: routing && { ...routing, ...defined({ effective_profiles }) } }),
+    /** What the verification mapping requires; `null` when no mapping was given. */
     required: mapping === undefined ? null : { conformance: conformance.length > 0, visual: visual.length > 0 },
+    /** The requirements that each consumer of the running app must judge. */
     criteria: { conformance, visual },
   };
 }

@@ -47,7 +47,7 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
 function partialProviders(root: unknown): Map<string, PartialProvider> {
   const result = new Map<string, PartialProvider>();
   for (const [name, table] of Object.entries(tableAt(root, ["providers"]))) {
-    const given = tableAt(table, []);
+    const given = objectOr(table);
     const right = Object.entries(providerSchema.shape).flatMap(([key, schema]) => {
       const value = given[key];
       return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];

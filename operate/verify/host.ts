@@ -22,23 +22,7 @@ export interface MemoryLines {
 }
 
 /** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
-export interface Host {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Output of a docker command. Throws `Failed` with docker's own words. */
-  docker(args: readonly string[]): Promise<string>;
-  /** What an inference server's log says of memory since its last start, its start gate included; nothing if there is no such container. */
-  memoryLines(container: string): Promise<MemoryLines>;
-  file(path: string): Promise<FileOnDisk | undefined>;
-  meminfo(): Promise<string>;
-  /** The process that listens on a TCP port, as far as the kernel lets us see it. */
-  listener(port: number): Promise<{ readonly pid?: number } | undefined>;
-  /** Start time of a process in ticks since boot: the same number means the same process. */
-  startTime(pid: number): Promise<string | undefined>;
-  /** Memory in GiB that a process holds by itself (VmRSS). */
-  residentGiB(pid: number): Promise<number | undefined>;
-  /** IPv4 addresses by which other machines reach this one. */
-  lanAddresses(): readonly string[];
-}
+export type Host = Readonly<ReturnType<typeof hostOf>>;
 
 const KIB_PER_GIB = 1024 ** 2;
 
@@ -52,25 +36,32 @@ const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 const DOCKER_SECONDS = 20;
 
 /** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
-export function hostOf(dockerHost: string): Host {
+export function hostOf(dockerHost: string) {
   const files = filesOf({ dockerHost });
   return {
     env: process.env,
-    docker: (args) => docker(args, DOCKER_SECONDS, dockerHost),
-    memoryLines: (container) => memoryLines(container, dockerHost, DOCKER_SECONDS),
-    file: (path) => readFileOnDisk(path, files),
+    /** Output of a docker command. Throws `Failed` with docker's own words. */
+    docker: (args: readonly string[]) => docker(args, DOCKER_SECONDS, dockerHost),
+    /** What an inference server's log says of memory since its last start, its start gate included; nothing if there is no such container. */
+    memoryLines: (container: string) => memoryLines(container, dockerHost, DOCKER_SECONDS),
+    file: (path: string) => readFileOnDisk(path, files),
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
-    listener: async (port) => (await readListeners([port], "/proc", files))[0],
-    startTime: async (pid) => {
+    /** The process that listens on a TCP port, as far as the kernel lets us see it. */
+    listener: async (port: number): Promise<{ readonly pid?: number } | undefined> =>
+      (await readListeners([port], "/proc", files))[0],
+    /** Start time of a process in ticks since boot: the same number means the same process. */
+    startTime: async (pid: number) => {
       const text = (await files.text(`/proc/${pid}/stat`)) ?? "";
       return text.slice(text.lastIndexOf(") ") + 2).split(" ")[START_TIME_FIELD];
     },
-    residentGiB: async (pid) => {
+    /** Memory in GiB that a process holds by itself (VmRSS). */
+    residentGiB: async (pid: number) => {
       const text = (await files.text(`/proc/${pid}/status`)) ?? "";
       const kib = /^VmRSS:\s+(\d+) kB$/m.exec(text)?.[1];
       return kib === undefined ? undefined : Number(kib) / KIB_PER_GIB;
     },
-    lanAddresses: () => {
+    /** IPv4 addresses by which other machines reach this one. */
+    lanAddresses: (): readonly string[] => {
       // What the network reaches is asked from here, by the name that ssh takes.
       if (isOverSsh({ dockerHost })) return [new URL(dockerHost).hostname];
       return Object.entries(networkInterfaces())

@@ -3,7 +3,7 @@ import { TYPE } from "../../components/planned/type";
 import { containerName, type DeclaredResource, ofType } from "./container";
 
 /** Containers and declarations that share one machine. */
-export type MachineGroup = Readonly<ReturnType<typeof grouped>[number]>;
+export type MachineGroup = Readonly<ReturnType<typeof byMachine>[number]>;
 
 /**
  * Groups containers by the machine that they run on: the machine component above them, the machine that their provider
@@ -11,18 +11,7 @@ export type MachineGroup = Readonly<ReturnType<typeof grouped>[number]>;
  * a container, else the only machine there is. Where several machines are declared and nothing tells, a container is put
  * on each of them, so that no sum comes out too small.
  */
-export function byMachine(resources: readonly DeclaredResource[]): readonly MachineGroup[] {
-  const known = groupings.get(resources);
-  if (known !== undefined) return known;
-  const groups = grouped(resources);
-  groupings.set(resources, groups);
-  return groups;
-}
-
-/** Several rules ask for the groups of one run. */
-const groupings = new WeakMap<readonly DeclaredResource[], readonly MachineGroup[]>();
-
-function grouped(resources: readonly DeclaredResource[]) {
+export function byMachine(resources: readonly DeclaredResource[]) {
   const containers = ofType(resources, TYPE.container);
   const declaring = [TYPE.machine, TYPE.hostInstance, TYPE.inferenceServer].flatMap((type) => ofType(resources, type));
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
