@@ -78,26 +78,18 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
     return ofPacked(caches, blockSize, pageBytes, (pageBytes - state) / state);
   }
   const indexBytes = model.index === undefined ? 0 : (model.index.layers + drafts) * model.index.bytesPerToken;
-  const kinds = [full, sliding, linear].filter((layers) => layers > 0);
-  const most = Math.max(...kinds);
-  const least = Math.min(...kinds);
+  const counts = [full, sliding, linear].filter((layers) => layers > 0);
+  const most = Math.max(...counts);
+  const least = Math.min(...counts);
   const size = most < least * LARGER_KIND_BELOW ? most : least;
-
-  const groupsOf = (layers: number) => Math.ceil(layers / size);
-  const groups: CacheGroups[] = [];
-  if (full > 0) groups.push({ kind: "full", layers: full, groups: groupsOf(full), blockSize: blockOf(tokenBytes) });
-  if (sliding > 0) {
-    const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
-    groups.push({
-      kind: "sliding",
-      layers: sliding,
-      groups: groupsOf(sliding),
-      blockSize: blockOf(slidingBytes),
-      mostTokens,
-    });
-  }
-  if (linear > 0)
-    groups.push({ kind: "linear", layers: linear, groups: groupsOf(linear), blockSize, blocks: rules.stateBlocks });
+  const split = (layers: number) => ({ layers, groups: Math.ceil(layers / size) });
+  const mostTokens = (model.slidingWindow ?? 0) - 1 + tokensUnderWay;
+  const kinds: readonly CacheGroups[] = [
+    { kind: "full", ...split(full), blockSize: blockOf(tokenBytes) },
+    { kind: "sliding", ...split(sliding), blockSize: blockOf(slidingBytes), mostTokens },
+    { kind: "linear", ...split(linear), blockSize, blocks: rules.stateBlocks },
+  ];
+  const groups = kinds.filter(({ layers }) => layers > 0);
   return {
     blockSize,
     pageBytes,

@@ -22,19 +22,13 @@ export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?
   const outside = outsideKvCache(server, model);
   if (outside === undefined) return undefined;
   const budget = server.gpuMemoryUtilization * totalGiB;
-  const { low, high } = outside;
+  const { basis, low, high, source } = outside;
+  const outsideGiB = { low, high };
   if (server.kvCacheMemoryBytes !== undefined) {
     const exact = hundredths(server.kvCacheMemoryBytes / BYTES_PER_GIB);
-    const source = "kvCacheMemoryBytes";
-    return { basis: "setting", lowGiB: exact, highGiB: exact, outsideGiB: { low, high }, source };
+    return { basis: "setting", lowGiB: exact, highGiB: exact, outsideGiB, source: "kvCacheMemoryBytes" };
   }
-  return {
-    basis: outside.basis,
-    lowGiB: hundredths(budget - high),
-    highGiB: hundredths(budget - low),
-    outsideGiB: { low, high },
-    source: outside.source,
-  };
+  return { basis, lowGiB: hundredths(budget - high), highGiB: hundredths(budget - low), outsideGiB, source };
 }
 
 /** Whether the record is of the image that runs. */
@@ -74,12 +68,8 @@ function startText({ source, vllm, draftTokens }: PublishedStart): string {
   return `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 }
 
-interface Outside {
-  readonly basis: "measured" | "published" | "estimated";
-  readonly low: number;
-  readonly high: number;
-  readonly source: string;
-}
+/** What lies outside the KV cache, in GiB, and how that is known. */
+type Outside = Pick<KvRoom, "basis" | "source"> & KvRoom["outsideGiB"];
 
 function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
   const { measured } = server;
