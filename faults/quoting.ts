@@ -32,12 +32,9 @@ export function nearOf(name: string, known: readonly string[]): string {
 /** The known key that a mistyped one most likely meant, or `undefined` when none is close. */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
   const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");
-  let best: { key: string; distance: number } | undefined;
-  for (const candidate of known) {
-    const off = distance(plain(key), plain(candidate));
-    if (best === undefined || off < best.distance) best = { key: candidate, distance: off };
-  }
+  const near = known.map((candidate) => ({ candidate, off: distance(plain(key), plain(candidate)) }));
+  const [best] = near.sort((a, b) => a.off - b.off);
   if (best === undefined) return undefined;
-  const most = Math.ceil(Math.max(key.length, best.key.length) * LARGEST_DIFFERENCE);
-  return best.distance <= most ? best.key : undefined;
+  const most = Math.ceil(Math.max(key.length, best.candidate.length) * LARGEST_DIFFERENCE);
+  return best.off <= most ? best.candidate : undefined;
 }

@@ -12,18 +12,14 @@ import { readDotenv, repositoryDotenv } from "../analytics/variables";
 import { replaceFile } from "../files/replaceFile";
 import { harnessFile } from "../harness";
 import { checked, checkOutcome, checkResult, issueLines } from "./checkResult";
-import { type HarnessOptions, homeOption, prefixOption } from "./options";
+import { type HarnessOptions, harnessOptions } from "./options";
 
 export function checkAnalyticsCommand(): Command {
   return command({
     name: "analytics",
     description: "Check a session-analytics file and the variables that override it.",
     arguments: [new Argument("[file]", "the file (default: the one in the harness's folder)")],
-    options: [
-      new Option("--dotenv <file>", "a .env file whose variables are checked as well"),
-      prefixOption(),
-      homeOption(),
-    ],
+    options: [new Option("--dotenv <file>", "a .env file whose variables are checked as well"), ...harnessOptions()],
     example: "config check analytics ~/.hx/session-analytics.json --dotenv .env",
     run: (options: HarnessOptions & { readonly dotenv?: string }, given: string | undefined) => {
       const file = given ?? harnessFile(options.home, "analytics");
@@ -57,8 +53,7 @@ export function showAnalyticsCommand(): Command {
       new Option("--set <key=value>", "value of a key that has a variable; repeatable").argParser(
         (text: string, earlier: readonly string[] = []) => [...earlier, text],
       ),
-      prefixOption(),
-      homeOption(),
+      ...harnessOptions(),
     ],
     example: "config show analytics --set embedding.workers=2 --format json",
     run: (options: LayerOptions & { readonly format: string }) => {
@@ -92,8 +87,7 @@ export function setAnalyticsCommand(): Command {
     ],
     options: [
       new Option("--config <file>", "the file (default: the one in the harness's folder); made if missing"),
-      prefixOption(),
-      homeOption(),
+      ...harnessOptions(),
     ],
     example: "config set analytics judge.default.model qwen3-coder-next",
     run: (options: HarnessOptions & { readonly config?: string }, key: string, value: string) => {

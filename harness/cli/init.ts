@@ -3,7 +3,7 @@ import { type CommandTable, command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
 import { createFile } from "../files/replaceFile";
 import { harnessFile } from "../harness";
-import { type HarnessOptions, homeOption, prefixOption } from "./options";
+import { type HarnessOptions, harnessOptions, homeOption } from "./options";
 
 /** `serving config init SUBJECT [FILE]`: templates, each loaded when it is written. */
 export const INIT_COMMANDS: CommandTable = {
@@ -30,7 +30,7 @@ export const INIT_COMMANDS: CommandTable = {
       name: "analytics",
       description: "Write a session-analytics file to start from, unless there is one already.",
       file: HOME_FILE,
-      options: [prefixOption(), homeOption()],
+      options: harnessOptions(),
       usual: ({ home }) => harnessFile(home, "analytics"),
       text: async ({ prefix }) => (await import("../analytics/document")).analyticsTemplate(prefix),
     }),

@@ -5,7 +5,7 @@ import { DEFAULT_HARNESS, type Harness, PREFIX_FORM } from "../harness";
 
 export type HarnessOptions = Harness;
 
-export const prefixOption = () =>
+const prefixOption = () =>
   new Option("--prefix <prefix>", "start of the harness's environment variables")
     .default(DEFAULT_HARNESS.prefix)
     .env("SERVING_HARNESS_PREFIX")
@@ -16,6 +16,8 @@ export const prefixOption = () =>
 
 export const homeOption = () =>
   new Option("--home <dir>", "the harness's per-user folder").default(DEFAULT_HARNESS.home).env("SERVING_HARNESS_HOME");
+
+export const harnessOptions = () => [prefixOption(), homeOption()];
 
 /** Options of every command that resolves an automation config. */
 export interface AutomationOptions extends Omit<AutomationFiles, "config"> {

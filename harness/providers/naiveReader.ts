@@ -13,9 +13,8 @@ export function readNaively(text: string) {
   const sections = new Map<string, number>();
   const values = new Map<string, Map<string, NaiveValue>>();
   let current = "";
-  let number = 0;
-  for (const line of text.split("\n")) {
-    number += 1;
+  for (const [index, line] of text.split("\n").entries()) {
+    const number = index + 1;
     if (line.startsWith("[")) {
       current = line.replace(/[[\] ]/g, "");
       if (!sections.has(current)) sections.set(current, number);
@@ -48,9 +47,7 @@ export function naiveList(text: string): string[] {
 }
 
 function valueBehind(line: string, equals: number): string {
-  let start = equals + 1;
-  while (line[start] === " ") start += 1;
-  const value = line.slice(start);
+  const value = line.slice(equals + 1).replace(/^ +/, "");
   const opened = value.startsWith('"') ? value.slice(1) : value;
   return opened.endsWith('"') ? opened.slice(0, -1) : opened;
 }

@@ -1,3 +1,4 @@
+import { Help } from "commander";
 import { type JsonSchema, jsonSchemaOf } from "../schema/jsonSchema";
 import { PROVIDER_TYPES, type ProviderType, providerSchema, providersProfileSchema } from "./schema";
 
@@ -79,11 +80,6 @@ function example(type: ProviderType, provider: JsonSchema): string[] {
 const toml = (value: unknown): string => JSON.stringify(value);
 
 function comment(text = "", lead = "# "): string[] {
-  const lines: string[] = [];
-  for (const word of text.split(" ")) {
-    const line = lines.at(-1);
-    if (line === undefined || line.length + word.length >= COMMENT_WIDTH) lines.push(`${lead}${word}`);
-    else lines[lines.length - 1] = line === lead ? `${line}${word}` : `${line} ${word}`;
-  }
-  return lines;
+  const wrapped = new Help().boxWrap(text, COMMENT_WIDTH - lead.length);
+  return wrapped.split("\n").map((line) => `${lead}${line}`);
 }

@@ -113,8 +113,7 @@ export function schemaKeys(root: JsonSchema): SchemaKey[] {
 }
 
 function collect(node: JsonSchema, path: readonly string[], keys: Map<string, SchemaKey>): void {
-  for (const option of [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])])
-    collect(option, path, keys);
+  for (const form of formsOf(node)) collect(form, path, keys);
   for (const [name, child] of Object.entries(node.properties ?? {}))
     add(child, [...path, name], node.required?.includes(name) ?? false, keys);
   if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0)
@@ -142,8 +141,10 @@ function joined(first: JsonSchema, second: JsonSchema): JsonSchema {
 function isBlock(node: JsonSchema): boolean {
   if (node.properties !== undefined) return true;
   if (typeof node.additionalProperties === "object" && Object.keys(node.additionalProperties).length > 0) return true;
-  return [...(node.anyOf ?? []), ...(node.oneOf ?? []), ...(node.allOf ?? [])].some(isBlock);
+  return formsOf(node).some(isBlock);
 }
+
+const formsOf = ({ anyOf = [], oneOf = [], allOf = [] }: JsonSchema) => [...anyOf, ...oneOf, ...allOf];
 
 /** What a schema says of a key: its own description, else the first that one of its forms has. */
 export function descriptionOf(node: JsonSchema): string {

@@ -17,21 +17,13 @@ export function byMachine(resources: readonly DeclaredResource[]) {
   const machines = [...new Set(declaring.flatMap((resource) => machineOf(resource) ?? []))];
   const places = placesOf(resources, containers, machines);
   const names: readonly (string | undefined)[] = machines.length === 0 ? [undefined] : machines;
-  const members = new Map(names.map((machine) => [machine, [] as DeclaredResource[]]));
-  for (const container of containers) {
-    for (const machine of places.get(container) ?? []) members.get(machine)?.push(container);
-  }
-  for (const resource of declaring) {
-    const machine = machineOf(resource);
-    // A declaration that names no machine holds for each.
-    for (const each of machine === undefined ? names : [machine]) members.get(each)?.push(resource);
-  }
   return names.map((machine) => {
-    const here = members.get(machine) ?? [];
+    // A declaration that names no machine holds for each.
+    const here = declaring.filter((resource) => (machineOf(resource) ?? machine) === machine);
     return {
       /** The machine's name; `undefined` when nothing in the program names one. */
       machine,
-      containers: ofType(here, TYPE.container),
+      containers: containers.filter((container) => places.get(container)?.includes(machine)),
       /** Declarations of host-installed instances on it. */
       hostInstances: ofType(here, TYPE.hostInstance),
       /** What the program says of inference servers on it, beside their containers. */

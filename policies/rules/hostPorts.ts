@@ -63,25 +63,14 @@ function freePort(group: MachineGroup) {
 }
 
 function usedTwice(group: MachineGroup): Finding[] {
-  const taken: { container: DeclaredResource; port: PublishedPort }[] = [];
-  const findings: Finding[] = [];
-  for (const container of group.containers) {
-    for (const port of portsOf(container)) {
-      const other = taken.find((each) => collide(each.port, port));
-      if (other !== undefined) {
-        const change = freePort(group);
-        findings.push(
-          violation(
-            container,
-            `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. Give one of them another port, such as ${change.value}.`,
-            change,
-          ),
-        );
-      }
-      taken.push({ container, port });
-    }
-  }
-  return findings;
+  const taken = group.containers.flatMap((container) => portsOf(container).map((port) => ({ container, port })));
+  return taken.flatMap(({ container, port }, index) => {
+    const other = taken.slice(0, index).find((each) => collide(each.port, port));
+    if (other === undefined) return [];
+    const change = freePort(group);
+    const message = `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. Give one of them another port, such as ${change.value}.`;
+    return violation(container, message, change);
+  });
 }
 
 function collide(a: PublishedPort, b: PublishedPort): boolean {
