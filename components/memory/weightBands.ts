@@ -15,11 +15,8 @@ const BANDS: readonly WeightBand[] = [
   { upToGB: 100, verdict: "untested on this machine (90 to 100 GB)", comfortable: false },
 ];
 
-const TOO_LARGE: WeightBand = {
-  upToGB: Number.POSITIVE_INFINITY,
-  verdict: "too large for one machine: it needs several nodes (over 100 GB)",
-  comfortable: false,
-};
+const BEYOND = "too large for one machine: it needs several nodes (over 100 GB)";
+const TOO_LARGE: WeightBand = { upToGB: Number.POSITIVE_INFINITY, verdict: BEYOND, comfortable: false };
 
 /** The band of so many GB (10^9 bytes) of weights, for a server with a share of so many GiB. */
 export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINITY): WeightBand {

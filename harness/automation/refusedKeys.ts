@@ -6,28 +6,15 @@ import { valueAt } from "../../faults/schemaFaults";
 import type { FaultMaker } from "./ruleContext";
 
 /** Keys that the specification refuses by name, with the reason that a reader needs to go on. */
-const REFUSED_KEYS = [
-  {
-    path: ["test"],
-    reason:
-      "an unattended contract must not carry settings that do nothing, and nothing reads this one. Remove it; `verification.coverage` says what tests must reach.",
-  },
-  {
-    path: ["verification", "conformance", "required"],
-    reason:
-      "whether conformance is required is derived from the verification mapping (a requirement of kind runtime_conformance). Remove it.",
-  },
-  {
-    path: ["verification", "conformance", "app"],
-    reason:
-      "the app under test is declared once, for conformance and visual together. Move this block to `verification.app`.",
-  },
-  {
-    path: ["verification", "visual", "required_when_ui_in_scope"],
-    reason:
-      "whether the visual check is required is derived from the verification mapping (a requirement of kind visual). Remove it.",
-  },
-];
+const REFUSED_KEYS = {
+  test: "an unattended contract must not carry settings that do nothing, and nothing reads this one. Remove it; `verification.coverage` says what tests must reach.",
+  "verification.conformance.required":
+    "whether conformance is required is derived from the verification mapping (a requirement of kind runtime_conformance). Remove it.",
+  "verification.conformance.app":
+    "the app under test is declared once, for conformance and visual together. Move this block to `verification.app`.",
+  "verification.visual.required_when_ui_in_scope":
+    "whether the visual check is required is derived from the verification mapping (a requirement of kind visual). Remove it.",
+};
 
 /** Words whose presence in an unknown routing key means that it would define something only the user's registry may. */
 const AUTHORITY = {
@@ -52,9 +39,11 @@ const ROUTING_LEVELS = [
 
 /** Faults for every key that is refused by name, each with its reason. The values of such keys are never shown. */
 export function refusedKeyFaults(config: unknown, at: FaultMaker): Fault[] {
-  const named = REFUSED_KEYS.filter(({ path }) => valueAt(config, path) !== undefined).map(({ path, reason }) =>
-    at.error(path, "refused_key", `\`${path.join(".")}\` is refused: ${reason}`, "key"),
-  );
+  const named = Object.entries(REFUSED_KEYS).flatMap(([key, reason]) => {
+    const path = key.split(".");
+    const message = `\`${key}\` is refused: ${reason}`;
+    return valueAt(config, path) === undefined ? [] : [at.error(path, "refused_key", message, "key")];
+  });
   return [...named, ...ROUTING_LEVELS.flatMap(({ path, known }) => routingFaults(config, path, known, at))];
 }
 

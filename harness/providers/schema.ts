@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { block, key } from "../schema/key";
+import { block, key, matching } from "../schema/key";
 
 /** The provider types that the specification's table names. */
 export const PROVIDER_TYPES = ["cli", "custom", "openai-compatible", "ollama"] as const;
@@ -26,7 +26,8 @@ const HOST_AND_PORT = new RegExp(`^${HOST}:${PORT}$`);
 /** A user before an `@` is a fault with a message of its own. */
 const PLAIN_URL = new RegExp(`^https?://(?:[^\\s/?#@]*@)?${HOST}(?::${PORT})?(?:/[^\\s?#]*)?$`);
 
-const text = (description: string, example: string) => key(z.string().optional(), description, { examples: [example] });
+const text = (description: string, example: string, form = z.string()) =>
+  key(form.optional(), description, { examples: [example] });
 const rate = (description: string, example: number) =>
   key(z.number().min(0).optional(), description, { unit: "USD per million tokens", examples: [example] });
 
@@ -36,15 +37,13 @@ export const providerSchema = strictObject({
     "Command that runs a review, for cli and custom providers. `{review_request}` becomes the path of the request file and `{model}` the model's name. The harness parses stdout, so the tool's own chatter must go to stderr or /dev/null.",
     "codex exec --color never -s read-only - < {review_request} 2>/dev/null",
   ),
-  conformance_command: key(
-    z
-      .string()
-      .regex(HOLDS_REQUEST, {
-        error: `A conformance command must contain ${REQUEST_PLACEHOLDER}, else it never learns what to check`,
-      })
-      .optional(),
+  conformance_command: text(
     "Command that exercises a running application and judges whether it conforms. Declaring it is what makes the provider a conformance evaluator; it must contain `{review_request}`.",
-    { examples: ["app-evaluator --request {review_request}"] },
+    "app-evaluator --request {review_request}",
+    matching(
+      HOLDS_REQUEST,
+      `A conformance command must contain ${REQUEST_PLACEHOLDER}, else it never learns what to check`,
+    ),
   ),
   timeout_sec: key(z.int().min(1).default(300), "Longest time that one invocation may take.", {
     unit: "seconds",
@@ -55,33 +54,26 @@ export const providerSchema = strictObject({
     "curl -sf --oauth2-bearer $LOCAL_KEY http://127.0.0.1:8001/v1/models",
   ),
   model: text("Name of the model that is sent, or put in the place of `{model}`.", "qwen3-coder-next"),
-  base_url: key(
+  base_url: text(
+    "Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.",
+    "http://127.0.0.1:8001/v1",
     z
       .string()
       .regex(PLAIN_URL, {
         error: "Expected an absolute http or https URL, with a port that can be and without query",
         abort: true,
       })
-      .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" })
-      .optional(),
-    "Base URL of the API of an openai-compatible provider, with the version path: it ends in `/v1`.",
-    { examples: ["http://127.0.0.1:8001/v1"] },
+      .regex(/(?<!\/v1)\/v1$/, { error: "The URL must end in exactly `/v1`, with nothing after it" }),
   ),
-  api_key_env: key(
-    z
-      .string()
-      .regex(/^[A-Za-z_][A-Za-z0-9_]*$/, {
-        error: "Expected the name of an environment variable, never the key itself",
-      })
-      .optional(),
+  api_key_env: text(
     "Name of the environment variable that holds the API key, never the key. Export it where non-interactive shells see it.",
-    { examples: ["LOCAL_KEY"] },
+    "LOCAL_KEY",
+    matching(/^[A-Za-z_][A-Za-z0-9_]*$/, "Expected the name of an environment variable, never the key itself"),
   ),
   host: key(
-    z
-      .string()
-      .regex(HOST_AND_PORT, { error: "Expected `host:port`, the port from 1 to 65535, without scheme or path" })
-      .default("localhost:11434"),
+    matching(HOST_AND_PORT, "Expected `host:port`, the port from 1 to 65535, without scheme or path").default(
+      "localhost:11434",
+    ),
     "Address of an ollama provider, as `host:port`.",
   ),
   max_tokens: key(

@@ -1,4 +1,4 @@
-import { strictObject, type z } from "zod";
+import { strictObject, z } from "zod";
 
 /** What a schema may say of a key besides its description and `examples`; the reference shows it and the layers use it. */
 export interface KeyNotes {
@@ -23,6 +23,9 @@ declare module "zod" {
 export function key<Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) {
   return schema.meta({ description, ...notes });
 }
+
+/** Text of a form; `error` says what is expected in its place. */
+export const matching = (pattern: RegExp, error: string) => z.string().regex(pattern, { error });
 
 /** A block in which every key has a default, so that the whole of it may be left out. */
 export function block<Shape extends z.ZodRawShape>(description: string, shape: Shape) {

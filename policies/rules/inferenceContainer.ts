@@ -6,19 +6,9 @@ import type { Rule } from "./rule";
 
 /** What the container of an inference server must have (specification, "Inference-server launch parameters"). */
 const WANTED = [
-  { what: "all GPUs", set: 'gpus: "all"', value: gpus, is: (value: unknown) => value === "all" },
-  {
-    what: "the host's IPC namespace",
-    set: 'ipcMode: "host"',
-    value: (props: Props) => text(props.ipcMode),
-    is: (value: unknown) => value === "host",
-  },
-  {
-    what: "a restart policy that survives a reboot",
-    set: 'restart: "unless-stopped"',
-    value: (props: Props) => text(props.restart),
-    is: (value: unknown) => value === "unless-stopped",
-  },
+  { what: "all GPUs", setting: "gpus", wanted: "all", read: gpus },
+  { what: "the host's IPC namespace", setting: "ipcMode", wanted: "host", read: plain },
+  { what: "a restart policy that survives a reboot", setting: "restart", wanted: "unless-stopped", read: plain },
 ] as const;
 
 type Props = DeclaredResource["props"];
@@ -31,13 +21,17 @@ export const inferenceContainer: Rule = {
   of: TYPE.container,
   judgeResource(resource) {
     if (readContainer(resource).kind !== "yes") return [];
-    return WANTED.flatMap((wanted) => {
-      const value = wanted.value(resource.props);
-      if (wanted.is(value)) return [];
-      return `${displayName(resource)} lacks ${wanted.what}: it has ${shown(value)}. Set \`${wanted.set}\`.`;
+    return WANTED.flatMap(({ what, setting, wanted, read }) => {
+      const value = read(resource.props, setting);
+      if (value === wanted) return [];
+      return `${displayName(resource)} lacks ${what}: it has ${shown(value)}. Set \`${setting}: "${wanted}"\`.`;
     });
   },
 };
+
+function plain(props: Props, setting: string) {
+  return text(props[setting]);
+}
 
 /** `all` also where it is asked for as a device request: a count of -1, or the CDI name for all GPUs. */
 function gpus(props: Props) {

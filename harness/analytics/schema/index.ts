@@ -1,5 +1,5 @@
 import { strictObject, z } from "zod";
-import { block, key } from "../../schema/key";
+import { block, key, matching } from "../../schema/key";
 
 type Words = [description: string, notes?: z.GlobalMeta];
 
@@ -9,14 +9,12 @@ const word = (fallback: string, ...words: Words) => key(z.string().default(fallb
 const text = (...words: Words) => word("", ...words);
 
 /** An absolute http or https URL, or empty where nothing is set. */
-const url = (fallback: string, ...words: Words) =>
-  key(
-    z
-      .string()
-      .regex(/^(?:https?:\/\/[^\s/?#]+[^\s]*)?$/, { error: "Expected an absolute http or https URL, or empty text" })
-      .default(fallback),
-    ...words,
-  );
+const url = (fallback: string, ...words: Words) => key(URL_OR_EMPTY.default(fallback), ...words);
+
+const URL_OR_EMPTY = matching(
+  /^(?:https?:\/\/[^\s/?#]+[^\s]*)?$/,
+  "Expected an absolute http or https URL, or empty text",
+);
 
 /** A whole number of at least `least`. */
 const count = (least: number, fallback: number, ...words: Words) => key(z.int().min(least).default(fallback), ...words);
@@ -99,10 +97,7 @@ const PRICES_FROM = "2026-05-01";
 
 const modelPrice = strictObject({
   currency: key(
-    z
-      .string()
-      .regex(/^[A-Z]{3}$/, { error: "Expected a currency's three capital letters, such as USD" })
-      .default("USD"),
+    matching(/^[A-Z]{3}$/, "Expected a currency's three capital letters, such as USD").default("USD"),
     "Currency of the prices, by its three letters.",
   ),
   effective_date: key(
