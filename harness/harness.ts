@@ -19,9 +19,6 @@ export const PREFIX_FORM = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
 /** The path of one of the harness's files, with `~` made the user's home. */
 export function harnessFile(home: string, name: keyof typeof HARNESS_FILES): string {
-  return join(expandHome(home), HARNESS_FILES[name]);
-}
-
-function expandHome(path: string): string {
-  return path === "~" || path.startsWith("~/") ? join(homeFolder(), path.slice(1)) : path;
+  const folder = home === "~" || home.startsWith("~/") ? join(homeFolder(), home.slice(1)) : home;
+  return join(folder, HARNESS_FILES[name]);
 }

@@ -27,12 +27,6 @@ export function enginePolicies(rules: readonly Rule[], locate: Locate = nowhere)
 }
 
 /** A rule as a policy of its own for violations and, under a name of its own, for advice. */
-function described({ name, description, level }: Rule, kind: Finding["kind"]) {
-  return kind === "violation"
-    ? { name, description, enforcementLevel: level }
-    : { name: `${name}-advice`, description: `Advice: ${description}`, enforcementLevel: "advisory" as const };
-}
-
 function policy(
   rule: Rule,
   kind: Finding["kind"],
@@ -48,12 +42,15 @@ function policy(
   };
   // The engine hands every resource to each function anew, so only what a rule has is there. It has one of the two.
   const judgeStack = stackJudge(rule);
+  const { name, description, level } = rule;
   const validateResource = (args: ResourceValidationArgs, reportViolation: ReportViolation) =>
     report(findingsOf(rule, read(args)), reportViolation);
   const validateStack = (args: StackValidationArgs, reportViolation: ReportViolation) =>
     report(judgeStack?.(args.resources.map((each) => inputs.of(each))) ?? [], reportViolation);
   return {
-    ...described(rule, kind),
+    ...(kind === "violation"
+      ? { name, description, enforcementLevel: level }
+      : { name: `${name}-advice`, description: `Advice: ${description}`, enforcementLevel: "advisory" }),
     ...(rule.judgeResource && { validateResource }),
     ...(judgeStack && { validateStack }),
   } as Policies[number];

@@ -6,7 +6,7 @@ import { defined } from "../faults/defined";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
 import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
-import { type Finding, findingsOf, type Level, type Rule, stackJudge } from "./rules/rule";
+import { type Finding, findingsOf, type Level, stackJudge } from "./rules/rule";
 
 /** What one rule says: an entry for each finding, or one `pass` when there is none. */
 export interface Judged {
@@ -28,17 +28,12 @@ export interface Judged {
 /** Levels set by the operator, by rule name; `all` is for every rule without a level of its own. */
 export type Levels = Readonly<Record<string, Level>>;
 
-/** The level in force for a rule. A fixed rule keeps its own, whatever is asked. */
-function levelOf(rule: Rule, levels: Levels = {}): Level {
-  if (rule.fixed) return rule.level;
-  return levels[rule.name] ?? levels.all ?? rule.level;
-}
-
 /** Judges everything that a program declares. Disabled rules are left out. */
 export function judge(resources: readonly DeclaredResource[], levels: Levels = {}, locate: Locate = nowhere): Judged[] {
   const plain = resources.map(withPlainProps);
   return rules.flatMap((rule): Judged[] => {
-    const level = levelOf(rule, levels);
+    // A fixed rule keeps its own level, whatever is asked.
+    const level = rule.fixed ? rule.level : (levels[rule.name] ?? levels.all ?? rule.level);
     if (level === "disabled") return [];
     const findings = [...plain.flatMap((resource) => findingsOf(rule, resource)), ...(stackJudge(rule)?.(plain) ?? [])];
     if (findings.length === 0) return [{ name: rule.name, level, verdict: "pass", message: "", resource: "" }];

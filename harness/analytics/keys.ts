@@ -69,11 +69,6 @@ export function concrete(key: AnalyticsKey, id = ""): ConcreteKey {
 /** What the variables of tools' session folders begin with, behind the harness's prefix. */
 export const SOURCE_VARIABLE = "SA_SOURCE_";
 
-/** The tool that a variable names when no known one fits: underscores mean dashes. */
-export function toolOfVariable(variable: string): string {
-  return variable.slice(SOURCE_VARIABLE.length).toLowerCase().replaceAll("_", "-");
-}
-
 /** Whether a part of a pattern is a free id. */
 export const isFree = (part: string): boolean => part.startsWith("<");
 
@@ -132,17 +127,11 @@ function parse(kind: Kind, text: string): FromText {
         ? { value: Number(text) }
         : { wrong: "The text is not wholly a number." };
     case "list":
-      return text.trimStart().startsWith("[") ? jsonList(text) : { value: commaList(text) };
+      if (text.trimStart().startsWith("[")) return jsonList(text);
+      return { value: text.split(",").flatMap((item) => item.trim() || []) };
     case "records":
       return jsonList(text);
   }
-}
-
-function commaList(text: string): string[] {
-  return text
-    .split(",")
-    .map((item) => item.trim())
-    .filter((item) => item !== "");
 }
 
 function jsonList(text: string): FromText {

@@ -4,16 +4,7 @@ import { parseEnv } from "node:util";
 import { errorAt, type Fault, warningAt } from "../../faults/fault";
 import { nearestKey } from "../../faults/quoting";
 import { readTextFile } from "../../faults/textFile";
-import {
-  analyticsKeys,
-  type ConcreteKey,
-  concrete,
-  findKey,
-  isFree,
-  SOURCE_VARIABLE,
-  toolOfVariable,
-  valueFromText,
-} from "./keys";
+import { analyticsKeys, type ConcreteKey, concrete, findKey, isFree, SOURCE_VARIABLE, valueFromText } from "./keys";
 import { KEYLESS_VARIABLES } from "./schema";
 
 /** Variables by name, as an environment or a `.env` file holds them. */
@@ -67,10 +58,10 @@ function keysWithVariables(tools: readonly string[]): ConcreteKey[] {
   });
 }
 
-/** A folder for a tool that no layer has named yet. */
+/** A folder for a tool that no layer has named yet: underscores mean dashes. */
 function unknownTool(plain: string): ConcreteKey | undefined {
   if (!plain.startsWith(SOURCE_VARIABLE) || plain.length === SOURCE_VARIABLE.length) return undefined;
-  return findKey(`sources.${toolOfVariable(plain)}`);
+  return findKey(`sources.${plain.slice(SOURCE_VARIABLE.length).toLowerCase().replaceAll("_", "-")}`);
 }
 
 function unknownVariable(name: string, where: string, known: readonly string[]): Fault {

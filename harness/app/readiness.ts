@@ -29,17 +29,14 @@ interface ProbeSetting {
 /** Probes the app's readiness once, within `limitMs`. */
 export async function probeReadiness(app: AppContract, setting: ProbeSetting, limitMs: number): Promise<Readiness> {
   const { url, command } = app.ready;
-  if (url !== undefined) return urlReadiness(url, limitMs);
+  if (url !== undefined) {
+    const { status, reason } = await httpProbe(url, limitMs);
+    if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
+    return { verdict: status >= 200 && status < 400 ? "ready" : "not-ready", detail: `HTTP ${status}` };
+  }
   if (command === undefined || setting.supervisor === undefined)
     return { verdict: "broken", detail: "the contract has no readiness proof" };
   return commandReadiness(command, setting.supervisor, setting, limitMs);
-}
-
-async function urlReadiness(url: string, limitMs: number): Promise<Readiness> {
-  const { status, reason } = await httpProbe(url, limitMs);
-  if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
-  const verdict = status >= 200 && status < 400 ? "ready" : "not-ready";
-  return { verdict, detail: `HTTP ${status}` };
 }
 
 async function commandReadiness(
