@@ -65,8 +65,9 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
     }
   }
   const given = valueAt(value, issue.path);
-  const text = issueText(given, issue, isWhole(schema, issue.path));
-  const described = describe(schema, issue.path);
+  const [judge] = schemasAt(schema, issue.path);
+  const text = issueText(given, issue, isWhole(judge));
+  const described = describe(judge);
   const message = described === undefined ? text : `${text} ${described}`;
   return [errorAt(dotted(issue.path), codeOf(issue, given), message, document?.locate(issue.path))];
 }
@@ -149,16 +150,14 @@ export function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 }
 
 /** The schema's description of a key up to its first full stop: a fault's message has no room for all of it. */
-function describe(schema: z.ZodType, path: readonly PropertyKey[]): string | undefined {
-  const [found] = schemasAt(schema, path);
-  const text = found === undefined ? undefined : z.globalRegistry.get(found)?.description;
+function describe(schema: z.ZodType | undefined): string | undefined {
+  const text = schema && z.globalRegistry.get(schema)?.description;
   return text === undefined ? undefined : `(${/^[\s\S]*?(?:\.(?=\s|$)|$)/.exec(text)?.[0] ?? text})`;
 }
 
 /** Whether a key takes whole numbers only. */
-function isWhole(schema: z.ZodType, path: readonly PropertyKey[]): boolean {
-  const [found] = schemasAt(schema, path);
-  const judge = found === undefined ? undefined : bare(found);
+function isWhole(schema: z.ZodType | undefined): boolean {
+  const judge = schema && bare(schema);
   return judge instanceof z.ZodNumber && judge.isInt;
 }
 

@@ -45,12 +45,6 @@ export function attentionShape(config: ConfigFields): { attention: AttentionShap
 }
 
 /**
- * Whether the engine keeps such a model's cache in the model's own format, whatever `--kv-cache-dtype` says: vLLM 0.30
- * does not pass the setting on to the layers of models with this field.
- */
-export const ignoresKvDtype = (config: ConfigFields): boolean => config.new_decoder_architecture != null;
-
-/**
  * The heads of the full-attention layers, where they differ from those of the sliding ones (`attentionShape`); `null`
  * where they don't. Source: vLLM 0.30 `transformers_utils/configs`.
  */

@@ -3,7 +3,7 @@ import { type Fault, FaultyInput } from "../../faults/fault";
 import { isRecord, type JsonObject } from "../../faults/json";
 import { readBy } from "../../faults/schemaFaults";
 import type { SourceDocument } from "../../faults/yamlDocument";
-import { type AttentionShape, attentionShape, fullAttentionShape, ignoresKvDtype } from "./attentionShape";
+import { type AttentionShape, attentionShape, fullAttentionShape } from "./attentionShape";
 import { type CompressedIndex, compressedIndex } from "./compressedIndex";
 import { type CompressedLayers, compressedLayers } from "./compressedLayers";
 import { type ConfigFields, configSchema, missingField, unknownArchitecture } from "./configSchema";
@@ -109,7 +109,8 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
     linear: linear.state,
     draftLayers: drafts === 0 ? null : drafts,
     window: config.max_position_embeddings ?? null,
-    ...(ignoresKvDtype(config)
+    // vLLM 0.30 doesn't pass `--kv-cache-dtype` on to the layers of models with this field.
+    ...(config.new_decoder_architecture != null
       ? { kvCacheDtype: null, ignoresKvDtype: true }
       : { kvCacheDtype: checkpointKvDtype(root.quantization_config ?? config.quantization_config) }),
   };

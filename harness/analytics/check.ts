@@ -17,7 +17,7 @@ export function checkAnalyticsFile(document: JsonDocument, prefix: string): Faul
   return inFileOrder([
     ...ofSchema.filter(({ path }) => !secret.has(path)),
     ...ofSecrets,
-    ...duplicateFaults(document),
+    ...document.duplicates.map(({ path, place }) => errorAt(dotted(path), "duplicate_key", TWICE, place)),
     ...priceFaults(document),
   ]);
 }
@@ -34,10 +34,7 @@ function secretFaults(document: JsonDocument, prefix: string): Fault[] {
   });
 }
 
-function duplicateFaults(document: JsonDocument): Fault[] {
-  const message = "This key is given twice; only the later one would count.";
-  return document.duplicates.map(({ path, place }) => errorAt(dotted(path), "duplicate_key", message, place));
-}
+const TWICE = "This key is given twice; only the later one would count.";
 
 const RATES = ["input", "output", "cache_read", "cache_write"] as const;
 

@@ -120,7 +120,8 @@ export class JobRecords {
     for (const name of this.names(HALF)) {
       const record = this.read(name);
       const file = join(this.directory, name);
-      if (record === undefined ? ageMs(file) > WRITING_MS : isOver(record)) rmSync(file, { force: true });
+      const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (record === undefined ? Date.now() - written > WRITING_MS : isOver(record)) rmSync(file, { force: true });
     }
   }
 
@@ -139,9 +140,4 @@ export class JobRecords {
     writeFileSync(half, JSON.stringify(record), { mode: 0o600 });
     renameSync(half, join(this.directory, `${record.mark}${ENDING}`));
   }
-}
-
-function ageMs(file: string): number {
-  const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  return written === undefined ? 0 : Date.now() - written;
 }

@@ -58,9 +58,8 @@ function entryAt(path: string): Stats | undefined {
   }
 }
 
-function isInside(root: string, path: string): boolean {
-  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
-}
+const isInside = (root: string, path: string) =>
+  path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
 
 /** Every key that names a file which a gate deletes and reads. */
 const ARTIFACTS = [

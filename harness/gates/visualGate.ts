@@ -93,12 +93,10 @@ function modeGaps(result: JsonObject): string[] {
   return result.mode === FULL ? gaps : [...gaps, `its mode is not \`${FULL}\``];
 }
 
+/** What `skipped` is where nothing was, beside an empty list. */
+const NOTHING: readonly unknown[] = [undefined, null, false, 0];
+
 function skipGaps(skipped: unknown): string[] {
-  const nothing =
-    skipped === undefined ||
-    skipped === null ||
-    skipped === false ||
-    skipped === 0 ||
-    (Array.isArray(skipped) && skipped.length === 0);
+  const nothing = Array.isArray(skipped) ? skipped.length === 0 : NOTHING.includes(skipped);
   return nothing ? [] : ["something was skipped"];
 }

@@ -1,5 +1,6 @@
 import {
   holdsUnknown,
+  knownMap,
   list,
   map,
   plainProps,
@@ -76,18 +77,11 @@ function launch(image: unknown, entrypoints: unknown, command: unknown, environm
 
 /** Environment of a container as name and value; an entry that is not known has no name and is left out. */
 export function variables(environment: unknown): Map<string, Word> {
-  const found = new Map<string, Word>();
-  const entries = Array.isArray(environment) ? environment : [];
-  for (const entry of entries) {
-    if (typeof entry !== "string") continue;
-    const equals = entry.indexOf("=");
-    if (equals > 0) found.set(entry.slice(0, equals), entry.slice(equals + 1));
+  if (Array.isArray(environment)) {
+    const entries = environment.map((entry) => /^([^=]+)=(.*)$/s.exec(typeof entry === "string" ? entry : "") ?? []);
+    return new Map(entries.flatMap(([, name, value = ""]) => (name === undefined ? [] : [[name, value]])));
   }
-  const asMap = map(environment);
-  if (asMap !== undefined && asMap !== UNKNOWN) {
-    for (const [name, value] of Object.entries(asMap)) found.set(name, text(value) ?? SOME_WORDS);
-  }
-  return found;
+  return new Map(Object.entries(knownMap(environment)).map(([name, value]) => [name, text(value) ?? SOME_WORDS]));
 }
 
 /** The name that Docker and other resources know a container by. */

@@ -18,7 +18,7 @@ export const bridgePrefix: Rule = {
   description: "No bridge sends a model on by the generic `openai/` prefix.",
   level: "mandatory",
   judgeResource(resource) {
-    return [...inFacts(resource), ...inArguments(resource), ...configurations(resource).flatMap(inText)]
+    return [...inFacts(resource), ...inArguments(resource), ...inConfigurations(resource)]
       .filter(({ model }) => model.startsWith(GENERIC))
       .map(
         ({ name, model }) =>
@@ -51,18 +51,15 @@ function inArguments(resource: DeclaredResource): Sent[] {
 }
 
 /** A configuration may be uploaded into a container, written by a command, or be in a resource of its own. */
-function configurations({ props }: DeclaredResource): string[] {
-  return textsIn(props).filter((text) => text.includes("model_list"));
+function inConfigurations({ props }: DeclaredResource): Sent[] {
+  const written = textsIn(props).filter((text) => text.includes("model_list"));
+  return written.flatMap((text) => modelsOf(text) ?? text.split("\n").flatMap(inLine));
 }
 
-function inText(written: string): Sent[] {
-  const models = modelsOf(written);
-  if (models !== undefined) return models;
-  // A script around it, or a template: read line by line, comments aside.
-  return written.split("\n").flatMap((line) => {
-    const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
-    return model === undefined ? [] : [{ name: model, model }];
-  });
+/** Of a script around a configuration, or a template: read line by line, comments aside. */
+function inLine(line: string): Sent[] {
+  const model = /^[^#]*\bmodel["']?\s*:\s*["']?([\w.-]+\/[^\s"',}]+)/.exec(line)?.[1];
+  return model === undefined ? [] : [{ name: model, model }];
 }
 
 /** The models of a LiteLLM configuration; `undefined` when the text is none. */
