@@ -24,10 +24,10 @@ const NGRAM_DEFAULTS = { streams: 4, kernel: 4, size: 3 } as const;
 /** Keys and the inputs of n-grams are cached in bf16. */
 const NUMBER_BYTES = 2;
 
-/** What the config says of such an index; `null` where it has none. */
-export function compressedIndex(config: ConfigFields): { index: CompressedIndex | null; faults: Fault[] } {
+/** What the config says of such an index; none where it has none. */
+export function compressedIndex(config: ConfigFields): { index?: CompressedIndex; faults: Fault[] } {
   const { indexer_compress_ratio: ratio, indexer_head_dim: keyWidth } = config;
-  if (ratio == null) return { index: null, faults: [] };
+  if (ratio == null) return { faults: [] };
   const faults: Fault[] = [];
   if (keyWidth == null) faults.push(missingField("indexer_head_dim", "Its index caches keys of that width."));
   if (config.indexer_kv_heads !== 1)

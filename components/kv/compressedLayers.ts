@@ -34,9 +34,9 @@ const BLOCKS = { window: 64, byFour: 4, byMany: 8 } as const;
 const STATE_NUMBER = 2 * 4;
 const OVERLAP = 2;
 
-/** What the config says of compressed layers; `null` where there are none. */
-export function compressedLayers(config: ConfigFields): { layers: CompressedLayers | null; faults: Fault[] } {
-  if (config.compress_ratios == null) return { layers: null, faults: [] };
+/** What the config says of compressed layers; none where there are none. */
+export function compressedLayers(config: ConfigFields): { layers?: CompressedLayers; faults: Fault[] } {
+  if (config.compress_ratios == null) return { faults: [] };
   const ratios = config.compress_ratios.slice(0, config.num_hidden_layers);
   const faults: Fault[] = [];
   const unplanned = (field: string, why: string) => faults.push(unknownArchitecture(field, why));

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { defined } from "../../faults/defined";
 import { type Fault, FaultyInput } from "../../faults/fault";
 import { isRecord, type JsonObject } from "../../faults/json";
 import { readBy } from "../../faults/schemaFaults";
@@ -92,7 +93,7 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   if (counts.linear > 0 && counts.full === 0)
     faults.push(unknownArchitecture("layer_types", "there are linear layers, but none with full attention."));
   const onlyHybrids = "its index compresses keys, which vLLM has for hybrids with linear layers alone.";
-  if (indexOfGroups !== null && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads"))
+  if (indexOfGroups !== undefined && (counts.linear === 0 || counts.sliding > 0 || found.attention.kind !== "heads"))
     faults.push(unknownArchitecture("indexer_compress_ratio", onlyHybrids));
   const mixedVectors = "compressed key/value vectors (MLA) are mixed with other kinds of layers.";
   if (config.kv_lora_rank != null && counts.full < config.num_hidden_layers)
@@ -100,10 +101,8 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const drafts = config.mtp_num_hidden_layers ?? config.num_nextn_predict_layers ?? null;
   const shape: ModelShape = {
     attention: full ?? found.attention,
-    ...(full === null ? {} : { slidingAttention: found.attention }),
-    ...(index === null ? {} : { index }),
-    ...(indexOfGroups === null ? {} : { compressedIndex: indexOfGroups }),
-    ...(compressed === null ? {} : { compressed }),
+    ...defined({ slidingAttention: full === null ? undefined : found.attention }),
+    ...defined({ index, compressedIndex: indexOfGroups, compressed }),
     layers: counts,
     slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,
     linear: linear.state,

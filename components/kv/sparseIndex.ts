@@ -23,9 +23,9 @@ export const keyBytes = (width: number): number => width + Math.floor(width / NU
 /** Layers at the start that all select, where the config names no number (vLLM 0.30). */
 const DEFAULT_OFFSET = 2;
 
-/** What the config says of sparse attention; `null` where it has none. */
-export function sparseIndex(config: ConfigFields): { index: SparseIndex | null; faults: Fault[] } {
-  if (config.index_topk == null || config.kv_lora_rank == null) return { index: null, faults: [] };
+/** What the config says of sparse attention; none where it has none. */
+export function sparseIndex(config: ConfigFields): { index?: SparseIndex; faults: Fault[] } {
+  if (config.index_topk == null || config.kv_lora_rank == null) return { faults: [] };
   const faults: Fault[] = [];
   if (config.index_head_dim == null)
     faults.push(missingField("index_head_dim", "With index_topk its keys are cached beside each token."));

@@ -120,17 +120,12 @@ async function useApp<Result>(
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);
   if (interrupt.aborted) onInterrupt();
-  let using = true;
-  const onEnd = () => {
-    if (using) ending.abort("the app ended while it was in use");
-  };
+  const onEnd = () => ending.abort("the app ended while it was in use");
   job.gone.then(onEnd, onEnd);
   try {
     const result = await use(address, ending.signal);
-    using = false;
     return ending.signal.aborted ? { failure: String(ending.signal.reason) } : { result };
   } finally {
-    using = false;
     interrupt.removeEventListener("abort", onInterrupt);
   }
 }

@@ -4,9 +4,9 @@ import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import type { Format } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
-import { failureOf, runBounded } from "../app/boundedCommand";
+import { type BoundedCommand, failureOf, runBounded } from "../app/boundedCommand";
 import { commandEnvironment } from "../app/commandEnvironment";
-import { type AppRun, withApp } from "../app/lifecycle";
+import { withApp } from "../app/lifecycle";
 import { CommandNotStarted, type JobEnd } from "../app/supervisor";
 import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./contract";
 
@@ -36,66 +36,48 @@ function runCommand(): Command {
       if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
       const ledger = await ledgerOf(options);
       const env = commandEnvironment(process.env);
-      const run = await endingInOrder((interrupt) =>
-        withApp<JobEnd | CommandNotStarted>(
-          { app, project: options.project, env, ledger, interrupt },
-          (address, signal) =>
-            runBounded({
-              argv: evaluator,
-              cwd: process.cwd(),
-              env: { ...env, [`${options.prefix}APP_URL`]: address },
-              streams: {
-                // With --format json our stdout is one document, so the evaluator's output goes to stderr.
-                stdout: options.format === "json" ? 2 : 1,
-                stderr: 2,
-                // A process group in the background must not read from a terminal.
-                ...(process.stdin.isTTY ? {} : { stdin: 0 }),
-              },
-              ...defined({ timeoutSec: conformance?.timeout_sec }),
-              jobs: ledger.jobs,
-              interrupt: signal,
-            }).catch((error: unknown) => {
-              if (error instanceof CommandNotStarted) return error;
-              throw error;
-            }),
+      const { result, ...run } = await endingInOrder((interrupt) =>
+        withApp({ app, project: options.project, env, ledger, interrupt }, (address, signal) =>
+          evaluate({
+            argv: evaluator,
+            cwd: process.cwd(),
+            env: { ...env, [`${options.prefix}APP_URL`]: address },
+            streams: {
+              // With --format json our stdout is one document, so the evaluator's output goes to stderr.
+              stdout: options.format === "json" ? 2 : 1,
+              stderr: 2,
+              // A process group in the background must not read from a terminal.
+              ...(process.stdin.isTTY ? {} : { stdin: 0 }),
+            },
+            ...defined({ timeoutSec: conformance?.timeout_sec }),
+            jobs: ledger.jobs,
+            interrupt: signal,
+          }),
         ),
       );
-      const report = reportOf(run, conformance?.timeout_sec);
+      const failure = run.failure ?? (result === undefined ? "the evaluator did not run" : result.failure);
+      const verdict = failure === undefined ? "pass" : "fail";
+      const report = { ...run, verdict, ...defined({ failure }), evaluator: result?.evaluator ?? null };
       ledger.record({ ...report, event: "app run", argv: evaluator });
+      const states = run.states.map(({ state, because }) => `${state}: ${because}`);
+      const end = failure === undefined ? verdict : `${verdict}: ${failure}`;
       return {
         result: { ...report, ledger: ledger.directory },
-        text: textOf(report, ledger.directory),
-        failed: report.verdict === "fail",
+        text: [...states, end, `ledger: ${ledger.directory}`].join("\n"),
+        failed: verdict === "fail",
       };
     },
   });
 }
 
-interface Report extends Omit<AppRun<unknown>, "result"> {
-  readonly verdict: "pass" | "fail";
-  /** `null` when the evaluator never ran to its end. */
-  readonly evaluator: JobEnd | null;
-}
-
-function reportOf(run: AppRun<JobEnd | CommandNotStarted>, timeoutSec: number | undefined): Report {
-  const { result, ...app } = run;
-  const evaluator = result === undefined || result instanceof Error ? null : result;
-  const failure = run.failure ?? evaluatorFailure(result, timeoutSec);
-  return { ...app, verdict: failure === undefined ? "pass" : "fail", ...defined({ failure }), evaluator };
-}
-
-function evaluatorFailure(
-  result: JobEnd | CommandNotStarted | undefined,
-  timeoutSec: number | undefined,
-): string | undefined {
-  if (result === undefined) return "the evaluator did not run";
-  if (result instanceof CommandNotStarted) return `the evaluator could not be started: ${result.message}`;
-  const failure = failureOf(result, timeoutSec);
-  return failure === undefined ? undefined : `the evaluator ${failure}`;
-}
-
-function textOf(report: Report, ledger: string): string {
-  const states = report.states.map(({ state, because }) => `${state}: ${because}`);
-  const verdict = report.failure === undefined ? "pass" : `fail: ${report.failure}`;
-  return [...states, verdict, `ledger: ${ledger}`].join("\n");
+/** Runs the evaluator; `null` when it could not be started. */
+async function evaluate(command: BoundedCommand): Promise<{ evaluator: JobEnd | null; failure?: string }> {
+  try {
+    const evaluator = await runBounded(command);
+    const failure = failureOf(evaluator, command.timeoutSec);
+    return { evaluator, ...(failure !== undefined && { failure: `the evaluator ${failure}` }) };
+  } catch (error) {
+    if (!(error instanceof CommandNotStarted)) throw error;
+    return { evaluator: null, failure: `the evaluator could not be started: ${error.message}` };
+  }
 }

@@ -27,8 +27,8 @@ export interface Facts {
   readonly probes?: readonly ProbeFacts[];
   /** The stack file of the machine, where one was given. */
   readonly stack?: Stack;
-  /** Why a stack file that exists could not be read; then there is no `stack`. */
-  readonly stackProblem?: StackProblem;
+  /** Why a stack file that exists could not be read, a line for each fault; then there is no `stack`. */
+  readonly stackProblem?: { readonly file: string; readonly faults: readonly string[] };
   /** Key of the server that a log without a name belongs to, where the user said so. */
   readonly serverKey?: string;
 }
@@ -40,13 +40,6 @@ export interface Stack {
   readonly settings: MachineSettings;
   readonly plan: MachinePlan;
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
-}
-
-/** A stack file that is there and can't be planned. */
-export interface StackProblem {
-  readonly file: string;
-  /** One line for each fault, with its place. */
-  readonly faults: readonly string[];
 }
 
 export interface FileState {

@@ -37,7 +37,6 @@ export async function targetsOf(
 ): Promise<Target[]> {
   const began = Date.now();
   const { timeoutSeconds } = options;
-  const { chatUi, simpleServer } = machine;
   const onItself = `it is read on the machine itself: run this command on ${machine.name}`;
   const here: Here = {
     machine,
@@ -53,26 +52,8 @@ export async function targetsOf(
     ...(await instanceA(here, options, tunnel)),
     ...servers,
     ...bridges(machine, host, at, servers),
-    ...(chatUi === null
-      ? []
-      : [
-          {
-            kind: "chat-ui",
-            name: chatUi.container.name,
-            ...at(chatUi),
-            container: chatUi.container,
-          } as const,
-        ]),
-    ...(simpleServer.mode === "host"
-      ? [
-          {
-            kind: "simple-server",
-            name: "simple server (Ollama)",
-            ...at({ address: simpleServer.listen, port: simpleServer.port }),
-            plan: simpleServer,
-          } as const,
-        ]
-      : []),
+    ...chatUis(machine, at),
+    ...simpleServers(machine, at),
     // It asks its own addresses from where it runs.
     ...(await harnessTargets({ ...here, unreachable: isHere(machine) ? undefined : onItself }, timeoutSeconds)),
     { kind: "machine", name: machine.name, began, ...here },
@@ -127,6 +108,18 @@ function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly 
       server: servers.find(({ server }) => server.key === bridge.servers[0]),
     },
   ];
+}
+
+function chatUis({ chatUi }: MachinePlan, at: At): Target[] {
+  if (chatUi === null) return [];
+  const { container } = chatUi;
+  return [{ kind: "chat-ui", name: container.name, ...at(chatUi), container }];
+}
+
+function simpleServers({ simpleServer: plan }: MachinePlan, at: At): Target[] {
+  if (plan.mode !== "host") return [];
+  const place = at({ address: plan.listen, port: plan.port });
+  return [{ kind: "simple-server", name: "simple server (Ollama)", ...place, plan }];
 }
 
 /** Seconds for the look at instance A before a run. */
