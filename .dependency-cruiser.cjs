@@ -34,7 +34,7 @@ const MAY_USE = {
   ],
   "components/plan": ["components/(?!machine|preflight|evidence|fetch)", "faults"],
   "components/evidence": ["components/(catalogue|host|plan|planned|settings)", "faults"],
-  "components/fetch": ["components/(docker|evidence|inference-server|plan|planned)", "faults", "http"],
+  "components/fetch": ["components/(docker|evidence|host|inference-server|plan|planned)", "faults", "http"],
   "components/machine": ["components/(?!preflight|evidence|fetch)", "faults"],
   "components/preflight": ["components/(?!machine|evidence)", "faults", "http"],
   policies: ["components", "faults"],

@@ -1,8 +1,11 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
-import { readJsonFile } from "../../faults/jsonDocument";
+import { jsonIn } from "../../faults/json";
 import { modelFolder } from "../catalogue/readCatalogue";
+import { filesOf } from "../host/files";
+import type { Place } from "../host/onMachine";
+import { isHere } from "../planned/reach";
 
 /** A GB is 10^9 bytes. */
 export const BYTES_PER_GB = 1e9;
@@ -10,7 +13,62 @@ export const BYTES_PER_GB = 1e9;
 /** How huggingface_hub names the folder of a model below `hub/`. */
 const MODEL_FOLDER = /^models--(.+)$/;
 
-/** A model whose files lie in a Hugging Face cache. */
+/** The files of a Hugging Face cache such as ~/.cache/huggingface, here or on another machine. Links are followed. */
+export interface ModelCache {
+  readonly path: string;
+  /** Names in a folder; none where it can't be read. */
+  names(folder: string): readonly string[];
+  /** Bytes of a file; `undefined` where it isn't there. */
+  size(file: string): number | undefined;
+  /** A small file that tells of others: a config, an index, a reference, the token. */
+  text(file: string): string | undefined;
+}
+
+/** A cache of this computer, read as it is asked. */
+export function cacheHere(path: string): ModelCache {
+  const read = <Value>(value: () => Value) => {
+    try {
+      return value();
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    path,
+    names: (folder) => read(() => readdirSync(folder)) ?? [],
+    size: (file) => read(() => statSync(file).size),
+    text: (file) => read(() => readFileSync(file, "utf8")),
+  };
+}
+
+/** What is read whole of a cache on another machine. */
+const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
+
+/** Seconds for a list of all files of a cache. */
+const LIST_SECONDS = 20;
+
+/** A machine's cache; over ssh as it is now, of one model or of all. */
+export async function cacheOn(machine: Place, path: string, id?: string): Promise<ModelCache> {
+  if (isHere(machine)) return cacheHere(path);
+  const files = filesOf(machine);
+  const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);
+  const list = ["find", "-L", below, "-type", "f", "-printf", "%s %p\\n"];
+  const lines = (await files.ask(list, LIST_SECONDS)).out.split("\n").filter(Boolean);
+  const sizes = new Map(lines.map((line) => [line.slice(line.indexOf(" ") + 1), Number.parseInt(line, 10)]));
+  const told = [...[...sizes.keys()].filter((file) => TOLD.test(file)), join(path, "token")];
+  const texts = new Map(await Promise.all(told.map(async (file) => [file, await files.text(file)] as const)));
+  return {
+    path,
+    names: (folder) => {
+      const inside = [...sizes.keys()].filter((file) => file.startsWith(`${folder}/`));
+      return [...new Set(inside.map((file) => file.slice(folder.length + 1).split("/", 1)[0] ?? ""))];
+    },
+    size: (file) => sizes.get(file),
+    text: (file) => texts.get(file),
+  };
+}
+
+/** A model whose files lie in a cache. */
 export interface CachedModel {
   readonly id: string;
   /** Size of its weights in GB (10^9 bytes), by its index or its files. */
@@ -19,28 +77,26 @@ export interface CachedModel {
   readonly whole: boolean;
 }
 
-/** The models of a cache folder such as ~/.cache/huggingface, by name; none where it can't be read. */
-export function cachedModels(cache: string): CachedModel[] {
-  const hub = join(cache, "hub");
-  return listed(hub)
-    .sort()
-    .flatMap((folder) => {
-      const [, name] = MODEL_FOLDER.exec(folder) ?? [];
-      if (name === undefined) return [];
-      const id = name.replaceAll("--", "/");
-      const snapshot = snapshotOf(cache, id);
-      const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
-      const whole = isWhole(cache, id);
-      return [{ id, whole, ...(weights === undefined ? {} : { weightsGB: weights }) }];
-    });
+/** The models of a cache, by name. */
+export function cachedModels(cache: ModelCache): CachedModel[] {
+  return [...cache.names(join(cache.path, "hub"))].sort().flatMap((folder) => {
+    const [, name] = MODEL_FOLDER.exec(folder) ?? [];
+    if (name === undefined) return [];
+    const id = name.replaceAll("--", "/");
+    const snapshot = snapshotOf(cache, id);
+    const weights = snapshot === undefined ? undefined : weightsOf(cache, snapshot);
+    const whole = isWhole(cache, id);
+    return [{ id, whole, ...(weights === undefined ? {} : { weightsGB: weights }) }];
+  });
 }
 
 /** Whether a cache has every file of a model's weights, and none on its way, as far as its own files tell. */
-export function isWhole(cache: string, id: string, revision?: string): boolean {
+export function isWhole(cache: ModelCache, id: string, revision?: string): boolean {
   const snapshot = snapshotOf(cache, id, revision);
-  if (snapshot === undefined || weightsOf(snapshot) === undefined) return false;
-  const loading = listed(join(repositoryIn(cache, id), "blobs")).some((blob) => blob.endsWith(".incomplete"));
-  return !loading && shardsOf(snapshot).every(existsSync);
+  if (snapshot === undefined || weightsOf(cache, snapshot) === undefined) return false;
+  const loading = cache.names(join(repositoryIn(cache.path, id), "blobs")).some((blob) => blob.endsWith(".incomplete"));
+  const shards = new Set(Object.values(indexOf(cache, snapshot)?.weight_map ?? {}));
+  return !loading && [...shards].every((file) => cache.size(join(snapshot, file)) !== undefined);
 }
 
 /** The folder of a model in a cache as huggingface_hub lays it out. */
@@ -52,18 +108,13 @@ export function repositoryIn(cache: string, id: string): string {
  * A model's snapshot in a cache as huggingface_hub lays it out: that of the revision (a commit) where one is asked for, else
  * that which `main` points at, else the only one there is.
  */
-export function snapshotOf(cache: string, id: string, revision?: string): string | undefined {
-  const repository = repositoryIn(cache, id);
+export function snapshotOf(cache: ModelCache, id: string, revision?: string): string | undefined {
+  const repository = repositoryIn(cache.path, id);
   const snapshots = join(repository, "snapshots");
-  try {
-    const main = join(repository, "refs", "main");
-    const commits = readdirSync(snapshots);
-    const only = commits.length === 1 ? commits[0] : undefined;
-    const commit = revision ?? (existsSync(main) ? readFileSync(main, "utf8").trim() : only);
-    return commit !== undefined && commits.includes(commit) ? join(snapshots, commit) : undefined;
-  } catch {
-    return undefined;
-  }
+  const commits = cache.names(snapshots);
+  const only = commits.length === 1 ? commits[0] : undefined;
+  const commit = revision ?? cache.text(join(repository, "refs", "main"))?.trim() ?? only;
+  return commit !== undefined && commits.includes(commit) ? join(snapshots, commit) : undefined;
 }
 
 const index = z.object({
@@ -72,33 +123,15 @@ const index = z.object({
 });
 
 /** Size of a snapshot's weights in GB: by its index, else the sum of its safetensors files. */
-export function weightsOf(snapshot: string): number | undefined {
-  try {
-    const size = indexOf(snapshot)?.metadata?.total_size;
-    if (size !== undefined) return size / BYTES_PER_GB;
-    const files = listed(snapshot).filter((file) => file.endsWith(".safetensors"));
-    const bytes = files.reduce((sum, file) => sum + statSync(join(snapshot, file)).size, 0);
-    return bytes > 0 ? bytes / BYTES_PER_GB : undefined;
-  } catch {
-    return undefined;
-  }
+export function weightsOf(cache: ModelCache, snapshot: string): number | undefined {
+  const size = indexOf(cache, snapshot)?.metadata?.total_size;
+  if (size !== undefined) return size / BYTES_PER_GB;
+  const files = cache.names(snapshot).filter((file) => file.endsWith(".safetensors"));
+  const bytes = files.reduce((sum, file) => sum + (cache.size(join(snapshot, file)) ?? 0), 0);
+  return bytes > 0 ? bytes / BYTES_PER_GB : undefined;
 }
 
-/** Every file of weights that a snapshot's index names. */
-function shardsOf(snapshot: string): string[] {
-  const files = new Set(Object.values(indexOf(snapshot)?.weight_map ?? {}));
-  return [...files].map((file) => join(snapshot, file));
-}
-
-function indexOf(snapshot: string): z.output<typeof index> | undefined {
-  const file = join(snapshot, "model.safetensors.index.json");
-  return existsSync(file) ? index.safeParse(readJsonFile(file).value).data : undefined;
-}
-
-function listed(folder: string): string[] {
-  try {
-    return readdirSync(folder);
-  } catch {
-    return [];
-  }
+function indexOf(cache: ModelCache, snapshot: string): z.output<typeof index> | undefined {
+  const text = cache.text(join(snapshot, "model.safetensors.index.json"));
+  return text === undefined ? undefined : index.safeParse(jsonIn(text)).data;
 }

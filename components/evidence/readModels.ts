@@ -11,7 +11,7 @@ import { type Evidence, homeOn, type ModelEvidence, onMachine, type PublishedSta
 import { isHere } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { StackSettings } from "../settings/stackSettings";
-import { snapshotOf, weightsOf } from "./modelCache";
+import { cacheHere, type ModelCache, snapshotOf, weightsOf } from "./modelCache";
 
 /** Files of a folder in models/. */
 const CONFIG = "config.json";
@@ -61,8 +61,9 @@ function readModel(
 ): ModelEvidence | undefined {
   const folder = modelFolder(id);
   const kept = join(project, "models", folder);
-  const snapshot = cache && snapshotOf(cache, id, revision);
-  const weights = snapshot === undefined ? undefined : weightsOf(snapshot);
+  const from = cache === undefined ? undefined : cacheHere(cache);
+  const snapshot = from && snapshotOf(from, id, revision);
+  const weights = from && snapshot ? weightsOf(from, snapshot) : undefined;
   const inCache = snapshot && join(snapshot, CONFIG);
   const shown = (file: string) => (file.startsWith(kept) ? join("models", folder, basename(file)) : file);
   try {
@@ -104,11 +105,15 @@ function catalogueWeights(recipe: Recipe): ModelEvidence["catalogue"] {
   return { ...defined({ weightsGB, residentGiB }), judged: sourceOf(recipe, from)?.basis === "judged" };
 }
 
-/** The config.json of a model in a Hugging Face cache; `undefined` where it isn't there. */
-export function snapshotConfig(cache: string, id: string): string | undefined {
+/** The config.json of a model in a cache, with its text; `undefined` where it isn't there. */
+export function snapshotConfig(
+  cache: ModelCache,
+  id: string,
+): { readonly file: string; readonly text: string } | undefined {
   const snapshot = snapshotOf(cache, id);
   const file = snapshot && join(snapshot, CONFIG);
-  return file && existsSync(file) ? file : undefined;
+  const text = file && cache.text(file);
+  return file === undefined || text === undefined ? undefined : { file, text };
 }
 
 function readStarts(file: string): readonly PublishedStart[] {

@@ -1,9 +1,8 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { jsonIn } from "../../faults/json";
 import { ask, type HttpAnswer, NoAnswer } from "../../http/ask";
-import { repositoryIn } from "../evidence/modelCache";
+import { type ModelCache, repositoryIn } from "../evidence/modelCache";
 import type { HubModel } from "../inference-server/plannedServer";
 
 const ANSWER_WITHIN_SECONDS = 15;
@@ -30,13 +29,7 @@ const listing = z.object({
 });
 
 /** The token of `hf auth login` in a cache, which the tool takes where it is given none. */
-export function tokenIn(cache: string): string | undefined {
-  try {
-    return readFileSync(join(cache, "token"), "utf8").trim();
-  } catch {
-    return undefined;
-  }
-}
+export const tokenIn = ({ path, text }: ModelCache): string | undefined => text(join(path, "token"))?.trim();
 
 /** Asks the hub for the files of a model at its revision. A text says in the hub's words, or the network's, why it gives none. */
 export async function askHub({ id, revision = "main" }: HubModel, token?: string): Promise<HubListing | string> {
@@ -62,11 +55,11 @@ export async function askHub({ id, revision = "main" }: HubModel, token?: string
 }
 
 /** Bytes of the files that a cache still lacks; `undefined` where it has them all. */
-export function bytesLeft(cache: string, id: string, { commit, files }: HubListing): number | undefined {
-  const folder = repositoryIn(cache, id);
-  const missing = files.filter(({ path }) => !existsSync(join(folder, "snapshots", commit, path)));
+export function bytesLeft(cache: ModelCache, id: string, { commit, files }: HubListing): number | undefined {
+  const folder = repositoryIn(cache.path, id);
+  const missing = files.filter(({ path }) => cache.size(join(folder, "snapshots", commit, path)) === undefined);
   if (missing.length === 0) return undefined;
-  const here = (name: string) => sizeOf(join(folder, "blobs", name));
+  const here = (name: string) => cache.size(join(folder, "blobs", name)) ?? 0;
   return missing.reduce(
     (sum, { bytes, blob }) => sum + Math.max(0, bytes - (here(blob) || here(`${blob}.incomplete`))),
     0,
@@ -74,12 +67,7 @@ export function bytesLeft(cache: string, id: string, { commit, files }: HubListi
 }
 
 /** Bytes that a cache has of a model, with what is on its way. */
-export function bytesHere(cache: string, id: string): number {
-  const folder = join(repositoryIn(cache, id), "blobs");
-  const blobs = existsSync(folder) ? readdirSync(folder) : [];
-  return blobs.reduce((sum, blob) => sum + sizeOf(join(folder, blob)), 0);
-}
-
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+export function bytesHere(cache: ModelCache, id: string): number {
+  const folder = join(repositoryIn(cache.path, id), "blobs");
+  return cache.names(folder).reduce((sum, blob) => sum + (cache.size(join(folder, blob)) ?? 0), 0);
 }

@@ -1,12 +1,11 @@
-import { existsSync } from "node:fs";
-import { stat, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
 import { docker } from "../docker/docker";
 import { layersOf, repositoryOf } from "../docker/manifest";
-import { BYTES_PER_GB, isWhole } from "../evidence/modelCache";
+import { BYTES_PER_GB, cacheOn, isWhole } from "../evidence/modelCache";
+import { diskFor, filesOf } from "../host/files";
+import type { Place } from "../host/onMachine";
 import type { MachinePlan } from "../plan/types";
 import type { Wanted } from "./causes";
 import { askHub, bytesLeft, tokenIn } from "./hub";
@@ -56,12 +55,12 @@ export interface ReadingNeeds {
 /** What an image takes for each byte of its download: unpacked about twice as much, and the download itself until then. */
 const IMAGE_ON_DISK = 3;
 
-/** Reads what a machine that is here lacks of its plan. Throws `Failed` where Docker doesn't answer. */
+/** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
   const info = objectOr(jsonIn(await docker(["info", "--format", "{{json .}}"], undefined, machine.dockerHost)));
   const [images, models] = await Promise.all([missingImages(machine), missingModels(machine, reading)]);
   const root = textOr(info.DockerRootDir);
-  const disks = await disksOf([
+  const disks = await disksOf(machine, [
     ...images.map(({ bytes = 0 }) => ({ path: root, bytes: bytes * IMAGE_ON_DISK })),
     ...models.map(({ cache, bytes = 0 }) => ({ path: cache, bytes })),
   ]);
@@ -107,11 +106,11 @@ async function layersHere(repository: string, dockerHost: string): Promise<strin
 
 /** The models of a plan that their cache lacks, or has in part. */
 async function missingModels(
-  { inferenceServers }: MachinePlan,
+  machine: MachinePlan,
   { trustsCache = false, knownGB }: ReadingNeeds,
 ): Promise<MissingModel[]> {
   const wanted = new Map(
-    inferenceServers.flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
+    machine.inferenceServers.flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
       hubModels.map((model) => {
         const needed = { ...model, cache, image, ...defined({ tokenVariable: tokenFile?.variable }) };
         return [JSON.stringify([model.id, model.revision, cache]), needed] as const;
@@ -120,7 +119,8 @@ async function missingModels(
   );
   const found = await Promise.all(
     [...wanted.values()].map(async ({ id, ...rest }) => {
-      const { cache, revision, tokenVariable } = rest;
+      const { revision, tokenVariable } = rest;
+      const cache = await cacheOn(machine, rest.cache, id);
       const whole = isWhole(cache, id, revision);
       if (whole && trustsCache) return undefined;
       const of = { kind: "model", name: id, ...rest } as const;
@@ -138,16 +138,15 @@ async function missingModels(
   return found.flatMap((model) => model ?? []);
 }
 
-/** The file systems behind some folders, each once. A folder that isn't there yet is going to be made. */
-async function disksOf(parts: readonly { path: string; bytes: number }[]): Promise<Disk[]> {
+/** The file systems behind some folders of a machine, each once. A folder that isn't there yet is going to be made. */
+async function disksOf(machine: Place, parts: readonly { path: string; bytes: number }[]): Promise<Disk[]> {
   const disks = new Map<number, Disk>();
   for (const { path, bytes } of parts) {
-    let at = path;
-    while (!existsSync(at) && at !== "/") at = dirname(at);
-    const [{ dev }, { bavail, bsize }] = await Promise.all([stat(at), statfs(at)]);
-    const { paths = [], neededBytes = 0 } = disks.get(dev) ?? {};
-    const all = [...new Set([...paths, path])];
-    disks.set(dev, { paths: all, freeBytes: bavail * bsize, neededBytes: neededBytes + bytes });
+    const found = await diskFor(path, filesOf(machine));
+    if (found === undefined) continue;
+    const { device, freeBytes } = found;
+    const { paths = [], neededBytes = 0 } = disks.get(device) ?? {};
+    disks.set(device, { paths: [...new Set([...paths, path])], freeBytes, neededBytes: neededBytes + bytes });
   }
   return [...disks.values()];
 }

@@ -1,5 +1,6 @@
-import { access, constants, lstat, readdir, readFile, readlink, realpath, stat } from "node:fs/promises";
+import { access, constants, lstat, readdir, readFile, readlink, realpath, stat, statfs } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
+import { dirname } from "node:path";
 import { isOverSsh } from "../planned/reach";
 import { askOn, type Place } from "./onMachine";
 
@@ -9,6 +10,11 @@ export interface FileState {
   readonly uid: number;
   readonly gid: number;
   readonly mode: number;
+}
+
+export interface Disk {
+  readonly device: number;
+  readonly freeBytes: number;
 }
 
 /** What is read of a machine's files, here or there. It only reads; what can't be read is `undefined`. */
@@ -21,6 +27,10 @@ export interface Files {
   /** Whether we may do that with it: write in a folder, run a program. */
   may(path: string, right: "write" | "run"): Promise<boolean>;
   realPath(path: string): Promise<string | undefined>;
+  /** Names in a folder, sorted; none where it can't be read. */
+  names(folder: string): Promise<readonly string[]>;
+  /** The file system that a path is on, and its free bytes; `undefined` where there is no such path. */
+  disk(path: string): Promise<Disk | undefined>;
   /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
   openSockets(proc: string): Promise<readonly string[]>;
   /** IPv4 addresses with the name of their interface. */
@@ -67,6 +77,11 @@ const HERE: Omit<Files, "ask"> = {
   isPlain: async (path) => (await lstat(path).catch(nothing))?.isFile() === true,
   may: (path, right) => holds(access(path, right === "write" ? constants.W_OK | constants.X_OK : constants.X_OK)),
   realPath: (path) => realpath(path).catch(nothing),
+  names: async (folder) => (await readdir(folder).catch(() => [])).sort(),
+  disk: async (path) => {
+    const [at, system] = await Promise.all([stat(path).catch(nothing), statfs(path).catch(nothing)]);
+    return at && system && { device: at.dev, freeBytes: system.bavail * system.bsize };
+  },
   addresses: async () =>
     Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
       addresses.filter(({ family }) => family === "IPv4").map(({ address }) => ({ name, address })),
@@ -114,6 +129,12 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
       });
     },
     realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),
+    names: async (folder) => ((await printed("ls", "-A", "--", folder)) ?? "").split("\n").filter(Boolean),
+    disk: async (path) => {
+      const script = 'stat -L -c %d -- "$1" && stat -f -c "%a %S" -- "$1"';
+      const [device, blocks, size] = ((await printed("sh", "-c", script, "sh", path)) ?? "").split(/\s/).map(Number);
+      return size === undefined ? undefined : { device: Number(device), freeBytes: Number(blocks) * size };
+    },
     openSockets: async (proc) =>
       // What may not be looked into makes it fail, whatever it has printed.
       (
@@ -133,4 +154,12 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
         .split("\n")
         .filter(Boolean),
   };
+}
+
+/** The disk that takes what is going to be made at a path: that of the nearest folder that is there. */
+export async function diskFor(path: string, files: Files): Promise<Disk | undefined> {
+  for (let at = path; ; at = dirname(at)) {
+    const found = await files.disk(at);
+    if (found !== undefined || dirname(at) === at) return found;
+  }
 }

@@ -10,18 +10,21 @@ const CONNECT_SECONDS = 30;
 export async function connectionFindings(machine: MachinePlan): Promise<PreflightFinding[]> {
   if (!isOverSsh(machine)) return [];
   const { code, out, err } = await filesOf(machine).ask(["sh", "-c", "cd && pwd -P"], CONNECT_SECONDS);
-  if (code !== 0) return [whyNot(machine, err)];
+  if (code !== 0) {
+    const { verdict, message, setting } = whyNot(machine, err);
+    return [verdict === "refused" ? refused(message, setting) : warned(`${message} ${OTHERS_GO_ON}`, setting)];
+  }
   const [home, planned] = [out.trimEnd(), machine.home];
   if (planned === undefined || planned === home) return [];
   const message = `The home directory on ${machine.name} is ${home}, and \`~/\` was planned as ${planned}.`;
   return [refused(message, "home", home)];
 }
 
-/**
- * Why ssh did not get there, and what to try. A machine that is merely away stops nobody else: its own resources fail, and
- * the next update goes on with them.
- */
-function whyNot({ name, dockerHost }: MachinePlan, said: string): PreflightFinding {
+/** A machine that is merely away stops nobody else, and the next update goes on with it. */
+const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
+
+/** Why ssh did not get there by what it said, and what to try; refused, unless the machine is merely away. */
+export function whyNot({ name, dockerHost }: Pick<MachinePlan, "name" | "dockerHost">, said: string): PreflightFinding {
   const { hostname, port, username } = new URL(dockerHost);
   const host = hostname.replace(/^\[|\]$/g, "");
   const option = port === "" ? "" : `-p ${port} `;
@@ -43,6 +46,6 @@ function whyNot({ name, dockerHost }: MachinePlan, said: string): PreflightFindi
     return refuse(
       `${name} (${dockerHost}) refuses the login: ${denied}. \`${login}\` must work without a question: \`ssh-copy-id ${option}${username === "" ? "" : `${username}@`}${host}\`, and \`ssh-add\` for a key with a passphrase.`,
     );
-  const message = `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`. Its own resources will fail; other machines are finished.`;
+  const message = `${name} (${dockerHost}) can't be reached over ssh: ${said.split("\n").at(-1)}. Try \`${login}\`.`;
   return warned(message, "dockerHost");
 }

@@ -6,7 +6,6 @@ import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
-import { isHere } from "../planned/reach";
 import { readDocker, runningOurs } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -29,7 +28,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     readSimpleServer(machine, files),
   ]);
   const memory = parseMeminfo(meminfo ?? "");
-  const needs = docker.reachable && isHere(machine) ? await readNeeds(machine, { trustsCache: true }) : undefined;
+  const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
     docker,
     listeners,

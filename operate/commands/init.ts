@@ -1,10 +1,13 @@
 import { existsSync } from "node:fs";
 import { hostname } from "node:os";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
+import { operatorHome } from "../../components/evidence/readEvidence";
 import { newKey } from "../../components/planned/networkKey";
+import { isOverSsh } from "../../components/planned/reach";
 import { declaresNothing } from "../../components/settings/load";
+import { machine } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { readJsonFile } from "../../faults/jsonDocument";
 import { plainJson } from "../../faults/plainText";
@@ -16,21 +19,24 @@ import { type HostFacts, hostFacts } from "../init/facts";
 import { found } from "../init/found";
 import { IMAGES } from "../init/images";
 import { atTerminal } from "../init/questions";
-import { readHost, thisComputer } from "../init/readHost";
+import { computerAt, readHost, thisComputer } from "../init/readHost";
 import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
-type InitOptions = { readonly name?: string; readonly from?: string; readonly facts?: true; readonly yes?: true };
+type InitOptions = Readonly<Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>>;
 
 export function initCommand(): Command {
   return command({
     name: "init",
-    description: "Look at this machine and write its stack file, each value with its reason.",
+    description: "Look at a machine and write its stack file, each value with its reason.",
     options: [
       new Option(
         "--name <name>",
         "stack, whose file is to be Pulumi.<name>.yaml (default: $LOCAL_SERVING_STACK, else dgx)",
       ),
+      new Option("--on <address>", "look at another machine, as ssh://user@host, instead of this one")
+        .argParser(machineOverSsh)
+        .conflicts("from"),
       new Option("--from <file>", "write it from what --facts printed on another machine, and don't look at this one"),
       new Option("--facts", "print what was found as JSON, and write nothing"),
       new Option("-y, --yes", "ask nothing: the model that fits best, this machine alone, the clients on PATH"),
@@ -42,13 +48,14 @@ Exit code: 0 written, 1 written but refused by a policy until something is mende
 is there already.`,
     example: "init --name spark",
     run: async (options: InitOptions) => {
-      const { name = stackName(), from } = options;
+      const { name = stackName(), from, on } = options;
       const file = stackPath({ stack: name });
       if (options.facts !== true) keptIn(file);
-      const facts = from === undefined ? await readHost(thisComputer()) : valueBy(hostFacts, from, readJsonFile(from));
+      const look = async () => readHost(on === undefined ? thisComputer() : await computerAt(on));
+      const facts = from === undefined ? await look() : valueBy(hostFacts, from, readJsonFile(from));
       if (options.facts === true) return { result: facts, text: plainJson(facts) };
       // What lies on this computer says nothing of another one.
-      const home = from === undefined ? thisComputer().home : undefined;
+      const home = from === undefined && on === undefined ? operatorHome() : undefined;
       const asks = options.yes !== true && process.stdin.isTTY === true;
       const place = { name, project: projectFolder(), ...defined({ home }) };
       const choice = asks ? await atTerminal((ask) => choose(facts, place, ask)) : await choose(facts, place);
@@ -59,6 +66,11 @@ is there already.`,
       return { result, text: report(facts, file, mend, next), failed: refused.length > 0 };
     },
   });
+}
+
+function machineOverSsh(dockerHost: string): string {
+  if (isOverSsh({ dockerHost }) && machine.shape.dockerHost.safeParse(dockerHost).success) return dockerHost;
+  throw new InvalidArgumentError("Expected ssh://user@host, or ssh://user@host:port.");
 }
 
 /** What Pulumi keeps of its own in a file that may be written. Throws `WrongUse` where it declares something. */

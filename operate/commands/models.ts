@@ -2,6 +2,9 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
+import { cacheOn } from "../../components/evidence/modelCache";
+import { operatorHome } from "../../components/evidence/readEvidence";
+import { homeOn, onMachine } from "../../components/planned/evidence";
 import { addModel } from "../models/addModel";
 import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
@@ -107,9 +110,13 @@ function add(): Command {
     ],
     notes: "Nothing is overwritten. Exit code: 0 added, 2 wrong use, or a config.json that can't be read.",
     example: "models add org/model --config config.json",
-    run: (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
-      const cache = () => readOneMachine(stackFile(options), options.machine).settings.modelCache;
-      const written = addModel(projectFolder(), id, options.config, options.fromCache === true ? cache() : undefined);
+    run: async (options: Options & { readonly config?: string; readonly fromCache?: true }, id: string) => {
+      const cache = () => {
+        const { settings } = readOneMachine(stackFile(options), options.machine);
+        const home = homeOn(settings, { home: operatorHome() });
+        return cacheOn(settings, onMachine(settings.modelCache, { home }), id);
+      };
+      const written = addModel(projectFolder(), id, options.fromCache === true ? await cache() : options.config);
       const next = "Fill in what you know, and where it is from: docs/reference/model-recipe.md";
       return { result: { written }, text: [...written.map((file) => `wrote ${file}`), next].join("\n") };
     },

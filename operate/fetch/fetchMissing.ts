@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { say } from "../../commandLine/output";
 import { eachLine, start } from "../../commandLine/run";
 import { docker } from "../../components/docker/docker";
-import { repositoryIn } from "../../components/evidence/modelCache";
+import { cacheOn, repositoryIn } from "../../components/evidence/modelCache";
 import { explained } from "../../components/fetch/causes";
 import { bytesHere, LEFT_OUT } from "../../components/fetch/hub";
 import type { Missing, MissingImage, MissingModel, Needs } from "../../components/fetch/needs";
@@ -71,7 +71,7 @@ export async function fetchMissing(
 
 function pull(image: MissingImage, dockerHost: string, interrupt: AbortSignal) {
   const done = new Set<string>();
-  const came = () =>
+  const came = async () =>
     [...image.layers].reduce((sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0), 0);
   return followed(image, ["docker", "pull", image.name], { DOCKER_HOST: dockerHost }, came, interrupt, (line) => {
     const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
@@ -88,7 +88,8 @@ async function download(model: MissingModel, rootless: boolean, dockerHost: stri
   const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
   const token = process.env[tokenVariable ?? ""];
   const env = { DOCKER_HOST: dockerHost, ...(token ? { HF_TOKEN: token } : {}) };
-  const before = bytesHere(cache, id);
+  const has = async () => bytesHere(await cacheOn({ dockerHost }, cache, id), id);
+  const before = await has();
   const command = [
     ...["docker", "run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
     ...["--user", rootless ? "0:0" : `${uid}:${gid}`, "--volume", `${cache}:/cache`],
@@ -98,7 +99,7 @@ async function download(model: MissingModel, rootless: boolean, dockerHost: stri
     ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),
   ];
   try {
-    return await followed(model, command, env, () => bytesHere(cache, id) - before, interrupt);
+    return await followed(model, command, env, async () => (await has()) - before, interrupt);
   } finally {
     // A client that went away leaves its container running.
     if (interrupt.aborted) await docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
@@ -110,7 +111,7 @@ async function followed(
   of: Missing,
   command: readonly string[],
   env: NodeJS.ProcessEnv,
-  came: () => number,
+  came: () => Promise<number>,
   interrupt: AbortSignal,
   line: (text: string) => void = () => {},
 ): Promise<string | undefined> {
@@ -123,6 +124,6 @@ async function followed(
   });
   const finish = showProgress(process.stderr, of, came);
   const { code } = await ended;
-  finish(code === 0);
+  await finish(code === 0);
   return code === 0 || interrupt.aborted ? undefined : explained(of, said);
 }

@@ -16,18 +16,26 @@ export function progressLine({ name, bytes: total }: Missing, came: number, seco
 }
 
 /** On a terminal one line that changes; elsewhere a line every few seconds. The function that it returns ends it. */
-export function showProgress(stream: ProgressStream, of: Missing, came: () => number) {
+export function showProgress(stream: ProgressStream, of: Missing, came: () => Promise<number>) {
   const started = performance.now();
   const terminal = stream.isTTY === true;
-  const show = (end = "") => {
-    const line = forTerminal(progressLine(of, came(), (performance.now() - started) / 1000));
+  let shown = Promise.resolve();
+  const show = async (end = "") => {
+    const line = forTerminal(progressLine(of, await came(), (performance.now() - started) / 1000));
     stream.write(terminal ? `${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}${end}` : `${line}\n`);
   };
-  const timer = setInterval(show, terminal ? 1000 : LINE_SECONDS * 1000);
-  show();
-  return (isWhole: boolean) => {
-    clearInterval(timer);
-    show("\n");
+  // The next look begins once the last one has its answer.
+  let timer: NodeJS.Timeout | undefined;
+  const go = () => {
+    shown = show().then(() => {
+      timer = setTimeout(go, terminal ? 1000 : LINE_SECONDS * 1000);
+    });
+  };
+  go();
+  return async (isWhole: boolean) => {
+    await shown;
+    clearTimeout(timer);
+    await show("\n");
     if (isWhole) stream.write(`${forTerminal(`${of.name}: is here`)}\n`);
   };
 }

@@ -1,93 +1,130 @@
-import { readdir, readFile, statfs } from "node:fs/promises";
-import { delimiter, dirname, join } from "node:path";
+import { delimiter, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
-import { isExecutable } from "../../commandLine/run";
 import { CLIENTS } from "../../components/clients/registry";
 import type { ContainerState } from "../../components/docker/containers";
-import { BYTES_PER_GB, cachedModels } from "../../components/evidence/modelCache";
+import { BYTES_PER_GB, cachedModels, cacheOn } from "../../components/evidence/modelCache";
 import { operatorHome } from "../../components/evidence/readEvidence";
+import { diskFor, type Files, filesOf } from "../../components/host/files";
 import { readListeners, readSockets } from "../../components/host/listeners";
 import { hundredths } from "../../components/memory/ledger";
 import { MACHINE_LABEL } from "../../components/planned/container";
-import { parseMeminfo } from "../../components/planned/evidence";
-import { HERE } from "../../components/planned/reach";
+import { homeOn, parseMeminfo } from "../../components/planned/evidence";
+import { HERE, isHere } from "../../components/planned/reach";
+import { whyNot } from "../../components/preflight/connection";
 import { RUNNING, readDocker } from "../../components/preflight/readDocker";
 import { OLLAMA_URL } from "../../components/preflight/readSimpleServer";
 import type { DockerFacts } from "../../components/preflight/types";
 import { defined } from "../../faults/defined";
+import { originFromHere, tunnelTo } from "../verify/reach";
 import type { HostFacts } from "./facts";
 import { ASKED_ARGUMENTS } from "./knownTroubles";
 import { readOllama } from "./readOllama";
-import { addressOf, readHostServers } from "./readServers";
+import { addressOf, inUrl, readHostServers } from "./readServers";
 
 /** Where the machine is looked at. */
 export interface Sources {
+  readonly dockerHost: string;
+  readonly files: Files;
   readonly proc: string;
-  readonly env: NodeJS.ProcessEnv;
+  /** Variables of whoever logs in there. */
+  readonly env: Readonly<Record<"PATH" | "HF_HOME", string | undefined>>;
   readonly home: string;
   readonly ollamaUrl: string;
   /** Ports at which another user's process is asked whether it is a vLLM; people count up from vLLM's own. */
   readonly usualPorts: readonly number[];
-  /** Room on the disk of a path, in GB (10^9 bytes). */
-  freeGB(path: string): Promise<number | undefined>;
 }
 
-export const thisComputer = (): Sources => ({
-  proc: "/proc",
-  env: process.env,
-  home: operatorHome(),
-  ollamaUrl: OLLAMA_URL,
+const USUAL = {
+  ...{ proc: "/proc", ollamaUrl: OLLAMA_URL },
   usualPorts: Array.from({ length: 10 }, (_, index) => 8000 + index),
-  freeGB,
-});
+};
 
-/** Looks at the machine that this runs on, and changes nothing. Throws `Failed` where it isn't Linux. */
+export function thisComputer(): Sources {
+  const { DOCKER_HOST: given, PATH, HF_HOME } = process.env;
+  const dockerHost = given?.startsWith("unix:///") ? given : HERE;
+  return { ...USUAL, dockerHost, files: filesOf({ dockerHost }), env: { PATH, HF_HOME }, home: operatorHome() };
+}
+
+/** Longer than ssh itself takes to give up. */
+const CONNECT_SECONDS = 30;
+
+/** Prints its home and two variables of a login behind whatever its profile says. */
+const LOGIN = 'cd && printf "\\n%s\\n%s\\n%s" "$(pwd -P)" "$HF_HOME" "$PATH"';
+
+/** A machine over ssh. Throws `Failed`, with what to do, where ssh doesn't get there. */
+export async function computerAt(dockerHost: string): Promise<Sources> {
+  const files = filesOf({ dockerHost });
+  const { code, out, err } = await files.ask(["sh", "-lc", LOGIN], CONNECT_SECONDS);
+  if (code !== 0) throw new Failed(whyNot({ name: new URL(dockerHost).hostname, dockerHost }, err).message);
+  const [home = "", HF_HOME, PATH] = out.split("\n").slice(-3);
+  return { ...USUAL, dockerHost, files, env: { PATH, HF_HOME }, home };
+}
+
+/** Looks at a machine, and changes nothing. Throws `Failed` where it isn't Linux. */
 export async function readHost(sources: Sources): Promise<HostFacts> {
-  const { proc, env, ollamaUrl } = sources;
-  const read = async (file: string) => (await readFile(join(proc, file), "utf8").catch(() => "")).trimEnd();
+  const { dockerHost, files, proc, home, ollamaUrl } = sources;
+  const read = async (file: string) => ((await files.text(join(proc, file))) ?? "").trimEnd();
   const memory = parseMeminfo(await read("meminfo"));
   if (memory === undefined)
     throw new Failed(
-      `${proc}/meminfo can't be read: run this on the machine itself, or give what \`serving init --facts\` printed there with --from FILE.`,
+      `${proc}/meminfo can't be read: run this on the machine itself, or with --on ssh://user@host, or give what \`serving init --facts\` printed there with --from FILE.`,
     );
-  const socket = env.DOCKER_HOST?.startsWith("unix:///") ? env.DOCKER_HOST : HERE;
-  const docker = await readDocker(socket, RUNNING);
-  const sockets = await readSockets(proc);
+  const docker = await readDocker(dockerHost, RUNNING);
+  const sockets = await readSockets(proc, files);
   const ports = [...new Set(sockets.map(({ port }) => port))].sort((a, b) => a - b);
-  const listeners = await readListeners(ports, proc);
+  const listeners = await readListeners(ports, proc, files);
   const running = docker.reachable ? docker.containers : [];
   const ours = running.filter(({ labels }) => labels[MACHINE_LABEL] !== undefined);
   const isOurs = (port: number) => ours.some((each) => each.ports.some(({ host }) => host === port));
   const ollamaPort = Number(new URL(ollamaUrl).port);
+  const at = (port: number) => ({ address: inUrl(addressOf(sockets, port)), port });
+  // Over ssh only what may be a vLLM or an Ollama is knocked at.
+  const asked = [
+    ...[...sources.usualPorts, ollamaPort, ...running.flatMap((each) => each.ports.map(({ host }) => host))],
+    ...listeners.flatMap(({ port, argv }) => (argv?.some((word) => word.includes("vllm")) ? port : [])),
+  ];
+  const place = { name: new URL(dockerHost).hostname, dockerHost };
+  const tunnel = await tunnelTo({ ...place, reach: ports.filter((port) => asked.includes(port)).map(at) });
   const kernelArguments = (await read("cmdline")).split(/\s+/);
   const { totalGiB } = memory;
-  return {
-    readAt: new Date().toISOString(),
-    host: (await read("sys/kernel/hostname")) || "unknown",
-    kernel: (await read("sys/kernel/osrelease")) || "unknown",
-    kernelArguments: ASKED_ARGUMENTS.filter((each) => kernelArguments.includes(each)),
-    gpus: await gpusIn(join(proc, "driver/nvidia/gpus")),
-    memory: { totalGiB: hundredths(totalGiB), availableGiB: hundredths(memory.availableGiB) },
-    docker: dockerFacts(docker),
-    servers: await readHostServers({
-      proc,
-      totalGiB,
-      sockets,
-      listeners: listeners.filter(({ port }) => !isOurs(port)),
-      containers: running.filter((each) => !ours.includes(each)),
-      usualPorts: sources.usualPorts,
-    }),
-    ports,
-    modelCache: await modelCache(sources),
-    clients: CLIENTS.flatMap((client) => ("program" in client ? client.program.name : [])).filter((name) =>
-      onPath(name, env),
-    ),
-    ...defined({
-      driver: /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1],
-      dockerHost: socket === HERE ? undefined : socket,
-      ollama: await readOllama(ollamaUrl, ports.includes(ollamaPort) ? addressOf(sockets, ollamaPort) : undefined),
-    }),
-  };
+  const usualHome = homeOn({ dockerHost }, { home: operatorHome() });
+  try {
+    return {
+      readAt: new Date().toISOString(),
+      host: (await read("sys/kernel/hostname")) || "unknown",
+      kernel: (await read("sys/kernel/osrelease")) || "unknown",
+      kernelArguments: ASKED_ARGUMENTS.filter((each) => kernelArguments.includes(each)),
+      gpus: await gpusIn(join(proc, "driver/nvidia/gpus"), files),
+      memory: { totalGiB: hundredths(totalGiB), availableGiB: hundredths(memory.availableGiB) },
+      docker: dockerFacts(docker),
+      servers: await readHostServers({
+        files,
+        proc,
+        totalGiB,
+        sockets,
+        listeners: listeners.filter(({ port }) => !isOurs(port)),
+        containers: running.filter((each) => !ours.includes(each)),
+        usualPorts: sources.usualPorts,
+        origin: (listening) => originFromHere(place, listening, tunnel).url ?? "",
+      }),
+      ports,
+      modelCache: await modelCache(sources),
+      clients: await clientsOnPath(sources),
+      ...defined({
+        driver: /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1],
+        dockerHost: dockerHost === HERE ? undefined : dockerHost,
+        home: isHere(sources) || home === usualHome ? undefined : home,
+        ollama: await readOllama(
+          files,
+          ports.includes(ollamaPort)
+            ? { address: addressOf(sockets, ollamaPort), url: originFromHere(place, at(ollamaPort), tunnel).url ?? "" }
+            : undefined,
+        ),
+      }),
+    };
+  } finally {
+    tunnel.close();
+  }
 }
 
 function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
@@ -101,28 +138,29 @@ function dockerFacts(docker: DockerFacts<ContainerState>): HostFacts["docker"] {
   return { reachable: true, gpuRuntime, ours, ...defined({ missingBridge }) };
 }
 
-async function gpusIn(folder: string): Promise<string[]> {
-  const gpus = await readdir(folder).catch(() => []);
-  const texts = gpus.sort().map((gpu) => readFile(join(folder, gpu, "information"), "utf8").catch(() => ""));
-  return (await Promise.all(texts)).map((text) => /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim() ?? "NVIDIA GPU");
+async function gpusIn(folder: string, files: Files): Promise<string[]> {
+  const gpus = await files.names(folder);
+  const texts = await Promise.all(gpus.map((gpu) => files.text(join(folder, gpu, "information"))));
+  return texts.map((text = "") => /^Model:\s*(.+)$/m.exec(text)?.[1]?.trim() ?? "NVIDIA GPU");
 }
 
-async function modelCache({ env, home, freeGB: room }: Sources): Promise<HostFacts["modelCache"]> {
+async function modelCache(sources: Sources): Promise<HostFacts["modelCache"]> {
+  const { env, home, files } = sources;
   const usual = join(home, ".cache/huggingface");
   const path = env.HF_HOME?.startsWith("/") ? env.HF_HOME.replace(/\/+$/, "") : usual;
-  const free = await room(path);
-  return { path, usual: path === usual, models: cachedModels(path), ...defined({ freeGB: free }) };
+  const disk = await diskFor(path, files);
+  const freeGB = disk && Math.floor(disk.freeBytes / BYTES_PER_GB);
+  return { path, usual: path === usual, models: cachedModels(await cacheOn(sources, path)), ...defined({ freeGB }) };
 }
 
-/** Room for files of ours, by the nearest folder that is there. */
-async function freeGB(path: string): Promise<number | undefined> {
-  for (let at = path; ; at = dirname(at)) {
-    const found = await statfs(at).catch(() => undefined);
-    if (found !== undefined) return Math.floor((found.bavail * found.bsize) / BYTES_PER_GB);
-    if (dirname(at) === at) return undefined;
-  }
-}
+const ASK_SECONDS = 20;
 
-function onPath(program: string, { PATH = "" }: NodeJS.ProcessEnv): boolean {
-  return PATH.split(delimiter).some((folder) => folder !== "" && isExecutable(join(folder, program)));
+/** The programs of coding clients that can be run there. */
+async function clientsOnPath({ env, files }: Sources): Promise<string[]> {
+  const programs = CLIENTS.flatMap((client) => ("program" in client ? client.program.name : []));
+  const folders = (env.PATH ?? "").split(delimiter).filter(Boolean);
+  const paths = folders.flatMap((folder) => programs.map((program) => join(folder, program)));
+  const script = 'for each; do test -f "$each" && test -x "$each" && echo "$each"; done';
+  const found = (await files.ask(["sh", "-c", script, "sh", ...paths], ASK_SECONDS)).out.split("\n");
+  return programs.filter((program) => found.some((path) => path.endsWith(`/${program}`)));
 }

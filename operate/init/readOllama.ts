@@ -1,5 +1,5 @@
-import { run } from "../../commandLine/run";
 import { BYTES_PER_GB } from "../../components/evidence/modelCache";
+import type { Files } from "../../components/host/files";
 import { BYTES_PER_GIB, upToHundredth } from "../../components/planned/utilization";
 import { askOllama } from "../../components/preflight/readSimpleServer";
 import { defined } from "../../faults/defined";
@@ -10,13 +10,19 @@ import type { OllamaFacts } from "./facts";
 const OLLAMA_UNIT = "ollama.service";
 
 const ANSWER_WITHIN_SECONDS = 5;
-const LARGEST_ANSWER = 64 * 1024;
 
-/** An Ollama on the machine: its unit as systemd has it, and what answers at its usual address. `undefined` where there is neither. */
-export async function readOllama(url: string, address: string | undefined): Promise<OllamaFacts | undefined> {
-  const [unit, answer] = await Promise.all([readUnit(), askOllama(url)]);
-  if (unit === undefined && answer.kind !== "ollama") return undefined;
-  const answers = answer.kind === "ollama";
+/**
+ * An Ollama on the machine: its unit as systemd has it, and what answers where something listens at its usual address.
+ * `undefined` where there is neither.
+ */
+export async function readOllama(
+  files: Files,
+  listens: { readonly url: string; readonly address: string } | undefined,
+): Promise<OllamaFacts | undefined> {
+  const { url = "", address } = listens ?? {};
+  const [unit, answer] = await Promise.all([readUnit(files), url === "" ? undefined : askOllama(url)]);
+  const answers = answer?.kind === "ollama";
+  if (unit === undefined && !answers) return undefined;
   return {
     unit: unit !== undefined,
     ...unit,
@@ -25,12 +31,9 @@ export async function readOllama(url: string, address: string | undefined): Prom
   };
 }
 
-async function readUnit(): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
+async function readUnit(files: Files): Promise<Pick<OllamaFacts, "user" | "modelsDirectory"> | undefined> {
   const properties = "--property=LoadState,User,Environment";
-  const ran = await run(["systemctl", "show", OLLAMA_UNIT, properties], {
-    seconds: ANSWER_WITHIN_SECONDS,
-    largest: LARGEST_ANSWER,
-  });
+  const ran = await files.ask(["systemctl", "show", OLLAMA_UNIT, properties], ANSWER_WITHIN_SECONDS);
   if (ran.code !== 0 || !/^LoadState=(loaded|masked)$/m.test(ran.out)) return undefined;
   // Of its environment this variable alone is read: another may hold a secret.
   const directory = /^Environment=(?:.*\s)?"?OLLAMA_MODELS=([^\s"]+)/m.exec(ran.out)?.[1];

@@ -1,13 +1,12 @@
-import { existsSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { ContainerState } from "../../components/docker/containers";
+import type { Files } from "../../components/host/files";
 import type { Listener, ListeningSocket } from "../../components/host/listeners";
 import { demandOfProcess, humanReadableInteger, shareFrom } from "../../components/inference-server/argv/memoryDemand";
 import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText } from "../../components/inference-server/argv/unknown";
-import { EVERY_ADDRESS, originOf } from "../../components/planned/reach";
+import { EVERY_ADDRESS, type Listening } from "../../components/planned/reach";
 import { BYTES_PER_GIB, type MemoryDemand, shareToDeclare, TEN_THOUSAND } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
 import { objectsIn, textOr } from "../../faults/json";
@@ -18,6 +17,7 @@ import type { HostServer } from "./facts";
 
 /** What is known of the machine before its servers are looked at. */
 export interface Around {
+  readonly files: Files;
   readonly proc: string;
   readonly totalGiB: number;
   readonly sockets: readonly ListeningSocket[];
@@ -26,6 +26,8 @@ export interface Around {
   readonly containers: readonly ContainerState[];
   /** Ports of another user's process that is asked whether it is a vLLM. */
   readonly usualPorts: readonly number[];
+  /** Scheme, host and port by which this program asks what listens there; "" where it can't. */
+  origin(listening: Listening): string;
 }
 
 /** Options that say what a server is and what it takes; the value of any other, such as `--api-key`, is left unread. */
@@ -78,16 +80,20 @@ async function hostServer(listener: Listener, around: Around): Promise<HostServe
     const [words] = serverInvocations(argv, new Map()).servers;
     if (words === undefined) return undefined;
     const told = fromArgv(argv, readServerArguments(words), around.totalGiB);
-    const asked = (await answers({ address, port }, around.totalGiB)) ?? {};
+    const venv = await venvOf(argv, around.files);
+    const asked = (await answers({ address, port }, around)) ?? {};
     const runsIn = pid === undefined ? undefined : await unitOf(pid, around);
-    return { port, address, ...asked, ...told, ...defined({ runsIn }) };
+    return { port, address, ...asked, ...told, ...defined({ venv, runsIn }) };
   }
   const contained = containers.some(({ ports }) => ports.some(({ host }) => host === port));
   if (!contained && !usualPorts.includes(port)) return undefined;
-  const asked = await answers({ address, port }, around.totalGiB);
+  const asked = await answers({ address, port }, around);
   if (asked === undefined) return undefined;
   return { port, address, ...asked, ...(contained ? {} : { unread: "it belongs to another user" }) };
 }
+
+/** An address as URLs and ssh have it. */
+export const inUrl = (address: string) => (address.includes(":") ? `[${address}]` : address);
 
 /** Address of a port's socket; every IPv6 address is every address. */
 export function addressOf(sockets: readonly ListeningSocket[], port: number): string {
@@ -104,9 +110,8 @@ function fromArgv(argv: readonly string[], args: ServerArguments, totalGiB: numb
   const window = humanReadableInteger(first("max-model-len") ?? "");
   const demand = demandOfProcess(argv);
   const kept = KEPT.flatMap((name) => (first(name) === undefined ? [] : [`--${name}`, String(first(name))]));
-  const venv = venvOf(argv);
   return {
-    ...defined({ model, servedModelName: first("served-model-name") ?? model, maxModelLen: window, venv }),
+    ...defined({ model, servedModelName: first("served-model-name") ?? model, maxModelLen: window }),
     ...(demand === undefined
       ? { unread: args.unreadable[0] ?? "what it asks of the memory can't be counted" }
       : {
@@ -118,14 +123,15 @@ function fromArgv(argv: readonly string[], args: ServerArguments, totalGiB: numb
 }
 
 /** The Python environment that a process runs in, by the path of its program. */
-function venvOf([program = ""]: readonly string[]): string | undefined {
+async function venvOf([program = ""]: readonly string[], files: Files): Promise<string | undefined> {
   const folder = dirname(dirname(program));
-  return program.startsWith("/") && existsSync(`${folder}/pyvenv.cfg`) ? folder : undefined;
+  if (!program.startsWith("/")) return undefined;
+  return typeof (await files.state(`${folder}/pyvenv.cfg`)) === "object" ? folder : undefined;
 }
 
 /** The systemd unit or the container that a process belongs to, by its control group. */
-async function unitOf(pid: number, { proc, containers }: Around): Promise<string | undefined> {
-  const group = await readFile(`${proc}/${pid}/cgroup`, "utf8").catch(() => "");
+async function unitOf(pid: number, { files, proc, containers }: Around): Promise<string | undefined> {
+  const group = (await files.text(`${proc}/${pid}/cgroup`)) ?? "";
   const id = /docker[-/]([0-9a-f]{64})/.exec(group)?.[1];
   const container = containers.find((each) => each.id === id);
   return container === undefined ? /\/([^/\s]+\.service)$/m.exec(group)?.[1] : containerText(container);
@@ -134,10 +140,9 @@ async function unitOf(pid: number, { proc, containers }: Around): Promise<string
 /** What a server says of itself without a key; `undefined` where it isn't a vLLM. */
 async function answers(
   { address, port }: Pick<HostServer, "address" | "port">,
-  totalGiB: number,
+  { origin, totalGiB }: Around,
 ): Promise<Partial<HostServer> | undefined> {
-  const host = address.includes(":") ? `[${address}]` : address;
-  const api = new Api(originOf({ address: host, port }), ANSWER_WITHIN_SECONDS);
+  const api = new Api(origin({ address: inUrl(address), port }), ANSWER_WITHIN_SECONDS);
   const none = () => undefined;
   const [version, models, metrics] = await Promise.all([
     api.json("/version").catch(none),

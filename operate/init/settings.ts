@@ -2,7 +2,7 @@ import { reasonsOf, type ServerValue } from "../../components/catalogue/serverVa
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
 import { hundredths, takenBy } from "../../components/memory/ledger";
 import { INSTANCE_A, servedName } from "../../components/planned/fields";
-import { EVERY_ADDRESS, isLoopback } from "../../components/planned/reach";
+import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../components/planned/reach";
 import { upToHundredth } from "../../components/planned/utilization";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
 import { ollamaModelName } from "../../components/settings/simpleServer";
@@ -30,7 +30,7 @@ type Settings = Record<string, unknown>;
 
 /** A machine's settings with the reason for each, by dotted path. Pure. */
 export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Settings; comments: Map<string, string> } {
-  const { memory, dockerHost, modelCache, servers, ollama } = facts;
+  const { memory, dockerHost, home, modelCache, servers, ollama } = facts;
   const [a, ...others] = servers;
   const venvs = servers.flatMap(({ venv }) => venv ?? []);
   const comments = new Map(Object.entries(COMMENTS));
@@ -38,6 +38,7 @@ export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Setti
     totalGiB: memory.totalGiB,
     operatingSystemGiB: operatingSystem(facts),
     dockerHost,
+    home,
     modelCache: modelCache.usual ? undefined : modelCache.path,
     instanceA: a === undefined ? "none" : instanceA(a, facts, wanted, comments),
     otherGpuMemoryGiB:
@@ -50,17 +51,21 @@ export function settingsFor(facts: HostFacts, wanted: Wanted): { settings: Setti
     venvs: venvs.length === 0 ? undefined : venvs,
   };
   if (a === undefined) comments.set("instanceA", NO_INSTANCE_A);
+  if (dockerHost !== undefined && isOverSsh({ dockerHost })) comments.set("dockerHost", OVER_SSH);
   return { settings, comments };
 }
 
 const NO_INSTANCE_A =
   "No vLLM of your own runs. If one does at other times, start it, remove this file and run `serving init` again: its memory counts.";
 
+const OVER_SSH = "Another computer: its files are written and read over this ssh (docs/guide/elsewhere.md).";
+
 const COMMENTS = {
   totalGiB: "MemTotal of /proc/meminfo, in GiB.",
   operatingSystemGiB:
     "MemTotal - MemAvailable of /proc/meminfo when this was written, less what vLLM and Ollama took then.",
   dockerHost: "By DOCKER_HOST.",
+  home: "What `~/` means there.",
   modelCache: "By HF_HOME.",
   otherGpuMemoryGiB: "What the other vLLM servers take.",
   "inferenceServers.b": "Instance B: a vLLM of ours, in a container.",

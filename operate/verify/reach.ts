@@ -12,6 +12,8 @@ export interface Tunnel {
   close(): void;
 }
 
+type Named = Pick<MachinePlan, "name" | "dockerHost">;
+
 const NO_TUNNEL: Tunnel = { ports: new Map(), close: () => {} };
 
 /** ssh itself gives up earlier. */
@@ -22,7 +24,7 @@ const LOOK_EVERY_MILLISECONDS = 50;
  * Forwards what the plan publishes, over ssh, so that services on loopback are asked too. It ends when it is closed, and with
  * this process. Throws `Failed` where ssh doesn't get there.
  */
-export async function tunnelTo(machine: MachinePlan): Promise<Tunnel> {
+export async function tunnelTo(machine: Named & { readonly reach: readonly Listening[] }): Promise<Tunnel> {
   if (!isOverSsh(machine)) return NO_TUNNEL;
   const forwards = await Promise.all(machine.reach.map(async (each) => ({ ...each, here: await freePort() })));
   const { stderr, ended, stop } = start(forwardingTo(machine, forwards));
@@ -64,7 +66,7 @@ function listens(port: number): Promise<boolean> {
 
 /** Address of a port of a machine as this program reaches it, or why it can't. */
 export function originFromHere(
-  machine: MachinePlan,
+  machine: Named,
   listening: Listening,
   { ports }: Pick<Tunnel, "ports"> = NO_TUNNEL,
 ): { readonly url: string; readonly unreachable?: never } | { readonly url?: never; readonly unreachable: string } {

@@ -1,5 +1,7 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { filesOf } from "../../../components/host/files";
+import { HERE } from "../../../components/planned/reach";
 import type { Sources } from "../../../operate/init/readHost";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type Answers, FakeDocker } from "../fakeDocker";
@@ -71,12 +73,13 @@ export function madeMachine(made: Made): { sources: Sources; env: Record<string,
   return {
     env: docker.env,
     sources: {
+      dockerHost: HERE,
+      files: { ...filesOf({ dockerHost: HERE }), disk: async () => ({ device: 1, freeBytes: 350e9 }) },
       proc: join(folder, "proc"),
-      env: { PATH: docker.folder },
+      env: { PATH: docker.folder, HF_HOME: undefined },
       home: join(folder, "home"),
       ollamaUrl: made.ollamaUrl ?? "http://127.0.0.1:1",
       usualPorts: made.usualPorts ?? [],
-      freeGB: () => Promise.resolve(350),
     },
   };
 }

@@ -1,9 +1,10 @@
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { choose } from "../../../operate/init/choose";
 import { type HostFacts, hostFacts } from "../../../operate/init/facts";
-import { readHost } from "../../../operate/init/readHost";
+import { computerAt, readHost } from "../../../operate/init/readHost";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { inspected } from "../fakeDocker";
@@ -289,9 +290,49 @@ describe("the stack file that init writes", () => {
   });
 });
 
+describe("a machine over ssh", () => {
+  it("is looked at there, and the file says where it is and what its home is", async () => {
+    const { sources, env } = madeMachine({ cached: { "openai/gpt-oss-120b": 61e9 } });
+    const ssh = new FakeSsh();
+    vi.stubEnv("PATH", `${ssh.folder}${delimiter}${env.PATH}`);
+    vi.stubEnv("HOME", sources.home);
+    vi.stubEnv("HF_HOME", "/data/of-this-computer");
+    const there = await computerAt("ssh://me@spark.local");
+    expect(there.home).toBe(realpathSync(sources.home));
+    const facts = await readHost({ ...there, proc: sources.proc, usualPorts: [] });
+    expect(facts).toMatchObject({
+      host: "spark-7f3a",
+      dockerHost: "ssh://me@spark.local",
+      home: there.home,
+      docker: { reachable: true, gpuRuntime: true },
+      modelCache: { usual: true, models: [{ id: "openai/gpt-oss-120b", whole: true, weightsGB: 61 }] },
+      gpus: ["NVIDIA GB10"],
+    });
+    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(new Set(["ssh://me@spark.local"]));
+    const { text, model } = await choose(facts, { name: "spark", project: process.cwd() });
+    expect(model).toBe("openai/gpt-oss-120b");
+    expect(text).toMatch(/ # Another computer: [^#]+\n {6}dockerHost: ssh:\/\/me@spark\.local\n/);
+    expect(text).toContain(`      home: ${there.home}\n`);
+  });
+
+  it("is told of, with the command to try, where ssh doesn't get there", async () => {
+    vi.stubEnv("PATH", new FakeSsh("Host key verification failed.").path);
+    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(
+      "No host key of spark.local (ssh://me@spark.local) is known here, and none is taken unseen. Run `ssh me@spark.local` once",
+    );
+    vi.stubEnv("PATH", new FakeSsh("ssh: connect to host spark.local port 22: No route to host").path);
+    await expect(computerAt("ssh://me@spark.local")).rejects.toThrow(/No route to host. Try `ssh me@spark.local`.$/);
+  });
+
+  it.each(["tcp://dgx:2375", "me@dgx", "ssh://", "ssh://me@dgx/x"])("is not at %s", async (address) => {
+    const { code, err } = await runServing(["init", "--on", address, "--facts"]);
+    expect([code, err]).toEqual([2, expect.stringContaining("Expected ssh://user@host, or ssh://user@host:port.")]);
+  });
+});
+
 it("refuses to look at a computer without /proc", async () => {
   const { sources } = madeMachine({});
   await expect(readHost({ ...sources, proc: "/absent" })).rejects.toThrow(
-    "/absent/meminfo can't be read: run this on the machine itself, or give what `serving init --facts` printed there with --from FILE.",
+    "/absent/meminfo can't be read: run this on the machine itself, or with --on ssh://user@host, or give what `serving init --facts` printed there with --from FILE.",
   );
 });

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
@@ -71,6 +71,10 @@ describeMachine("a machine over ssh", () => {
     await client?.close();
   });
 
+  const command = (...args: string[]) =>
+    run("node", ["bundle/serving.cjs", ...args], { cwd: workspace.project, env: workspace.env });
+  const serving = (...args: string[]) => command(...args, "--stack", workspace.stack);
+
   it("is refused while its host key is unknown, then while it is another one, and nothing is made", async () => {
     const unknown = await workspace.up();
     expect(said(unknown)).toContain("No host key of dgx");
@@ -93,6 +97,27 @@ describeMachine("a machine over ssh", () => {
     expect(existsSync(there(STATE))).toBe(false);
   });
 
+  it("is looked at by init, which writes the stack file here and nothing there", async () => {
+    const before = await machine.inside("find", "/root", "-type", "f");
+    const init = await command("init", "--on", machine.dockerHost, "--name", "there", "--yes", "--format", "json");
+    expect(init.stdout, init.stderr).not.toBe("");
+    const { file, facts } = JSON.parse(init.stdout);
+    expect(facts).toMatchObject({
+      dockerHost: machine.dockerHost,
+      memory: { totalGiB: 121.63, availableGiB: 119.21 },
+      docker: { reachable: true, ours: [] },
+      servers: [{ port: PORT_A, share: 0.3, shareFrom: "argv" }],
+      modelCache: { path: "/root/.cache/huggingface", usual: true, models: [] },
+    });
+    expect(facts).not.toHaveProperty("home");
+    const written = readFileSync(file, "utf8");
+    expect(written).toContain(`dockerHost: ${machine.dockerHost}\n`);
+    expect(written).toContain("gpuMemoryUtilization: 0.3\n");
+    expect((await command("plan", "--file", file)).code).toBe(0);
+    rmSync(file);
+    expect(await machine.inside("find", "/root", "-type", "f")).toBe(before);
+  });
+
   it("is set up from here: every file there and none here, the container in its Docker", async () => {
     mkdirSync(there("root/.codex"), { recursive: true });
     writeFileSync(there(PROFILE), "# my own\n");
@@ -109,12 +134,6 @@ describeMachine("a machine over ssh", () => {
       (await machine.inside("find", STATE, "-type", "f", "-name", "bridge-key*", "-printf", "%m %s\n")).trim(),
     ).toBe(`600 ${KEY.length}`);
   });
-
-  const serving = (...args: string[]) =>
-    run("node", ["bundle/serving.cjs", ...args, "--stack", workspace.stack], {
-      cwd: workspace.project,
-      env: workspace.env,
-    });
 
   it("is looked at from here by verify, doctor and inventory", async () => {
     const only = ["--only", "files,containers,network-closed,instance-a,memory", "--format", "json"];
