@@ -56,11 +56,7 @@ export function agentsAtOnce(plan: KvPlan, maxTokens: number = CODING_CLIENT_MAX
 }
 
 /** A cold prompt: nothing of it is in the prefix cache. */
-export interface Prefill {
-  readonly tokens: number;
-  /** Seconds until its first token, whole. */
-  readonly seconds: number;
-}
+export type Prefill = Readonly<ReturnType<typeof prefills>[number]>;
 
 /** Lengths that a plan names beside the whole window: an agent's first call, and a long context. */
 const USUAL_LENGTHS = [30_000, 131_072] as const;
@@ -70,9 +66,10 @@ const USUAL_LENGTHS = [30_000, 131_072] as const;
  *
  * @param tokensPerSecond how fast this very model reads prompts; another's rate says nothing of it
  */
-export function prefills(window: number, tokensPerSecond: number): Prefill[] {
+export function prefills(window: number, tokensPerSecond: number) {
   return [...USUAL_LENGTHS.filter((tokens) => tokens < window), window].map((tokens) => ({
     tokens,
+    /** Seconds until its first token, whole. */
     seconds: Math.round(tokens / tokensPerSecond),
   }));
 }

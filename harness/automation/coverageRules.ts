@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { existsSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
+import { attempt } from "../../faults/defined";
 import { type Fault, UnreadableInput } from "../../faults/fault";
 import { readBy, valueAt } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
@@ -98,7 +99,8 @@ export function readPreset(name: string, directory: string | undefined): PresetR
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
   const file = FILES_OF(name)
     .map((candidate) => join(directory, candidate))
-    .find((candidate) => existsSync(candidate) && isReadable(candidate));
+    // A directory of the preset's name is not the preset; what else can't be read is said when it is read.
+    .find((candidate) => attempt(() => statSync(candidate))?.isDirectory() === false);
   if (file === undefined) return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };
   try {
     const document = readYamlOrJson(file);
@@ -115,16 +117,6 @@ export function readPreset(name: string, directory: string | undefined): PresetR
 function faultText({ path, message }: Fault): string {
   const text = message.replace(/ \([^()]*\)$/, "").replace(/\.$/, "");
   return path === "" ? text : `${path}: ${text}`;
-}
-
-function isReadable(file: string): boolean {
-  try {
-    readTextFile(file);
-    return true;
-  } catch (error) {
-    // A directory of the preset's name is not the preset; any other failure is, and is said when it is read.
-    return !(error instanceof UnreadableInput && error.reason.includes("is a directory"));
-  }
 }
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("hex");

@@ -8,18 +8,7 @@ import { saysMemory } from "../../components/kv";
 import { isOverSsh } from "../../components/planned/reach";
 import { defined } from "../../faults/defined";
 
-export interface FileOnDisk {
-  readonly text: string | undefined;
-  /** Permissions as four octal digits (`0644`). */
-  readonly mode: string;
-}
-
-/** What a container's log says of memory, line by line. */
-export interface MemoryLines {
-  readonly text: string;
-  /** That, and why, its end was not read. */
-  readonly cutShort?: string;
-}
+export type FileOnDisk = NonNullable<Awaited<ReturnType<Host["file"]>>>;
 
 /** Everything that probes read on the machine, apart from its HTTP servers. It only reads. */
 export type Host = Readonly<ReturnType<typeof hostOf>>;
@@ -76,8 +65,8 @@ export function hostOf(dockerHost: string) {
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;
 
-/** Lines about memory in a container's log since its last start; a log of any size, for a bounded time. */
-export async function memoryLines(container: string, dockerHost: string, seconds: number): Promise<MemoryLines> {
+/** Lines about memory in a container's log since its last start, of any size; `cutShort` says why its end was not read. */
+export async function memoryLines(container: string, dockerHost: string, seconds: number) {
   const { words, env } = dockerCommand(["logs", container], dockerHost);
   const { stdout, ended } = start(words, { seconds, env, merged: true });
   const kept: string[] = [];
@@ -93,10 +82,12 @@ export async function memoryLines(container: string, dockerHost: string, seconds
   return { text: kept.join("\n"), ...defined({ cutShort }) };
 }
 
-async function readFileOnDisk(path: string, files: Files): Promise<FileOnDisk | undefined> {
+async function readFileOnDisk(path: string, files: Files) {
   const found = await files.state(path);
   if (typeof found === "string") return undefined;
   // A pipe or a device would keep us waiting, or have no end.
   const text = found.kind === "file" ? await files.text(path) : undefined;
-  return { mode: found.mode.toString(8).padStart(4, "0"), text };
+  /** Permissions as four octal digits (`0644`). */
+  const mode = found.mode.toString(8).padStart(4, "0");
+  return { mode, text };
 }

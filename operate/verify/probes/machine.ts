@@ -137,9 +137,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     fix: () => "`clients.keyVariable` names it; the launcher sets a placeholder.",
     run: async (target) => {
       const { machine, host } = target;
-      const key = keyOf(target);
-      if (!key) return pass("it reads no variable");
-      const { variable, setBy } = key;
+      const { variable = "", setBy } = keyOf(target) ?? {};
       if ((host.env[variable] ?? "") !== "") return pass(`${variable} is set in this shell`);
       const launcher = machine.files.find(({ path }) => path === setBy);
       if (launcher !== undefined && (await host.file(launcher.path))?.text === launcher.text)
