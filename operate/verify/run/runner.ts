@@ -43,29 +43,20 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
   // The server at `--base-url` has an address of its own.
   const tunnel = options.baseUrl === undefined ? await tunnelTo(machine) : undefined;
   try {
-    return await verifyTargets(machine, await targetsOf(machine, host, options, tunnel), host, options);
+    const targets = await targetsOf(machine, host, options, tunnel);
+    const secrets = secretsOf(machine, targets, host);
+    const results: ProbeResult[] = [];
+    for (const kind of KINDS) {
+      const ofKind = targets.filter((target) => target.kind === kind);
+      const absent = { ...skip(ABSENT[kind]), fix: "", target: machine.name, seconds: 0 };
+      const without = ofKind.length === 0 ? probesOf(kind).filter(chosen(options)) : [];
+      results.push(...without.map(({ name }) => report({ ...absent, name }, options)));
+      for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
+    }
+    return results;
   } finally {
     tunnel?.close();
   }
-}
-
-async function verifyTargets(
-  machine: MachinePlan,
-  targets: readonly Target[],
-  host: Host,
-  options: VerifyOptions,
-): Promise<ProbeResult[]> {
-  const secrets = secretsOf(machine, targets, host);
-  const results: ProbeResult[] = [];
-  for (const kind of KINDS) {
-    const ofKind = targets.filter((target) => target.kind === kind);
-    if (ofKind.length === 0) {
-      const absent = { ...skip(ABSENT[kind]), fix: "", target: machine.name, seconds: 0 };
-      for (const { name } of probesOf(kind).filter(chosen(options))) results.push(report({ ...absent, name }, options));
-    }
-    for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
-  }
-  return results;
 }
 
 async function verifyTarget(
