@@ -8,6 +8,10 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const { room, atBest, agents, prefill } = kv;
   const { low, high } = room.outsideGiB;
   const outside = gibRange({ lowGiB: low, highGiB: high });
+  const atOnce = agents.map((each) => {
+    const tokens = `${thousands(each.promptTokens)} + ${thousands(each.maxTokens)} tokens`;
+    return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the window: status 400)"}`;
+  });
   return [
     ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, room.highGiB + low)]),
     ["room", `${gibRange(room)} (${room.basis})`],
@@ -18,15 +22,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ],
     ["longest window", windowText(kv.largestMaxModelLen)],
     ["a request", kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", ")],
-    [
-      "agents at once",
-      agents
-        .map(
-          ({ promptTokens, maxTokens, atOnce, admitted }) =>
-            `${atOnce} of ${thousands(promptTokens)} + ${thousands(maxTokens)} tokens${admitted ? "" : " (over the window: status 400)"}`,
-        )
-        .join(", "),
-    ],
+    ["agents at once", atOnce.join(", ")],
     ...(prefill === null ? [] : [prefillFact(prefill)]),
     ["block", `${thousands(kv.blockSize)} tokens, ${thousands(kv.bytesPerBlock)} bytes`],
     ["prefix reuse", reuseFact(kv)],

@@ -94,14 +94,8 @@ function withoutUnknown(value: unknown, issues: Issues): unknown {
 /** What the harness works with: defaults filled in, commands left out since they may be long and private. */
 export function resolvedProfile({ profile }: ProfileCheck): unknown {
   if (profile === undefined) return undefined;
-  const { providers, defaults, copyright } = profile;
-  return {
-    providers: Object.fromEntries(
-      Object.entries(providers).map(([name, provider]) => [name, resolvedProvider(provider)]),
-    ),
-    defaults,
-    copyright,
-  };
+  const providers = Object.entries(profile.providers).map(([name, provider]) => [name, resolvedProvider(provider)]);
+  return { ...profile, providers: Object.fromEntries(providers) };
 }
 
 function resolvedProvider(provider: Provider): unknown {
@@ -117,10 +111,6 @@ function resolvedProvider(provider: Provider): unknown {
 
 /** The provider names whose tables have an error. */
 export function faultyProviders(faults: readonly Fault[]): Set<string> {
-  const names = new Set<string>();
-  for (const { path, severity } of faults) {
-    const [table, name] = path.split(".");
-    if (severity === "error" && table === "providers" && name !== undefined) names.add(name);
-  }
-  return names;
+  const paths = faults.filter(({ severity }) => severity === "error").map(({ path }) => path.split("."));
+  return new Set(paths.flatMap(([table, name]) => (table === "providers" && name !== undefined ? [name] : [])));
 }

@@ -4,7 +4,6 @@ import { type DeclaredResource, ofType } from "./container";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface ImageRecord {
-  readonly resource: DeclaredResource;
   /** `sha256:` and 64 hex digits. */
   readonly digest: Read<string>;
   /** Package name to version. */
@@ -17,7 +16,6 @@ export function imageRecord(resource: DeclaredResource): ImageRecord {
   const entries = Object.entries(knownMap(resource.props.versions));
   const digest = text(resource.props.digest);
   return {
-    resource,
     digest: typeof digest === "string" && !digest.includes(":") ? `sha256:${digest}` : digest,
     versions: new Map(entries.map(([name, version]) => [name.toLowerCase(), text(version)])),
     evidence: text(resource.props.evidence),
@@ -29,13 +27,11 @@ export function recordsByDigest(resources: readonly DeclaredResource[]): Map<str
   const byDigest = new Map<string, ImageRecord[]>();
   const seen = new Set<string>();
   for (const record of ofType(resources, TYPE.imageRecord).map(imageRecord)) {
-    if (typeof record.digest !== "string") continue;
-    const says = [record.digest, ...record.versions.entries(), record.evidence].flat().map(String).join("\n");
-    if (seen.has(says)) continue;
+    const { digest, versions, evidence } = record;
+    const says = [digest, ...versions.entries(), evidence].flat().map(String).join("\n");
+    if (typeof digest !== "string" || seen.has(says)) continue;
     seen.add(says);
-    const records = byDigest.get(record.digest) ?? [];
-    records.push(record);
-    byDigest.set(record.digest, records);
+    byDigest.set(digest, [...(byDigest.get(digest) ?? []), record]);
   }
   return byDigest;
 }
