@@ -1,3 +1,5 @@
+import { attempt } from "./defined";
+
 /** A JSON object whose content is not known yet. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -24,10 +26,4 @@ export function inKeyOrder(value: unknown): unknown {
 }
 
 /** The JSON value of a text; `undefined` if the text is not JSON. */
-export function jsonIn(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
-}
+export const jsonIn = (text: string): unknown => attempt(() => JSON.parse(text) as unknown);

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { strictObject, z } from "zod";
+import { attempt } from "../../faults/defined";
 import { UnreadableInput } from "../../faults/fault";
 import { inKeyOrder, jsonIn } from "../../faults/json";
 import { readTextFile } from "../../faults/textFile";
@@ -71,7 +72,10 @@ export function readFrozen(file: string): FrozenContract {
   if (!read.success)
     throw new UnreadableInput(file, "isn't a frozen contract; write one with `serving config freeze automation`");
   const { sha256, ...body } = read.data;
-  if (digestRead(file, body) !== sha256)
+  const digest = attempt(() => digestOf(body));
+  // No contract of ours nests so deep that its digest can't be made.
+  if (digest === undefined) throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
+  if (digest !== sha256)
     throw new UnreadableInput(file, "was changed after it was frozen: its digest does not match its content");
   // The digest says that these are the very bytes that `writeFrozen` was given, so they have its form.
   return body as unknown as FrozenContract;
@@ -82,14 +86,4 @@ function digestOf(value: unknown): string {
   return createHash("sha256")
     .update(JSON.stringify(inKeyOrder(value)))
     .digest("hex");
-}
-
-/** The digest of what a file held. No contract of ours nests so deep that its digest can't be made. */
-function digestRead(file: string, body: unknown): string {
-  try {
-    return digestOf(body);
-  } catch (error) {
-    if (error instanceof RangeError) throw new UnreadableInput(file, "isn't a frozen contract: it nests too deeply");
-    throw error;
-  }
 }

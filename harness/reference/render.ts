@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
 import { readTextFile } from "../../faults/textFile";
@@ -49,16 +49,10 @@ function renderContents(documents: readonly ReferenceDocument[]): string {
 
 /** The files that are missing from a folder or hold something else than they should. */
 export function staleFiles(folder: string, files: readonly ReferenceFile[]): ReferenceFile[] {
-  return files.filter(({ name, text }) => present(join(folder, name)) !== text);
-}
-
-function present(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
+  return files.filter(({ name, text }) => {
+    const file = join(folder, name);
+    return !existsSync(file) || readFileSync(file, "utf8") !== text;
+  });
 }
 
 /** One page of the reference. A page about a file has a schema, and gets a JSON Schema for editors beside it. */

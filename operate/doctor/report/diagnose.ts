@@ -2,6 +2,7 @@ import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { shellWord } from "../../../components/host/text";
 import { parseStackFile } from "../../../components/settings/load";
+import { attempt } from "../../../faults/defined";
 import { valueAt } from "../../../faults/schemaFaults";
 import { redact } from "../../programs/redact";
 import { type StackFileOptions, stackName } from "../../stack/stackFile";
@@ -65,13 +66,9 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
       edits: [] as readonly Edit[],
     };
   const changed = applyEdits(stack.text, open);
-  try {
-    parseStackFile(stack.file, changed);
-  } catch {
-    // Something else has to be declared first; the advice says what.
-    return { change: inWords(open), edits: open };
-  }
-  return { change: unifiedDiff(stack.file, stack.text, changed), edits: open };
+  const isReadable = attempt(() => parseStackFile(stack.file, changed)) !== undefined;
+  // Where it isn't, something else has to be declared first; the advice says what.
+  return { change: isReadable ? unifiedDiff(stack.file, stack.text, changed) : inWords(open), edits: open };
 }
 
 function isSo(stack: Stack, { path, value }: Edit): boolean {
