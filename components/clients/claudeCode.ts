@@ -1,6 +1,6 @@
 import { strictObject, z } from "zod";
 import { variableName } from "../planned/fields";
-import { clientKind, exported, jsonFile, maxOutputTokens, quoted, reach } from "./kind";
+import { clientKind, exported, jsonFile, maxOutputTokens, pathWord, reach } from "./kind";
 
 /**
  * Every variable that names a model. One that is not set asks for a hosted model's real name, and a 404 then looks like
@@ -79,7 +79,7 @@ export const claudeCode = clientKind({
         "unset ANTHROPIC_API_KEY",
         ...(placeholder === undefined ? exported({ ANTHROPIC_AUTH_TOKEN: `$${variable}` }) : []),
       ],
-      words: ["--settings", quoted(path)],
+      words: ["--settings", pathWord(path)],
       baseUrl: env[BASE_URL_VARIABLE] ?? "",
       // One that the operator has emptied is "".
       tiers: Object.fromEntries(TIER_VARIABLES.map((name) => [name, env[name] ?? ""])),

@@ -1,5 +1,6 @@
 import { strictObject } from "zod";
-import { clientKind, exported, quoted, reach, writtenBy } from "./kind";
+import { shellWord } from "../host/text";
+import { clientKind, exported, pathWord, reach, writtenBy } from "./kind";
 
 /** Variables of a chat-completions client, as a file for `. FILE`, `docker run --env-file` and systemd alike. */
 export const clientEnv = clientKind({
@@ -26,18 +27,16 @@ export const clientEnv = clientKind({
           ? `# OPENAI_API_KEY is in ${variable} of your shell.`
           : `OPENAI_API_KEY=${placeholder}`,
         `OPENAI_BASE_URL=${target.baseUrl}`,
-        `OPENAI_MODEL=${plainOrQuoted(target.model)}`,
+        // Quoted only where a shell needs it, since Docker takes quotes as part of the value.
+        `OPENAI_MODEL=${shellWord(target.model)}`,
         "",
       ].join("\n"),
       environment: [
         "set -a",
-        `. ${quoted(path)}`,
+        `. ${pathWord(path)}`,
         "set +a",
         ...(placeholder === undefined ? exported({ OPENAI_API_KEY: `$${variable}` }) : []),
       ],
     };
   },
 });
-
-/** A value is quoted only where a shell needs it, since Docker takes quotes as part of the value. */
-const plainOrQuoted = (value: string): string => (/^[\w@%+=:,./-]+$/.test(value) ? value : quoted(value));

@@ -1,7 +1,7 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
 import { hostPath, matching, usual } from "../planned/fields";
-import { clientKind, exported, PROVIDER, quoted, reach, writtenBy } from "./kind";
+import { clientKind, exported, PROVIDER, pathWord, quoted, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
 const STREAM_IDLE_TIMEOUT_MS = 1_800_000;
@@ -17,7 +17,7 @@ export const codex = clientKind({
   settings: strictObject({
     ...reach("native"),
     home: usual("~/.codex", hostPath()).describe(
-      "Its CODEX_HOME on the machine. One file of ours is put there, beside your own, which stays as it is.",
+      "Its CODEX_HOME. One file of ours is put there, beside your own, which stays as it is.",
     ),
     profile: usual(
       "local-serving",
@@ -29,8 +29,8 @@ export const codex = clientKind({
   launcher: "local-codex",
   program: { name: "codex", npm: "@openai/codex" },
   role: "codex-config",
-  file({ target, settings, launcher, onMachine }) {
-    const home = onMachine(settings.home);
+  file({ target, settings, launcher, place }) {
+    const home = place(settings.home);
     const config = {
       model: target.model,
       model_provider: PROVIDER,
@@ -57,7 +57,7 @@ export const codex = clientKind({
     return {
       path: `${home}/${settings.profile}.config.toml`,
       text: `${writtenBy("Codex")}\n${stringify(config).trimEnd()}\n`,
-      environment: exported({ CODEX_HOME: quoted(home) }),
+      environment: exported({ CODEX_HOME: pathWord(home) }),
       words: ["--profile", quoted(settings.profile)],
     };
   },

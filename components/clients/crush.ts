@@ -1,4 +1,4 @@
-import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 /** Above this window Crush keeps the reserve free before it summarizes; up to it, a fifth (its source, 0.90.0). */
 const LARGE_WINDOW = 200_000;
@@ -48,7 +48,7 @@ export const crush = clientKind({
         },
       }),
       // Models that were chosen elsewhere are in the data folder, and would win over the file.
-      environment: exported({ CRUSH_GLOBAL_CONFIG: quoted(own), CRUSH_GLOBAL_DATA: quoted(`${own}/data`) }),
+      environment: exported({ CRUSH_GLOBAL_CONFIG: pathWord(own), CRUSH_GLOBAL_DATA: pathWord(`${own}/data`) }),
     };
   },
 });

@@ -49,11 +49,11 @@ export interface ClientSettings {
 export interface ClientInput<Settings> {
   readonly target: ClientTarget;
   readonly settings: Settings;
-  /** Folder on the machine for the clients' files. */
+  /** Folder for the clients' files. Like every path here it may begin with `~/`, the home of whoever starts the client. */
   readonly folder: string;
   readonly launcher: string;
-  /** Makes a path of the stack file one of the machine. */
-  readonly onMachine: (path: string) => string;
+  /** Makes a path of the stack file one of the computer that the client is on. */
+  readonly place: (path: string) => string;
 }
 
 /** A client's file, and how its launcher leads the program to it. */
@@ -115,6 +115,10 @@ export const jsonFile = (value: unknown): string => `${JSON.stringify(value, nul
 
 /** A word in single quotes, as a POSIX shell takes it literally. */
 export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
+
+/** A path as a word of the shell. */
+export const pathWord = (path: string): string =>
+  path.startsWith("~/") ? `"$HOME"/${quoted(path.slice(2))}` : quoted(path);
 
 /** Lines that set and export variables, each given as a word of the shell. */
 export function exported(variables: Readonly<Record<string, string>>): string[] {

@@ -1,4 +1,4 @@
-import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 export const opencode = clientKind({
   key: "opencode",
@@ -29,7 +29,7 @@ export const opencode = clientKind({
         },
         share: "disabled",
       }),
-      environment: exported({ OPENCODE_CONFIG: quoted(path), OPENCODE_DISABLE_MODELS_FETCH: "1" }),
+      environment: exported({ OPENCODE_CONFIG: pathWord(path), OPENCODE_DISABLE_MODELS_FETCH: "1" }),
     };
   },
 });

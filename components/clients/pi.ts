@@ -1,4 +1,4 @@
-import { chatAgent, clientKind, exported, jsonFile, PROVIDER, quoted } from "./kind";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord, quoted } from "./kind";
 
 export const pi = clientKind({
   key: "pi",
@@ -39,7 +39,7 @@ export const pi = clientKind({
           },
         },
       }),
-      environment: exported({ PI_CODING_AGENT_DIR: quoted(own), PI_OFFLINE: "1" }),
+      environment: exported({ PI_CODING_AGENT_DIR: pathWord(own), PI_OFFLINE: "1" }),
       words: ["--model", quoted(`${PROVIDER}/${model}`)],
     };
   },

@@ -1,7 +1,7 @@
 import { type Evidence, onMachine } from "../planned/evidence";
 import type { PlannedFile } from "../planned/file";
 import { isPooling } from "../planned/modelKind";
-import type { Upstream } from "../planned/reach";
+import { hostOnNetwork, isHere, type Upstream } from "../planned/reach";
 import type { ClientKind, ClientSettings } from "./kind";
 import { launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";
@@ -34,28 +34,34 @@ export interface ClientPlan {
 /** The clients of one machine that the stack file names. */
 export function plannedClients(
   machineName: string,
-  settings: ClientsSettings,
+  machine: { readonly dockerHost: string; readonly clients: ClientsSettings },
   servers: readonly Upstream[],
   bridge: BridgeReach | null,
   evidence: Evidence,
 ): ClientPlan[] {
-  const place = (path: string) => onMachine(path, evidence);
+  const { clients: settings } = machine;
+  const here = settings.on === "here" && !isHere(machine);
+  const home = (here ? evidence.homeHere : undefined) ?? evidence.home;
+  const place = (path: string) => onMachine(path, { home });
+  const where = here ? { here } : {};
+  const at = { ...settings, host: here ? hostOnNetwork(machine, settings.host) : settings.host };
   return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>): ClientPlan[] => {
     const own: ClientSettings | undefined = settings[kind.key];
     if (own === undefined) return [];
     const server = serverOf(own, servers);
     if (server === undefined) return [];
-    const target = clientTarget(own, server, bridge, settings);
+    const target = clientTarget(own, server, bridge, at);
     const command = `${place(settings.launcherFolder)}/${kind.launcher}`;
     const file = kind.file({
       target,
       settings: own,
       folder: place(settings.folder),
       launcher: command,
-      onMachine: place,
+      place,
     });
     const { variable, placeholder } = target.key;
     const secret = placeholder === undefined;
+    const launcher = launcherScript(kind, file, target);
     return [
       {
         client: kind.name,
@@ -72,8 +78,8 @@ export function plannedClients(
         names: target.names,
         command,
         files: [
-          { role: kind.role, path: file.path, mode: "0644", text: file.text },
-          { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcherScript(kind, file, target) },
+          { role: kind.role, path: file.path, mode: "0644", text: file.text, ...where },
+          { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcher, ...where },
         ],
       },
     ];

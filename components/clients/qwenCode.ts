@@ -1,4 +1,4 @@
-import { chatAgent, clientKind, exported, jsonFile, quoted } from "./kind";
+import { chatAgent, clientKind, exported, jsonFile, pathWord } from "./kind";
 
 /** Its file is laid over the user's own settings by QWEN_CODE_SYSTEM_SETTINGS_PATH. */
 export const qwenCode = clientKind({
@@ -24,7 +24,7 @@ export const qwenCode = clientKind({
         privacy: { usageStatisticsEnabled: false },
         security: { auth: { selectedType: "openai" } },
       }),
-      environment: exported({ QWEN_CODE_SYSTEM_SETTINGS_PATH: quoted(path) }),
+      environment: exported({ QWEN_CODE_SYSTEM_SETTINGS_PATH: pathWord(path) }),
     };
   },
 });

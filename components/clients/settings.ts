@@ -1,4 +1,4 @@
-import { optional, strictObject, type z } from "zod";
+import { optional, strictObject, z } from "zod";
 import { hostPath, matching, usual, variableName } from "../planned/fields";
 import { CLIENTS } from "./registry";
 
@@ -9,16 +9,19 @@ const schemas = Object.fromEntries(CLIENTS.map(({ key, settings }) => [key, sett
 
 /** The clients that get a configuration and a launcher. One that is left out gets none. */
 export const clients = strictObject({
+  on: optional(z.enum(["here", "machine"])).describe(
+    "Where the clients' files and launchers are written: `here`, on the computer that runs this, or on the `machine`. Default: `here` where the Docker engine is on this computer, else `machine`. On another computer than the machine they reach it by `host`.",
+  ),
   host: optional(matching(/^[a-zA-Z0-9.-]+$/, "Expected a host name or an IPv4 address, without scheme or port"))
     .describe(
-      "Name or address by which the clients reach the machine. Default: the address that each port is published on. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
+      "Name or address by which the clients reach the machine. Default: the address that each port is published on; with `on: here` for a machine elsewhere, the name in `dockerHost`. On a network, use a DHCP reservation or an mDNS name: an address that changes cuts the clients off without any message.",
     )
     .meta({ examples: ["dgx.local"] }),
   folder: usual("~/.local/share/local-serving/clients", hostPath()).describe(
-    "Folder on the machine for the clients' files. They are ours: yours are not touched.",
+    "Folder for the clients' files. They are ours: yours are not touched.",
   ),
   launcherFolder: usual("~/.local/bin", hostPath()).describe(
-    "Folder on the machine for the launchers (`local-claude`, `local-codex`, ...).",
+    "Folder for the launchers (`local-claude`, `local-codex`, ...).",
   ),
   keyVariable: usual("LOCAL_SERVING_API_KEY", variableName()).describe(
     "NAME of the variable that clients take their key from. Its launcher sets a placeholder where it is unset: the servers ignore the value, and the clients insist on one.",

@@ -1,7 +1,7 @@
 import { access, constants, lstat, readdir, readFile, readlink, realpath, stat, statfs } from "node:fs/promises";
 import { networkInterfaces } from "node:os";
 import { dirname } from "node:path";
-import { isOverSsh } from "../planned/reach";
+import { isOverSsh, HERE as THIS_COMPUTER } from "../planned/reach";
 import { askOn, type Place } from "./onMachine";
 
 /** What is at a path: owner, permissions and what it is. */
@@ -47,6 +47,10 @@ const stateOf = (mode: number, uid: number, gid: number): FileState => {
   const kind = type === constants.S_IFREG ? "file" : type === constants.S_IFDIR ? "folder" : "other";
   return { kind, uid, gid, mode: mode & 0o7777 };
 };
+
+/** The computer that a file of a machine is written on. */
+export const computerOf = (machine: Place, { here }: { readonly here?: true | undefined }): Place =>
+  here === true ? { dockerHost: THIS_COMPUTER } : machine;
 
 export function filesOf(machine: Place): Files {
   const ask: Files["ask"] = async (words, seconds) => {

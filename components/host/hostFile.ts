@@ -29,7 +29,7 @@ export class HostFile extends ComponentResource {
 
   constructor(name: string, args: HostFileArgs, opts?: ComponentResourceOptions) {
     const { file, owner, elevate = [] } = args;
-    const { role, path, mode } = file;
+    const { role, path, mode, here } = file;
     const facts = {
       role,
       path,
@@ -47,13 +47,13 @@ export class HostFile extends ComponentResource {
         stdin: all([this.urn, content]).apply(([holder, text]) =>
           hostFileRequest({ path, mode, holder, content: text, ...(owner === undefined ? {} : { owner }) }),
         ),
-        environment: { [SCRIPT_VARIABLE]: HOST_FILE_SCRIPT, HOST_FILE_PATH: path },
+        environment: { [SCRIPT_VARIABLE]: HOST_FILE_SCRIPT, HOST_FILE_PATH: path, ...(here && { MACHINE: "here" }) },
         addPreviousOutputInEnv: false,
       },
       {
         parent: this,
-        // Another path is another file: the old one is restored before the new one is written.
-        replaceOnChanges: ["environment.HOST_FILE_PATH"],
+        // Another path, or one on another computer, is another file: the old one is restored before the new one is written.
+        replaceOnChanges: ["environment.HOST_FILE_PATH", "environment.MACHINE"],
         deleteBeforeReplace: true,
       },
     );

@@ -105,6 +105,8 @@ export function commandsOn(machine: Place): { transformations?: ResourceTransfor
       ({ type, props, opts }) => {
         if (type !== "command:local:Command") return undefined;
         const { create, delete: remove, environment } = props;
+        // It says itself where it runs: here.
+        if ("MACHINE" in environment) return undefined;
         const given = Object.entries<string>(environment);
         const there = (command: unknown) =>
           command === undefined ? undefined : `${ssh} "$ON_MACHINE"${shellWord(`${command}`)}`;

@@ -12,6 +12,8 @@ import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evid
 import type { HostInstanceFacts, Warning } from "../planned/facts";
 import { endpointOf, isOverSsh, type Reach } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
+import { machineFault } from "../settings/places";
+import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import { plannedSimpleServer } from "../simple-server/plannedSimpleServer";
 import { appliedPlan } from "./appliedPlan";
@@ -20,27 +22,38 @@ import { services } from "./services";
 import type { MachinePlan, Plan } from "./types";
 import { machineWarnings } from "./warnings";
 
+const LEAVE_THEM = "Or leave the clients' files on the machine: `clients.on: machine`.";
+
 /**
  * Computes everything that a stack file asks for. Pure: the same input gives the same bytes. Throws `FaultyInput` where two
- * files have one path, or where what is declared of a model isn't so by the evidence.
+ * files have one path, a client can't reach what it talks to, or what is declared of a model isn't so by the evidence.
  */
 export function plan(settings: StackSettings, evidence: Evidence): Plan {
   const planned = Object.entries(settings.machines).map(([name, machine]) =>
     machinePlan(name, machine, settings.machines, evidence),
   );
   const machines = planned.map(({ machine }) => machine);
-  const faults = [...writtenTwice(machines), ...modelFaults(settings, evidence)];
+  const faults = [
+    ...writtenTwice(machines),
+    ...modelFaults(settings, evidence),
+    ...planned.flatMap(({ machine: { name, files }, unreached }) =>
+      (files.some(({ here }) => here) ? unreached : []).map((fault) =>
+        machineFault(settings, name, { ...fault, message: `${fault.message} ${LEAVE_THEM}` }),
+      ),
+    ),
+  ];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);
   return { machines, warnings: planned.flatMap(({ warnings }) => warnings) };
 }
 
-function machinePlan(
+/** The same for one machine of them, without what needs all to be seen. */
+export function machinePlan(
   name: string,
   declared: MachineSettings,
   machines: StackSettings["machines"],
   given: Evidence,
-): { machine: MachinePlan; warnings: Warning[] } {
-  const evidence = { ...given, home: homeOn(declared, given) };
+): { machine: MachinePlan; warnings: Warning[]; unreached: readonly MachineFault[] } {
+  const evidence = { ...given, homeHere: given.home, home: homeOn(declared, given) };
   const meminfo = evidence.meminfo?.[name];
   const { totalGiB } = declared;
   const machine = { ...declared, totalGiB: plannedTotal(totalGiB, meminfo?.totalGiB) };
@@ -119,7 +132,7 @@ function machinePlan(
     ...memoryWarnings(name, machine, servers, memory, evidence.appliedWindows?.[name]),
     ...around.warnings,
   ];
-  return { machine: { ...planned, files }, warnings };
+  return { machine: { ...planned, files }, warnings, unreached: around.unreached };
 }
 
 function withClients(server: KnownServer, clients: readonly ClientPlan[]): KnownServer {

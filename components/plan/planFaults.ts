@@ -1,10 +1,10 @@
 import { posix } from "node:path";
-import { dotted, errorAt, type Fault } from "../../faults/fault";
+import { errorAt, type Fault } from "../../faults/fault";
 import { familyOf, otherFamily } from "../inference-server/parsers";
 import { type Evidence, modelEvidence } from "../planned/evidence";
 import { engineOf, isHere } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { placeOf } from "../settings/places";
+import { machineFault } from "../settings/places";
 import type { StackSettings } from "../settings/stackSettings";
 import type { MachinePlan } from "./types";
 
@@ -23,9 +23,9 @@ export function modelFaults(settings: StackSettings, evidence: Evidence): Fault[
     Object.entries(inferenceServers).flatMap(([key, { model }]): Fault[] => {
       const known = modelEvidence(evidence, model.id);
       const fault = (setting: "family" | "weightsGB", found: string): Fault => {
-        const path = ["machines", machine, "inferenceServers", key, "model", setting];
+        const path = ["inferenceServers", key, "model", setting];
         const message = `\`${setting}: ${model[setting]}\` is declared, and ${found}. Delete this line, or correct \`id\`: \`serving models\` lists the models that are known.`;
-        return { path: dotted(path), code: "impossible_value", message, severity: "error", ...placeOf(settings, path) };
+        return machineFault(settings, machine, { path, code: "impossible_value", message });
       };
       const other = otherFamily(model.family, known?.config);
       const weights = known?.weightsGB;
@@ -45,8 +45,9 @@ export function writtenTwice(machines: readonly MachinePlan[]): Fault[] {
   const first = new Map<string, string>();
   const faults: Fault[] = [];
   for (const machine of machines) {
-    const computer = isHere(machine) ? "" : engineOf(machine);
-    for (const { path, role } of [...machine.files, ...machine.secretFiles]) {
+    for (const file of [...machine.files, ...machine.secretFiles]) {
+      const { path, role } = file;
+      const computer = "here" in file || isHere(machine) ? "" : engineOf(machine);
       const place = `${computer}:${posix.normalize(path)}`;
       const writer = `${role} of ${machine.name}`;
       const earlier = first.get(place);

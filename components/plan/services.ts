@@ -12,8 +12,10 @@ import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
 import { onOtherMachine } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
+import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
+import { clientReachFaults } from "./clientReach";
 import { serviceWarnings } from "./warnings";
 
 /** What is around the servers of one machine: the bridge, the chat UI and the clients. */
@@ -27,6 +29,8 @@ export interface Services {
   readonly reach: readonly Reach[];
   readonly memory: readonly LedgerLine[];
   readonly warnings: readonly Warning[];
+  /** What keeps clients on other computers from what they talk to. */
+  readonly unreached: readonly MachineFault[];
 }
 
 /** Plans the services of one machine around its servers. */
@@ -61,7 +65,8 @@ export function services(
           pick(known, machine.chatUi.connections ?? [...ours, ...reachable(known)]),
           simpleServer.mode === "integrated",
         );
-  const clients = plannedClients(name, machine.clients, known, bridge, evidence);
+  const clients = plannedClients(name, machine, known, bridge, evidence);
+  const unreached = clientReachFaults(machine, clients, known);
   const containers = [bridge, chatUi].filter((each) => each !== null);
   return {
     bridge,
@@ -78,7 +83,8 @@ export function services(
       ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
       ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),
     ],
-    warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients }),
+    warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients, unreached }),
+    unreached,
   };
 }
 

@@ -14,6 +14,7 @@ import { isLoopback, type Upstream } from "../planned/reach";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
+import type { MachineFault } from "../settings/referenceFaults";
 import { simpleServerWarnings } from "../simple-server/plannedSimpleServer";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
@@ -86,11 +87,12 @@ export function serviceWarnings(
     readonly bridge: BridgePlan | null;
     readonly chatUi: ChatUiPlan | null;
     readonly clients: readonly ClientPlan[];
+    readonly unreached: readonly MachineFault[];
   },
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  const { bridge, chatUi, clients } = planned;
+  const { bridge, chatUi, clients, unreached } = planned;
 
   for (const service of [bridge, chatUi].filter((each) => each !== null)) {
     for (const server of servers.filter(({ key }) => service.servers.includes(key))) {
@@ -110,11 +112,9 @@ export function serviceWarnings(
       const clientWindow = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
       if (left < ENVELOPE_TOKENS) warn("client-window", clientWindow);
     }
-    const reached = client.via === "bridge" ? bridge?.address : server?.address;
-    const { host } = machine.clients;
-    const unreachableHost = `${client.client} can't reach its server at ${host}: ${client.via === "bridge" ? "the bridge" : "it"} is published on ${reached} only. Let the client go through the bridge (\`via: bridge\`) and publish that, with a key (\`bridge.listen: 0.0.0.0\`, \`bridge.keyVariable\`), or remove \`clients.host\`.`;
-    if (host !== undefined && !isLoopback(host) && reached !== undefined && isLoopback(reached))
-      warn("client-host", unreachableHost);
   }
+  const { host = "localhost" } = machine.clients;
+  for (const { message } of isLoopback(host) ? [] : unreached)
+    warn("client-host", `${message} Or remove \`clients.host\`.`);
   return warnings;
 }

@@ -4,6 +4,8 @@ import { isOverSsh } from "./reach";
 export interface Evidence {
   /** Home directory of the operator on the machine; `~/` in a path means it. */
   readonly home: string;
+  /** The same on the computer that runs this, where that is another one. */
+  readonly homeHere?: string;
   /** Memory as a machine reports it, by the machine's name, where it was read. */
   readonly meminfo?: Readonly<Record<string, Meminfo>>;
   /** Windows in tokens that were applied last, by machine and key of the server, as long as it serves the same model. */

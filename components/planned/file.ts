@@ -12,6 +12,8 @@ export type SecretRole = "bridge-key" | `hugging-face-token-${string}`;
 /** A file that will be written on the machine. */
 export interface PlannedFile<Role extends string = string> {
   readonly role: Role;
+  /** Set where it is written on the computer that runs this instead. */
+  readonly here?: true;
   readonly path: string;
   readonly mode: string;
   readonly text: string;

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { defined } from "../../faults/defined";
-import { filesOf } from "../host/files";
+import { computerOf, filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionFindings } from "./connection";
@@ -53,11 +53,12 @@ export async function replacedFiles({
   dockerHost,
   files,
 }: Pick<MachinePlan, "dockerHost" | "files">): Promise<PreflightFinding[]> {
-  const machine = filesOf({ dockerHost });
   const findings = await Promise.all(
-    files.map(async ({ role, path }): Promise<PreflightFinding[]> => {
+    files.map(async (file): Promise<PreflightFinding[]> => {
+      const { role, path } = file;
+      const computer = filesOf(computerOf({ dockerHost }, file));
       // What isn't a regular file is refused when it is written.
-      if (!(await machine.isPlain(path)) || (await machine.state(recordOf(path))) !== "missing") return [];
+      if (!(await computer.isPlain(path)) || (await computer.state(recordOf(path))) !== "missing") return [];
       const message = `${path} is there and isn't ours. \`up\` replaces it as a whole, keeps it as ${recordOf(path)}/original, and puts it back when ours goes.${MISSED[role] ?? ""}`;
       return [{ verdict: "warned", message }];
     }),

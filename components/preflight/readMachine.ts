@@ -6,6 +6,7 @@ import { readListeners } from "../host/listeners";
 import type { MachinePlan } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
+import { HERE } from "../planned/reach";
 import { readDocker, runningOurs } from "./readDocker";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -24,7 +25,13 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
         readDirectory(path, files),
       ),
     ),
-    Promise.all(foldersToWrite(machine).map((path) => readRealDirectory(path, files))),
+    Promise.all([
+      ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),
+      ...foldersToWrite(machine, true).map(async (path) => {
+        const { problem } = await readRealDirectory(path, filesOf({ dockerHost: HERE }));
+        return { path: `${path} of this computer`, ...defined({ problem }) };
+      }),
+    ]),
     readSimpleServer(machine, files),
   ]);
   const memory = parseMeminfo(meminfo ?? "");
@@ -43,10 +50,10 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   };
 }
 
-/** Folders of the files that we write without root; the simple server's drop-in is not among them. */
-function foldersToWrite(machine: MachinePlan): string[] {
-  const files = [...machine.files.filter((file) => file.role !== "simple-server-dropin"), ...machine.secretFiles];
-  return [...new Set(files.map((file) => dirname(file.path)))];
+/** Folders of the files that we write without root, on the machine or here; the simple server's drop-in is not among them. */
+function foldersToWrite(machine: MachinePlan, here?: true): string[] {
+  const files = machine.files.filter((file) => file.role !== "simple-server-dropin" && file.here === here);
+  return [...new Set([...files, ...(here ? [] : machine.secretFiles)].map((file) => dirname(file.path)))];
 }
 
 /** As `readDirectory`, and without a symbolic link on the way: through one, something else would be written. */

@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
-import { dotted } from "../../faults/fault";
+import { dotted, errorAt, type Fault } from "../../faults/fault";
 import type { SourceDocument } from "../../faults/yamlDocument";
+import type { MachineFault } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
 
 const documents = new WeakMap<StackSettings, SourceDocument>();
@@ -14,6 +15,12 @@ export function rememberDocument(settings: StackSettings, document: SourceDocume
 export function placeOf(settings: StackSettings, path: readonly PropertyKey[]) {
   const document = documents.get(settings);
   return document === undefined ? {} : { file: document.file, ...document.locate(path) };
+}
+
+/** A fault of one machine's settings as one of the stack file. */
+export function machineFault(settings: StackSettings, machine: string, fault: MachineFault): Fault {
+  const path = ["machines", machine, ...fault.path];
+  return { ...errorAt(dotted(path), fault.code, fault.message), ...placeOf(settings, path) };
 }
 
 /** Where a setting is in the stack file. */

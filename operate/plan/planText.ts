@@ -59,7 +59,7 @@ function machineText(machine: MachinePlan, width: Width): string {
 
 function fileHeading(machine: MachinePlan, file: PlannedFile): string {
   const byHand = file.role === "simple-server-dropin" && machine.elevate === "none";
-  return `File ${file.path} (mode ${file.mode})${byHand ? ": needs root, so by you" : ""}`;
+  return `File ${file.path} (mode ${file.mode}${file.here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
 }
 
 /** The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them. */

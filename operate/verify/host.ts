@@ -1,7 +1,7 @@
 import { networkInterfaces } from "node:os";
 import { eachLine, start } from "../../commandLine/run";
 import { docker, dockerCommand } from "../../components/docker/docker";
-import { type Files, filesOf } from "../../components/host/files";
+import { computerOf, type Files, filesOf } from "../../components/host/files";
 import { readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
@@ -33,7 +33,8 @@ export function hostOf(dockerHost: string) {
     docker: (args: readonly string[]) => docker(args, DOCKER_SECONDS, dockerHost),
     /** What an inference server's log says of memory since its last start, its start gate included; nothing if there is no such container. */
     memoryLines: (container: string) => memoryLines(container, dockerHost, DOCKER_SECONDS),
-    file: (path: string) => readFileOnDisk(path, files),
+    /** What is at a path of the machine, or of this computer. */
+    file: (path: string, here?: true) => readFileOnDisk(path, filesOf(computerOf({ dockerHost }, { here }))),
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
     /** The process that listens on a TCP port, as far as the kernel lets us see it. */
     listener: async (port: number): Promise<{ readonly pid?: number } | undefined> =>

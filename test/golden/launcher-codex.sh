@@ -80,7 +80,7 @@ check() {
     *)
       stop 69 "$me: $name answers, but serves no model '$model'. It serves:" \
         "$(printf '%s' "$answer" | tr -d ' \t\r\n' | tr '{,' '\n\n' | sed -n '/modelperm/d;s/^"id":"\(.*\)".*$/  \1/p' | LC_ALL=C tr -cd '\n -~')" \
-        "If the model was changed on purpose, run the update of the stack again: it rewrites this client's files."
+        "If the model was changed on purpose, run the update of the stack again, or on a laptop the export: it rewrites this client's files."
       ;;
   esac
 }

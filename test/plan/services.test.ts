@@ -154,13 +154,16 @@ describe("warnings of services", () => {
 
   it("say that clients elsewhere can't reach loopback", () => {
     const clients = { host: "dgx.local", codex: {} };
-    const [warning, ...others] = warningsOf({ clients });
-    expect(others).toEqual([]);
-    expect(warning).toMatchObject({
-      code: "client-host",
-      message:
-        "codex can't reach its server at dgx.local: it is published on 127.0.0.1 only. Let the client go through the bridge (`via: bridge`) and publish that, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`), or remove `clients.host`.",
-    });
+    expect(warningsOf({ clients }).map(({ code, message }) => [code, message])).toEqual([
+      [
+        "client-host",
+        "codex talks to `b` itself, which listens on 127.0.0.1 only: no other computer reaches it. Write `clients.codex.via: bridge`. Or remove `clients.host`.",
+      ],
+      [
+        "client-host",
+        "The bridge listens on 127.0.0.1 only: no other computer reaches it. Write `bridge.listen: 0.0.0.0`, and `bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key. Or remove `clients.host`.",
+      ],
+    ]);
     const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
     const advised = { bridge, clients: { ...clients, codex: { via: "bridge" } } };
     expect(warningsOf(advised)).toEqual([]);

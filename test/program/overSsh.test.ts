@@ -5,6 +5,7 @@ import { Machine } from "../../components/machine/machine";
 import { plan } from "../../components/plan/plan";
 import program from "../../index";
 import { serverInput, stack } from "../fixtures/machine";
+import { BRIDGE } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
 import { type Recorded, record } from "./record";
 
@@ -43,6 +44,24 @@ describe("the program for a machine over ssh", () => {
       expect(inputs.environment).toMatchObject({ MACHINE: "ssh://me@dgx" });
       expect(JSON.stringify({ ...inputs, stdin: "" })).not.toContain("hf_NoArgumentMayHoldThis");
     }
+  });
+
+  it("writes the clients' files here where they are here, and moves them with `clients.on`", async () => {
+    vi.stubEnv("BRIDGE_KEY", "0123456789abcdef0123456789abcdef");
+    const bridge = { ...BRIDGE, listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" };
+    const codex = (on: string, dockerHost: string) =>
+      resources({ dockerHost, bridge, clients: { on, codex: { via: "bridge" } } }).then((recorded) =>
+        commandsOf(recorded).filter(({ name }) => /codex/.test(name)),
+      );
+    const [file, launcher, ...more] = await codex("here", "ssh://me@dgx");
+    expect(more).toEqual([]);
+    const local = await codex("machine", "unix:///var/run/docker.sock");
+    for (const [index, { inputs }] of [file, launcher].flatMap((each) => each ?? []).entries()) {
+      expect([inputs.create, inputs.delete]).toEqual([local[index]?.inputs.create, local[index]?.inputs.delete]);
+      expect(inputs.environment).toEqual({ ...(local[index]?.inputs.environment as object), MACHINE: "here" });
+    }
+    const [there] = await codex("machine", "ssh://me@dgx");
+    expect(there?.inputs.environment).toMatchObject({ MACHINE: "ssh://me@dgx" });
   });
 
   it("gives Docker's provider the same options of ssh, and none to that of a machine here", async () => {

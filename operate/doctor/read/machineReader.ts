@@ -1,5 +1,5 @@
 import { start } from "../../../commandLine/run";
-import { filesOf } from "../../../components/host/files";
+import { computerOf, filesOf } from "../../../components/host/files";
 import { readSockets } from "../../../components/host/listeners";
 import { commandOn, type Place } from "../../../components/host/onMachine";
 import type { PlannedFile } from "../../../components/planned/file";
@@ -51,7 +51,9 @@ function machineReader(machine: Place) {
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
     sockets: () => readSockets("/proc", files),
     addresses: async () => (await files.addresses()).map(({ address }) => address),
-    fileState: async ({ role, path, text }: PlannedFile): Promise<FileState> => {
+    fileState: async (file: PlannedFile): Promise<FileState> => {
+      const { role, path, text } = file;
+      const files = filesOf(computerOf(machine, file));
       const found = await files.state(path);
       if (typeof found === "string") return { role, path, state: found };
       if (found.kind !== "file") return { role, path, state: "different" };

@@ -78,7 +78,7 @@ export const machineProbes: ProbesOf<"machine"> = [
       const applied = await appliedTexts(target);
       const faults: string[] = [];
       for (const file of filesOf(target)) {
-        const fault = drift(file, await host.file(file.path), applied.get(file.path));
+        const fault = drift(file, await host.file(file.path, file.here), applied.get(file.path));
         if (fault !== undefined) faults.push(`${file.path} ${fault}`);
       }
       // The content of a secret's file is not compared.
@@ -118,15 +118,15 @@ export const machineProbes: ProbesOf<"machine"> = [
     fix: () => "chmod u+x, or npm run up.",
     run: async (target) => {
       const faults: string[] = [];
-      const paths = launchersOf(target).map((file) => file.path);
-      for (const path of paths) {
-        const disk = await target.host.file(path);
+      const launchers = launchersOf(target);
+      for (const { path, here } of launchers) {
+        const disk = await target.host.file(path, here);
         if (disk === undefined) faults.push(`${path} is missing`);
         // The owner's right to run it is in the second octal digit.
         else if ((Number.parseInt(disk.mode, 8) & 0o100) === 0)
           faults.push(`${path} is not executable (mode ${disk.mode})`);
       }
-      return passUnless(faults, paths.join(", "));
+      return passUnless(faults, launchers.map(({ path }) => path).join(", "));
     },
   },
   {
@@ -140,7 +140,7 @@ export const machineProbes: ProbesOf<"machine"> = [
       const { variable = "", setBy } = keyOf(target) ?? {};
       if ((host.env[variable] ?? "") !== "") return pass(`${variable} is set in this shell`);
       const launcher = machine.files.find(({ path }) => path === setBy);
-      if (launcher !== undefined && (await host.file(launcher.path))?.text === launcher.text)
+      if (launcher !== undefined && (await host.file(launcher.path, launcher.here))?.text === launcher.text)
         return pass(`${variable} is set by ${launcher.path}`);
       const fix = `Start it with its launcher (npm run up writes it), or export ${variable} with any text.`;
       return fail(`${variable} is not set, and no launcher on the machine sets it: the client will not start`, fix);

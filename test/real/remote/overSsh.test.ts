@@ -166,6 +166,23 @@ describeMachine("a machine over ssh", () => {
     expect(more.steps.filter(({ op }) => /replace|delete/.test(op))).toEqual([]);
   });
 
+  it("moves the clients' files here and back, and none stays behind", async () => {
+    const here = join(workspace.home, ".codex/local-serving.config.toml");
+    configure({ clients: { on: "here", codex: { server: "instance-a" } } });
+    const moved = await workspace.up();
+    expect(moved.code, said(moved)).toBe(0);
+    expect(readFileSync(here, "utf8")).toContain(`http://${new URL(machine.dockerHost).hostname}:${PORT_A}/v1`);
+    expect(existsSync(join(workspace.home, ".local/bin/local-codex"))).toBe(true);
+    expect(readFileSync(there(PROFILE), "utf8")).toBe("# my own\n");
+    expect(existsSync(there("root/.local/bin"))).toBe(false);
+    configure();
+    const back = await workspace.up();
+    expect(back.code, said(back)).toBe(0);
+    expect(existsSync(here)).toBe(false);
+    expect(existsSync(join(workspace.home, ".local/bin"))).toBe(false);
+    expect(readFileSync(there(PROFILE), "utf8")).toContain("model");
+  });
+
   it("reads it, and not this computer, before it changes anything", async () => {
     configure({ instanceA: { port: PORT_A, gpuMemoryUtilization: 0.2, servedModelName: "old", maxModelLen: 131072 } });
     const refused = await workspace.up();

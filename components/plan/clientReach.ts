@@ -1,0 +1,43 @@
+import { BASE_URL_VARIABLE } from "../clients/claudeCode";
+import type { ClientPlan } from "../clients/plannedClients";
+import { CLIENTS } from "../clients/registry";
+import { EVERY_ADDRESS, hostOnNetwork, isLoopback, type Upstream } from "../planned/reach";
+import type { MachineSettings } from "../settings/machine";
+import type { MachineFault } from "../settings/referenceFaults";
+
+/** What keeps clients on other computers from what they talk to, each with what to write. */
+export function clientReachFaults(
+  { bridge, ...machine }: MachineSettings,
+  clients: readonly ClientPlan[],
+  servers: readonly Upstream[],
+): MachineFault[] {
+  const faults: MachineFault[] = [];
+  const fault = (path: string, code: string, message: string) => faults.push({ path: path.split("."), code, message });
+  const asked = clients.map(({ client, via, server }) => {
+    const own = servers.find(({ key }) => key === server)?.address ?? EVERY_ADDRESS;
+    const onNetwork = bridge?.listen ?? EVERY_ADDRESS;
+    if (via === "bridge") return onNetwork;
+    if (!isLoopback(own)) return own;
+    const setting = `clients.${CLIENTS.find(({ name }) => name === client)?.key}.via`;
+    const behind = bridge?.servers?.includes(server) ?? bridge !== undefined;
+    const put = behind ? "" : `, with \`${server}\` behind a \`bridge\` on the network (guide: on the local network)`;
+    const message = `${client} talks to \`${server}\` itself, which listens on ${own} only: no other computer reaches it. Write \`${setting}: bridge\`${put}.`;
+    fault(setting, "impossible_value", message);
+    return onNetwork;
+  });
+  const ownUrl = machine.clients.claudeCode?.environment[BASE_URL_VARIABLE] ?? "";
+  const setting = `clients.claudeCode.environment.${BASE_URL_VARIABLE}`;
+  const elsewhereItself = `Other computers would ask themselves at ${ownUrl}. Delete \`${setting}\`: the file gets the right one.`;
+  if (URL.canParse(ownUrl) && isLoopback(new URL(ownUrl).hostname)) fault(setting, "impossible_value", elsewhereItself);
+  if (bridge !== undefined && asked.includes(bridge.listen) && isLoopback(bridge.listen)) {
+    const key = "`bridge.keyVariable: LOCAL_SERVING_BRIDGE_KEY`, the NAME of the variable of your shell with its key";
+    const message = `The bridge listens on ${bridge.listen} only: no other computer reaches it. Write \`bridge.listen: ${EVERY_ADDRESS}\`${bridge.keyVariable === undefined ? `, and ${key}` : ""}.`;
+    fault("bridge.listen", "impossible_value", message);
+  }
+  const unnamed = asked.some((address) => address === EVERY_ADDRESS || isLoopback(address));
+  const message =
+    "Nothing says by which name other computers reach the machine. Write it, such as `clients.host: dgx.local`.";
+  if (unnamed && hostOnNetwork(machine, machine.clients.host) === undefined)
+    fault("clients.host", "missing_key", message);
+  return faults;
+}
