@@ -24,6 +24,7 @@ export interface OneMachine {
   readonly file: string;
   readonly text: string;
   readonly name: string;
+  readonly stack: StackSettings;
   readonly settings: MachineSettings;
   readonly machine: MachinePlan;
   readonly plan: Plan;
@@ -38,5 +39,5 @@ export function readOneMachine(file: string, wanted?: string): OneMachine {
   const machine = plan.machines.find((each) => each.name === name);
   if (own === undefined || machine === undefined)
     throw new WrongUse(`--machine ${name}: ${basename(file)} has ${names.join(", ")}.`);
-  return { file, text, name, settings: own, machine, plan };
+  return { file, text, name, stack: settings, settings: own, machine, plan };
 }

@@ -1,14 +1,19 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { inject } from "vitest";
+import { networkInterfaces, tmpdir } from "node:os";
+import { basename, dirname, join } from "node:path";
+import { expect, inject } from "vitest";
 import type { ClientName } from "../../components/clients/registry";
 import type { MachinePlan } from "../../components/plan/types";
+import { readOneMachine } from "../../operate/stack/readStack";
+import { serverInput } from "../fixtures/machine";
 import { BRIDGE, planned } from "../fixtures/services";
 import { freePort } from "../layers/freePort";
+import { runServing } from "../operate/runServing";
 import { type Egress, watchEgress } from "./egress";
-import { startLitellm } from "./litellm";
+import { type LitellmOptions, startLitellm } from "./litellm";
 import { type Ran, runToEnd, type Serving } from "./process";
+import { MODEL } from "./scriptedServer";
 
 const programs = inject("programs");
 
@@ -102,24 +107,73 @@ export interface ClientHome {
 const SECONDS = 100;
 
 /** Writes our files into a fresh home, for a server on this port of loopback; starts LiteLLM where the client asks it. */
-export async function clientHome(
-  { client, key, program, ask }: RealClient,
-  via: Via,
-  serverPort: number,
-): Promise<ClientHome> {
+export async function clientHome(real: RealClient, via: Via, serverPort: number): Promise<ClientHome> {
   const home = mkdtempSync(join(tmpdir(), "home-"));
-  const work = join(home, "work");
-  const egress = await watchEgress();
   const bridge = { ...BRIDGE, port: await freePort() };
-  const machine = planned({ bridge, clients: { [key]: { via } } }, { port: serverPort }, home);
+  const machine = planned({ bridge, clients: { [real.key]: { via } } }, { port: serverPort }, home);
   for (const file of machine.files) {
     mkdirSync(dirname(file.path), { recursive: true });
     writeFileSync(file.path, file.text, { mode: Number.parseInt(file.mode, 8) });
   }
+  const command = machine.clients.find((each) => each.client === real.client)?.command ?? "";
+  return settledHome(real, home, machine, command, via === "bridge" ? {} : undefined);
+}
+
+const LAPTOP_KEY = "0123456789abcdef0123456789abcdef";
+
+/** An address by which other computers would reach this one. */
+export const networkAddress = (): string | undefined =>
+  Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ family, internal }) => family === "IPv4" && !internal)?.address;
+
+/**
+ * A fresh home that knows nothing but an exported bundle and the key: installed, checked and started as the bundle's note
+ * says. It reaches LiteLLM by this computer's address on the network, and LiteLLM the server on this port of loopback.
+ */
+export async function laptopHome(real: RealClient, serverPort: number): Promise<ClientHome> {
+  const home = mkdtempSync(join(tmpdir(), "laptop-"));
+  const bundle = mkdtempSync(join(tmpdir(), "bundle-"));
+  const host = networkAddress() ?? "";
+  const dgx = {
+    totalGiB: 121.63,
+    instanceA: "none",
+    inferenceServers: { b: serverInput({ port: serverPort }) },
+    bridge: { ...BRIDGE, port: await freePort(), listen: "0.0.0.0", keyVariable: "BRIDGE_KEY" },
+    clients: { host, [real.key]: { via: "bridge" } },
+  };
+  const file = join(bundle, "Pulumi.test.yaml");
+  writeFileSync(file, JSON.stringify({ config: { "local-serving:machines": { dgx } } }));
+  const exported = await runServing(["clients", "export", join(bundle, "laptop"), "--file", file, "--format", "json"]);
+  const { checks } = JSON.parse(exported.out) as { checks: readonly string[] };
+  execFileSync("sh", ["-c", "cp -R home/. ~/"], { cwd: join(bundle, "laptop"), env: { ...process.env, HOME: home } });
+  rmSync(join(bundle, "laptop"), { recursive: true });
+  const { machine } = readOneMachine(file);
+  const launcher = basename(machine.clients[0]?.command ?? "");
+  const laptop = await settledHome(real, home, machine, join(home, ".local/bin", launcher), { key: LAPTOP_KEY }, [
+    host,
+  ]);
+  const env = { ...process.env, BRIDGE_KEY: LAPTOP_KEY, NO_PROXY: host, no_proxy: host };
+  for (const check of checks)
+    expect(execFileSync("sh", ["-c", check], { env, encoding: "utf8" })).toContain(`"id":"${MODEL}"`);
+  return { ...laptop, close: () => laptop.close().finally(() => rmSync(bundle, { recursive: true })) };
+}
+
+/** A home that holds our files, with what they lead to: LiteLLM too, where `bridge` says how it is started. */
+async function settledHome(
+  { program, ask }: RealClient,
+  home: string,
+  machine: MachinePlan,
+  launcher: string,
+  bridge: LitellmOptions | undefined,
+  near: readonly string[] = [],
+): Promise<ClientHome> {
+  const work = join(home, "work");
+  const egress = await watchEgress(near);
   mkdirSync(work);
   let proxy: Serving | undefined;
-  if (via === "bridge" && !("missing" in programs.litellm))
-    proxy = await startLitellm(programs.litellm.path, machine, join(home, "litellm"), egress);
+  if (bridge !== undefined && !("missing" in programs.litellm))
+    proxy = await startLitellm(programs.litellm.path, machine, join(home, "litellm"), egress, bridge);
   egress.hosts.length = 0;
   return {
     machine,
@@ -127,11 +181,11 @@ export async function clientHome(
     egress,
     start: (prompt, seconds = SECONDS) => {
       if ("missing" in program) throw new Error(program.missing);
-      const launcher = machine.clients.find((each) => each.client === client)?.command ?? "";
       const node = "missing" in programs.node ? process.execPath : programs.node.path;
       const path = [dirname(program.path), dirname(node), "/usr/bin", "/bin"].join(":");
+      const key = bridge?.key === undefined ? {} : { BRIDGE_KEY: bridge.key };
       return runToEnd(launcher, ask(prompt), {
-        env: { PATH: path, HOME: home, ...egress.variables },
+        env: { PATH: path, HOME: home, ...key, ...egress.variables },
         cwd: work,
         seconds,
       });

@@ -2,13 +2,15 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { fileOf } from "../fixtures/services";
-import { CLIENTS, type ClientHome, clientHome, clientMissing } from "./clientHome";
+import { CLIENTS, type ClientHome, clientHome, clientMissing, laptopHome, networkAddress } from "./clientHome";
 import { type ScriptedServer, startScriptedServer } from "./scriptedServer";
 
 describe.each(CLIENTS)("$name", (real) => {
   const { client, call, paths, role, talkative } = real;
-  describe.each(["native", "bridge"] as const)("%s", (via) => {
-    const missing = clientMissing(real, via);
+  describe.each(["native", "bridge", "laptop"] as const)("%s", (from) => {
+    const via = from === "laptop" ? "bridge" : from;
+    const noNetwork = from === "laptop" && networkAddress() === undefined ? "no network" : undefined;
+    const missing = noNetwork ?? clientMissing(real, via);
     const skipped = missing === undefined ? "" : ` (skipped: ${missing})`;
     describe.skipIf(missing !== undefined)(`with our files in a fresh home${skipped}`, () => {
       let server: ScriptedServer;
@@ -16,7 +18,7 @@ describe.each(CLIENTS)("$name", (real) => {
 
       beforeAll(async () => {
         server = await startScriptedServer();
-        home = await clientHome(real, via, server.port);
+        home = await (from === "laptop" ? laptopHome(real, server.port) : clientHome(real, via, server.port));
       });
       afterAll(() => Promise.all([server?.close(), home?.close()]));
 
@@ -29,7 +31,9 @@ describe.each(CLIENTS)("$name", (real) => {
         const ran = await start("say hi");
         expect(ran, ran.err).toMatchObject({ code: 0 });
         expect(ran.out).toContain("Hello from model");
-        expect(new Set(server.asked.map((each) => each.path))).toEqual(new Set([paths[via]]));
+        // On a laptop the launcher has the bridge try the server.
+        const tried = from === "laptop" ? ["/v1/chat/completions"] : [];
+        expect(new Set(server.asked.map((each) => each.path))).toEqual(new Set([paths[via], ...tried]));
         expect(server.asked.every((each) => each.body.model === "model")).toBe(true);
       });
 

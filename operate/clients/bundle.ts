@@ -1,0 +1,99 @@
+import { codex } from "../../components/clients/codex";
+import type { ClientPlan } from "../../components/clients/plannedClients";
+import { CLIENTS } from "../../components/clients/registry";
+import { clients } from "../../components/clients/settings";
+import { machinePlan } from "../../components/plan/plan";
+import type { PlannedFile } from "../../components/planned/file";
+import { hostOnNetwork } from "../../components/planned/reach";
+import type { MachineSettings } from "../../components/settings/machine";
+import { machineFault } from "../../components/settings/places";
+import { FaultyInput } from "../../faults/fault";
+import type { OneMachine } from "../stack/readStack";
+
+/** A file of a bundle. One at `home/x` is for `~/x` of the laptop. */
+export type BundleFile = Pick<PlannedFile, "path" | "mode" | "text">;
+
+const NO_CLIENT = "No client is declared. Write one, such as `clients.codex: {}`.";
+
+/** The clients of a machine as a laptop gets them. Throws `FaultyInput` with everything that a laptop can't reach. */
+export function clientBundle({ file, name, stack, settings }: OneMachine) {
+  const { machine, unreached } = machinePlan(name, onLaptop(settings), stack.machines, { home: "~" });
+  const planned = machine.clients;
+  const none = { path: ["clients"], code: "missing_key", message: NO_CLIENT };
+  const faults = (planned.length === 0 ? [none] : unreached).map((fault) => machineFault(stack, name, fault));
+  if (faults.length > 0) throw new FaultyInput(file, faults);
+  const secretOf = ({ key }: ClientPlan) => (key?.setBy === null ? key.variable : undefined);
+  const files: BundleFile[] = planned.flatMap((client) =>
+    client.files.map(({ path, mode, text }) => ({ path: path.replace(/^~/, "home"), mode, text })),
+  );
+  /** Names of the variables that must hold a key. */
+  const variables = [...new Set(planned.flatMap((client) => secretOf(client) ?? []))];
+  /** Commands that list the models of everything that the clients talk to. */
+  const checks = [...new Set(planned.map((client) => check(client.baseUrl, secretOf(client))))];
+  const text = note(name, planned, { files, variables, checks });
+  return { files: [...files, { path: NOTE, mode: "0644", text }], variables, checks };
+}
+
+/** The machine with its clients elsewhere, in the usual folders: other ones are the machine's. */
+function onLaptop(settings: MachineSettings): MachineSettings {
+  const { folder, launcherFolder } = clients.parse({});
+  const own = settings.clients.codex && { ...settings.clients.codex, home: codex.settings.parse({}).home };
+  const host = hostOnNetwork(settings, settings.clients.host);
+  const elsewhere = { ...settings.clients, on: "here", host, folder, launcherFolder, codex: own } as const;
+  return { ...settings, home: undefined, clients: elsewhere };
+}
+
+/** A key goes through standard input, so that \`ps\` never shows it. */
+function check(baseUrl: string, variable: string | undefined): string {
+  const url = `${baseUrl.replace(/\/v1$/, "")}/v1/models`;
+  if (variable === undefined) return `curl -fsS ${url}`;
+  return `printf 'Authorization: Bearer %s\\n' "$${variable}" | curl -fsS -H @- ${url}`;
+}
+
+/** The note of a bundle, and how it begins. */
+export const NOTE = "README.md";
+export const NOTE_HEAD = "# Clients of ";
+
+function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnType<typeof clientBundle>): string {
+  const { files, variables, checks } = bundle;
+  const lines = (texts: readonly string[]) => texts.map((text) => `    ${text}`).join("\n");
+  const starts = planned.map(({ client, command, tiers }) => {
+    const kind = CLIENTS.find(({ name }) => name === client);
+    const program = kind !== undefined && "program" in kind ? `\`npm install -g ${kind.program.npm}\`` : "";
+    return `| \`${command}\` | ${kind?.title} | ${program} | \`${Object.values(tiers)[0]}\` |`;
+  });
+  const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:
+
+${lines(variables.map((name) => `export ${name}=...`))}`;
+  return `${NOTE_HEAD}${machine}
+
+With these files, programs on a laptop (macOS, Linux, WSL) use the models of ${machine}. They hold no key. The next
+\`serving clients export\` replaces them.
+
+## Install
+
+    cp -R home/. ~/
+
+copies them beside your own configuration of these programs, which stays as it is. \`~/.local/bin\` must be on PATH.
+
+| file | goes to |
+| --- | --- |
+${files.map(({ path }) => `| \`${path}\` | \`~${path.replace("home", "")}\` |`).join("\n")}
+
+## Key
+
+${variables.length === 0 ? "None is needed: the servers check none." : keys}
+
+## Check
+
+This lists the models, or says why not:
+
+${lines(checks)}
+
+## Start
+
+| launcher | starts | program | model |
+| --- | --- | --- | --- |
+${starts.join("\n")}
+`;
+}

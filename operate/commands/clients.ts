@@ -1,0 +1,44 @@
+import { Argument, type Command } from "commander";
+import { command, commandGroup } from "../../commandLine/command";
+import { endingInOrder } from "../../commandLine/interrupt";
+import { clientBundle } from "../clients/bundle";
+import { writeBundle } from "../clients/writeBundle";
+import { readOneMachine } from "../stack/readStack";
+import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+
+export function clientsCommand(): Command {
+  const description = "Files by which clients on other computers use a machine.";
+  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [exportCommand()]);
+}
+
+function exportCommand(): Command {
+  return command({
+    name: "export",
+    description:
+      "Write the clients' files and launchers of a machine for a laptop, with a note on how to install them.",
+    arguments: [new Argument("<dir>", "folder of the bundle: new, empty, or from an earlier export")],
+    options: [...stackFileOptions(), machineOption()],
+    notes: `They name the machine as the network knows it, and keys by the names of their variables.
+Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong use or a folder that isn't ours.`,
+    example: "clients export laptop && scp -r laptop me@laptop.local:",
+    run: (options: StackFileOptions & { readonly machine?: string }, folder: string) => {
+      const machine = readOneMachine(stackFile(options), options.machine);
+      const { files, ...bundle } = clientBundle(machine);
+      // A signal waits until the folder is whole.
+      return endingInOrder(async () => {
+        writeBundle(folder, files);
+        const result = {
+          machine: machine.name,
+          folder,
+          files: files.map(({ path, mode }) => ({ path, mode })),
+          ...bundle,
+        };
+        const text = [
+          ...files.map(({ path }) => `wrote ${folder}/${path}`),
+          `Next: ${folder}/README.md says how to install it.`,
+        ];
+        return { result, text: text.join("\n") };
+      });
+    },
+  });
+}
