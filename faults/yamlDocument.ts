@@ -5,6 +5,7 @@ import {
   isMap,
   isNode,
   isPair,
+  isScalar,
   isSeq,
   LineCounter,
   type Node,
@@ -55,13 +56,16 @@ export function parseYaml(file: string, text: string): SourceDocument {
   const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
   if (tag !== undefined)
     throw refused(`unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`, tag[0]);
-  const circle = text.includes("*") ? aliasOfItsOwnParent(document) : undefined;
+  // The data of an alias inside the node that it refers to would never end.
+  const isCircle = (node: Scalar | Alias, parents: readonly unknown[]) =>
+    isAlias(node) && parents.includes(node.resolve(document));
+  const circle = text.includes("*") ? firstLeaf(document, isCircle) : undefined;
   if (circle !== undefined)
     throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
   const twice = firstDuplicate(document.contents);
   if (twice !== undefined)
     throw refused(`not valid YAML: the key \`${twice.key}\` is given twice in one map`, twice.offset);
-  const octal = leadingZero(document);
+  const octal = firstLeaf(document, hasLeadingZero);
   if (octal !== undefined) {
     const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
     const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
@@ -77,18 +81,21 @@ export function parseYaml(file: string, text: string): SourceDocument {
   return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }
 
-/** The first whole number that is written with a leading zero. */
-function leadingZero(document: Document): Scalar | undefined {
-  let found: Scalar | undefined;
-  visit(document, {
-    Scalar(_, node) {
-      if (typeof node.value !== "number" || !/^[-+]?0\d+$/.test(node.source ?? "")) return undefined;
-      found = node;
-      return visit.BREAK;
-    },
-  });
+/** The first scalar or alias that is as asked, in the order of the text; `parents` are the nodes that it is inside of. */
+function firstLeaf(document: Document, isMeant: (node: Scalar | Alias, parents: readonly unknown[]) => boolean) {
+  let found: Scalar | Alias | undefined;
+  const look = (_: unknown, node: Scalar | Alias, parents: readonly unknown[]) => {
+    if (!isMeant(node, parents)) return undefined;
+    found = node;
+    return visit.BREAK;
+  };
+  visit(document, { Scalar: look, Alias: look });
   return found;
 }
+
+/** Whether a node is a whole number that is written with a leading zero. */
+const hasLeadingZero = (node: Scalar | Alias) =>
+  isScalar(node) && typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
 
 function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {
   let node: unknown = root;
@@ -169,20 +176,6 @@ function firstDuplicate(root: Node | null): { key: string; offset: number } | un
     }
   }
   return undefined;
-}
-
-/** The first alias inside the node it refers to: its data would never end. */
-function aliasOfItsOwnParent(document: Document.Parsed): Alias | undefined {
-  let found: Alias | undefined;
-  visit(document, {
-    Alias(_, alias, parents) {
-      const target = alias.resolve(document);
-      if (target === undefined || !parents.some((parent) => parent === target)) return undefined;
-      found = alias;
-      return visit.BREAK;
-    },
-  });
-  return found;
 }
 
 /** The place of the first alias: aliases are what makes a text explode. */

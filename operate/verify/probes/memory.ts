@@ -53,14 +53,13 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
   const started = startedServer(target, server, state);
   const planned = plannedFor(target, server, started, log.maxModelLen);
   const { status, detail, record, next } = memoryVerdict(planned, log, started, dayOf(state));
-  const fix: string[] = [];
-  if (record.length > 0) {
-    const place = `machines.${machine.name}.inferenceServers.${server.key}`;
-    fix.push(`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`));
-    fix.push(...(await caution(target)));
-  }
-  if (next.length > 0) fix.push(`Worth trying for ${name}:`);
-  fix.push(...next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`));
+  const place = `machines.${machine.name}.inferenceServers.${server.key}`;
+  const lines = [`Record in the stack file, below ${place}:`, ...record.map((line) => `  ${line}`)];
+  const worth = next.map(({ setting, value, why }) => `  ${setting}: ${value} (${why})`);
+  const fix = [
+    ...(record.length === 0 ? [] : [...lines, ...(await caution(target))]),
+    ...(next.length === 0 ? [] : [`Worth trying for ${name}:`, ...worth]),
+  ];
   const whole = [detail, cutShort].filter(Boolean).join("; ");
   return { status, detail: `${name}: ${whole}`, fix: fix.join("\n") };
 }
