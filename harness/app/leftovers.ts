@@ -2,12 +2,11 @@ import { type EndedBy, endProcesses, jobMark, jobProcesses } from "./jobProcesse
 import { type JobRecord, type JobRecords, processPlace, stillRuns } from "./jobRecords";
 import { removeWorktree } from "./worktree";
 
-/** A command that an earlier run left running, and what ended it. */
-export interface Leftover {
-  /** How many processes carried its mark; members of its group that had lost it are not counted. */
-  readonly processes: number;
-  readonly by: EndedBy;
-}
+/**
+ * A command that an earlier run left running, and what ended it. `processes` carried its mark; members of its group that
+ * had lost it are not counted.
+ */
+type Leftover = { readonly processes: number; readonly by: EndedBy };
 
 /**
  * Ends what an earlier run left running because it and its supervisor were killed at the same moment. A process is ended

@@ -4,9 +4,9 @@ import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { type FaultyInput, faultLine } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
-import type { Ledger } from "../app/ledger";
 import type { FrozenContract } from "../automation/frozenContract";
 import { coverageGate, type GateResult } from "../gates/coverageGate";
+import type { MeasureSetting } from "../gates/measureCoverage";
 import { visualGate } from "../gates/visualGate";
 import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./contract";
 
@@ -45,11 +45,7 @@ const GATES: readonly GateForm[] = [
   },
 ];
 
-interface GateRun {
-  readonly env: Readonly<Record<string, string>>;
-  readonly ledger: Ledger;
-  readonly interrupt: AbortSignal;
-}
+type GateRun = Pick<MeasureSetting, "env" | "ledger" | "interrupt">;
 
 interface GateForm {
   readonly name: string;

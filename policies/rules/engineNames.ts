@@ -92,15 +92,8 @@ function fault(what: string, remedy: string, { version }: EngineData, harmless =
   return { message: `vLLM ${version} ${what}. ${remedy}.`, harmless };
 }
 
-interface Written {
-  /** As in `choices`. */
-  readonly choices: string;
-  readonly flag: string;
-  readonly value: string;
-}
-
-/** Every value that was written, of an option or inside its JSON. */
-function writtenChoices({ options }: ServerArguments): Written[] {
+/** Every value that was written, of an option or inside its JSON; `choices` is its name in the engine's `choices`. */
+function writtenChoices({ options }: ServerArguments) {
   const plain = [...options].flatMap(([name, values]) =>
     values.filter(isText).map((value) => ({ choices: name, flag: `--${name}`, value })),
   );
@@ -111,6 +104,8 @@ function writtenChoices({ options }: ServerArguments): Written[] {
   });
   return [...plain.filter(({ flag }) => !inside.some((each) => each.flag === flag)), ...inside];
 }
+
+type Written = ReturnType<typeof writtenChoices>[number];
 
 function choiceFault({ choices, flag, value }: Written, server: ServerArguments, engine: EngineData): EngineFault[] {
   const known = Object.hasOwn(engine.choices, choices) ? engine.choices[choices] : undefined;
