@@ -31,7 +31,10 @@ export function hostOf(dockerHost: string) {
     env: process.env,
     /** Output of a docker command. Throws `Failed` with docker's own words. */
     docker: (args: readonly string[]) => docker(args, DOCKER_SECONDS, dockerHost),
-    /** What an inference server's log says of memory since its last start, its start gate included; nothing if there is no such container. */
+    /**
+     * What an inference server's log says of memory since its last start, its start gate included; nothing if there is no
+     * such container.
+     */
     memoryLines: (container: string) => memoryLines(container, dockerHost, DOCKER_SECONDS),
     /** What is at a path of the machine, or of this computer. */
     file: (path: string, here?: true) => readFileOnDisk(path, filesOf(computerOf({ dockerHost }, { here }))),

@@ -5,7 +5,10 @@ import { imageReference } from "./imageReference";
 /** vLLM's own image. What other people build from it may take more. */
 const OFFICIAL = /^((index\.)?docker\.io\/)?vllm\/vllm-openai$/;
 
-/** What an image's vLLM takes, as far as it can be told: by what is recorded of the image's digest, else by its tag (`v0.30.0-aarch64`); else the newest. */
+/**
+ * What an image's vLLM takes, as far as it can be told: by what is recorded of the image's digest, else by its tag
+ * (`v0.30.0-aarch64`); else the newest.
+ */
 export function engineOf(image: unknown, records: readonly ImageRecord[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
   const recorded = records.map((record) => record.versions.get("vllm"));
