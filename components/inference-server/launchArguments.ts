@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { templateArgument } from "./chatTemplate";
 import type { Serve } from "./serve";
 
 /** Address inside the container; what is reachable from outside is decided by the published port. */
@@ -39,7 +40,7 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     ...value("--attention-backend", server.attentionBackend),
     ...value("--gdn-prefill-backend", server.gdnPrefillBackend),
     ...value("--load-format", server.loadFormat),
-    ...value("--chat-template", server.chatTemplate),
+    ...value("--chat-template", templateArgument(server)),
     ...value("--speculative-config", speculativeConfig(server)),
     ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
     ...server.extraArgs,

@@ -9,6 +9,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { demandOf } from "./argv/memoryDemand";
 import { readServerArguments } from "./argv/serverArguments";
+import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
 import { type Serve, served } from "./serve";
 import { gatedEntrypoint, gateMounts } from "./startGate";
@@ -89,7 +90,7 @@ export function plannedServer(
     name,
     image: server.image,
     command: launchArguments(server, serve),
-    entrypoint: gatedEntrypoint(name),
+    entrypoint: gatedEntrypoint(name, makesTemplate(server)),
     env: environment(server),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: [{ ip: reach.address, host: server.port, container: server.port }],

@@ -40,8 +40,13 @@ const MIB_PER_GIB = 1024;
 /** The gate kills vLLM so many seconds before Docker would kill the gate. */
 const BEFORE_DOCKER_SECONDS = 2;
 
-/** The entrypoint that puts the gate before `vllm serve`; the container's command stays vLLM's own arguments. */
-export const gatedEntrypoint = (container: string): string[] => ["/bin/sh", "-c", START_GATE, container];
+/** The entrypoint that puts the gate, and what is to be done `first`, before `vllm serve`; the container's command stays vLLM's own arguments. */
+export const gatedEntrypoint = (container: string, first = ""): string[] => [
+  "/bin/sh",
+  "-c",
+  `${first}${START_GATE}`,
+  container,
+];
 
 /** What a gate has to know of its server. */
 interface Gated {

@@ -112,6 +112,10 @@ export function serviceWarnings(
       const clientWindow = `${client.client}: of ${server.maxModelLen} tokens, ${output} of output leave ${left} for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower \`maxOutputTokens\` or raise \`maxModelLen\`.`;
       if (left < ENVELOPE_TOKENS) warn("client-window", clientWindow);
     }
+    const own = machine.inferenceServers[client.server];
+    const systemTurns = `${client.client} puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write \`inferenceServers.${client.server}.chatTemplate: tolerant\`, or \`via: bridge\`.`;
+    if (client.surface === "messages" && client.via === "native" && own !== undefined && own.chatTemplate === undefined)
+      warn("native-system-turns", systemTurns);
   }
   const { host = "localhost" } = machine.clients;
   for (const { message } of isLoopback(host) ? [] : unreached)

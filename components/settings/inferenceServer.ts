@@ -104,7 +104,7 @@ export const inferenceServer = strictObject({
   ),
   loadFormat: optional(text()).describe("`--load-format`, for example `fastsafetensors`."),
   chatTemplate: optional(text()).describe(
-    "`--chat-template`: a path inside the container or the template itself. Changes how inline system turns are rendered.",
+    "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
   ),
   speculative: speculative.optional(),
   allowedOrigins: usual([], z.array(text()))

@@ -8,7 +8,7 @@ import { ALL_CLIENTS, BRIDGE, CHAT_UI, HOME, planned } from "../fixtures/service
 const ALL = { bridge: BRIDGE, chatUi: CHAT_UI, clients: ALL_CLIENTS };
 const warningsOf = (machine: Record<string, unknown>, server: Record<string, unknown> = {}) =>
   plan(stack({ ...ALL, ...machine }, server), { home: HOME }).warnings.filter((each) =>
-    ["loopback-only", "first-sign-up", "client-window", "client-host"].includes(each.code),
+    ["loopback-only", "first-sign-up", "client-window", "client-host", "native-system-turns"].includes(each.code),
   );
 
 describe("the services of the default stack", () => {
@@ -143,13 +143,27 @@ describe("warnings of services", () => {
 
   it("say that a window is too small for an agent", () => {
     const clients = { claudeCode: { via: "native" } };
-    const [warning] = warningsOf({ clients }, { maxModelLen: 65536 });
+    const tolerant = { maxModelLen: 65536, chatTemplate: "tolerant" };
+    const [warning] = warningsOf({ clients }, tolerant);
     expect(warning?.message).toBe(
       "claude-code: of 65536 tokens, 32000 of output leave 33536 for the prompt, and an agent's own instructions take 30,000 to 40,000. Lower `maxOutputTokens` or raise `maxModelLen`.",
     );
-    expect(
-      warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, { maxModelLen: 65536 }),
-    ).toEqual([]);
+    expect(warningsOf({ clients: { claudeCode: { via: "native", maxOutputTokens: 8000 } } }, tolerant)).toEqual([]);
+  });
+
+  it("say that a messages-style client loses its prefix natively, and what keeps it", () => {
+    const clients = { claudeCode: { via: "native" } };
+    const [warning, ...more] = warningsOf({ clients });
+    expect(more).toEqual([]);
+    expect(warning).toEqual({
+      machine: "dgx",
+      code: "native-system-turns",
+      message:
+        "claude-code puts system elements into messages[]. vLLM moves them to the beginning of the prompt where the model's template wants them there; then the next turn finds 6 % of the last prompt in the cache, and 90 % or more through the bridge. Write `inferenceServers.b.chatTemplate: tolerant`, or `via: bridge`.",
+    });
+    expect(warningsOf({ clients }, { chatTemplate: "tolerant" })).toEqual([]);
+    expect(warningsOf({ clients: { claudeCode: { via: "bridge" } } })).toEqual([]);
+    expect(warningsOf({ clients: { codex: { via: "native" } } })).toEqual([]);
   });
 
   it("say that clients elsewhere can't reach loopback", () => {

@@ -99,7 +99,7 @@ async function passedVerdict(runs: number, target: ServerTarget): Promise<Verdic
     const seen = `${passed}, but with a new system element behind the user turn ${reuse.seen}`;
     if (way === "bridge") return pass(`${seen}. Keep the bridge, as the stack file does.`);
     if (way === undefined) return pass(`${seen}. A messages-style client needs the bridge (${key}: bridge).`);
-    const fix = `${key}: bridge. vLLM moves the element to the beginning of the prompt unless ${target.setting("chatTemplate")} names a template that takes it where it stands.`;
+    const fix = `${key}: bridge, or ${target.setting("chatTemplate")}: tolerant. vLLM moves the element to the beginning of the prompt unless the template takes it where it stands.`;
     return fail(seen, fix);
   }
   const seen = reuse === undefined ? passed : `${passed}; ${reuse.seen}`;

@@ -36,7 +36,7 @@ describe("the native messages-path test against the stack file", () => {
       "native",
       "fail",
       "PASS (5 of 5 runs with a tool_use block), but with a new system element behind the user turn 0 % of the second call",
-      `${SETTING}: bridge. vLLM moves the element to the beginning of the prompt unless machines.dgx.inferenceServers.b.chatTemplate names`,
+      `${SETTING}: bridge, or machines.dgx.inferenceServers.b.chatTemplate: tolerant. vLLM moves the element`,
     ],
     [
       "passed, bridge, its prompt read anew: as it should be",
