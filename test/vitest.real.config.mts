@@ -3,7 +3,7 @@ import { defineConfig } from "vitest/config";
 
 /** These make an environment of their own for each version, so they need no program that the others install. */
 const ENGINE_DATA = "test/real/engineData.test.ts";
-const ENGINES = "test/real/vllm/!(clients|wholeRun).test.ts";
+const ENGINES = "test/real/vllm/!(clients|pathReuse|wholeRun).test.ts";
 
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 

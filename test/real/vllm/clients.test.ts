@@ -6,8 +6,6 @@ import { cacheCounters, readMetrics } from "../../../operate/verify/metrics";
 import { longText } from "../../../operate/verify/tools";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { machineOf, resultOf, run } from "../../operate/verify/environment";
-import { withBridge } from "../../operate/verify/services";
 import { xmlCall } from "../../stand-in/faults/callAsText";
 import { CLIENTS, clientHome, clientMissing } from "../clientHome";
 import { watchEgress } from "../egress";
@@ -34,30 +32,6 @@ describe("a tool turn with the real vLLM 0.30.0", () => {
   afterAll(() => {
     server?.stop();
     engine?.remove();
-  });
-
-  it("finds its prefix again through the bridge, and not natively", { timeout: SECONDS * 1000 }, async ({ skip }) => {
-    const { litellm } = inject("programs");
-    if ("missing" in litellm) return skip(litellm.missing);
-    const plan = withBridge(server.port, await freePort());
-    const egress = await watchEgress();
-    const folder = temporaryFolder("litellm-");
-    const proxy = await startLitellm(litellm.path, machineOf(plan), folder, egress);
-    try {
-      const results = await run(plan, {
-        only: ["native-messages-path", "bridge-prefix-reuse"],
-        timeoutSeconds: SECONDS,
-      });
-      const share = "of the second call's prompt came from the cache";
-      const through = resultOf(results, "bridge-prefix-reuse");
-      expect([through.status, through.detail]).toEqual(["pass", expect.stringMatching(`^9\\d % ${share}`)]);
-      const native = resultOf(results, "native-messages-path");
-      const said = `^PASS .*, but with a new system element .* \\d % ${share}.* Keep the bridge, as the stack file does\\.$`;
-      expect([native.status, native.detail]).toEqual(["pass", expect.stringMatching(said)]);
-    } finally {
-      await proxy.stop();
-      await egress.close();
-    }
   });
 
   describe.each(CLIENTS)("of $name", (real) => {
