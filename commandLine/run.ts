@@ -26,6 +26,10 @@ export interface StartOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Hands stderr on as part of stdout. */
   readonly merged?: boolean;
+  /** What it reads; without this it reads nothing. */
+  readonly input?: string;
+  /** Keeps its stdin open until it is stopped, or this process ends. */
+  readonly held?: boolean;
 }
 
 export interface Running {
@@ -41,13 +45,16 @@ export interface Running {
  * killed alone. Nothing of the group outlives its time or this process.
  */
 export function start(command: readonly string[], options: StartOptions = {}): Running {
-  const { seconds, env, merged } = options;
+  const { seconds, env, merged, input, held } = options;
   const [program = "", ...args] = merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
   const child = spawn(program, args, {
     detached: true,
     env: { ...process.env, ...env },
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: "pipe",
   });
+  // It may end without reading.
+  child.stdin.on("error", () => {});
+  if (held !== true) child.stdin.end(input);
   hold(child);
   let close: (end: End) => void = () => {};
   const ended = new Promise<End>((resolve) => {
@@ -55,6 +62,7 @@ export function start(command: readonly string[], options: StartOptions = {}): R
   });
   const stop = (stopped?: End["stopped"]) => {
     release(child);
+    child.stdin.destroy();
     child.stdout.destroy();
     child.stderr.destroy();
     // A program that waits for a hanging mount ends later, even when it is killed.

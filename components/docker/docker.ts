@@ -5,16 +5,17 @@ import { HERE, isOverSsh } from "../planned/reach";
 
 export const NO_DOCKER = "No `docker` on PATH: install the Docker client.";
 
-/** How docker is started for an engine: over ssh the machine's own docker, else the one here, told where the engine is. */
+/**
+ * How docker is started for an engine: over ssh the machine's own docker, else the one here, told where the engine is. One that
+ * is followed must be given a stdin that stays open.
+ */
 export function dockerCommand(
   args: readonly string[],
   dockerHost?: string,
+  on: typeof commandOn = commandOn,
 ): { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> } {
-  const words = ["docker", ...args];
-  const there = dockerHost !== undefined && isOverSsh({ dockerHost });
-  return there
-    ? { words: commandOn({ dockerHost }, words), env: {} }
-    : { words, env: defined({ DOCKER_HOST: dockerHost }) };
+  const place = { dockerHost: dockerHost ?? HERE };
+  return { words: on(place, ["docker", ...args]), env: isOverSsh(place) ? {} : defined({ DOCKER_HOST: dockerHost }) };
 }
 
 /**

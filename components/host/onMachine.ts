@@ -27,6 +27,14 @@ function sshTo({ dockerHost }: Place): string[] {
   return ["ssh", "-T", ...SSH_OPTIONS, "--", dockerHost.replace(/\/$/, "")];
 }
 
+/** Ends a program with its caller, whose stdin this holds: a program whose output nobody reads any more goes on until its next line. */
+const HELD = 'exec 3<&0; { cat <&3; kill "$$"; } >/dev/null 2>&1 & exec "$@" 3<&- </dev/null';
+
+/** As `commandOn`, for a program that is followed: it must be given a stdin that stays open, and ends with that. */
+export function followedOn(machine: Place, words: readonly string[]): string[] {
+  return commandOn(machine, isOverSsh(machine) ? ["sh", "-c", HELD, "sh", ...words] : words);
+}
+
 /** A port here, and what answers there when it is asked. */
 export interface Forward extends Listening {
   readonly here: number;

@@ -57,7 +57,7 @@ export function serverKv(
   if (model === undefined) {
     const folder = server.model.id.replaceAll("/", "--");
     return none(
-      `No config.json of ${server.model.id} was found: put it into models/${folder}/ (\`serving models add\`), or load the model into the cache once.`,
+      `No config.json of ${server.model.id} was found: put it into models/${folder}/ (\`serving models add\`; with \`--from-cache\`, out of the machine's model cache). On the machine itself a plan reads that cache.`,
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);

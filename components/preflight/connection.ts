@@ -6,24 +6,21 @@ import { type PreflightFinding, refused, warned } from "./types";
 /** Longer than ssh itself takes to give up. */
 const CONNECT_SECONDS = 30;
 
-/** What speaks against a machine before anything is read there: no connection over ssh, or another home than was planned. */
-export async function connectionFindings(machine: MachinePlan): Promise<PreflightFinding[]> {
-  if (!isOverSsh(machine)) return [];
+/**
+ * What speaks against a machine before anything is read there: no connection over ssh, or another home than was planned. It is
+ * refused, unless the machine is merely away.
+ */
+export async function connectionProblem(machine: MachinePlan): Promise<PreflightFinding | undefined> {
+  if (!isOverSsh(machine)) return undefined;
   const { code, out, err } = await filesOf(machine).ask(["sh", "-c", "cd && pwd -P"], CONNECT_SECONDS);
-  if (code !== 0) {
-    const { verdict, message, setting } = whyNot(machine, err);
-    return [verdict === "refused" ? refused(message, setting) : warned(`${message} ${OTHERS_GO_ON}`, setting)];
-  }
+  if (code !== 0) return whyNot(machine, err);
   const [home, planned] = [out.trimEnd(), machine.home];
-  if (planned === undefined || planned === home) return [];
+  if (planned === undefined || planned === home) return undefined;
   const message = `The home directory on ${machine.name} is ${home}, and \`~/\` was planned as ${planned}.`;
-  return [refused(message, "home", home)];
+  return refused(message, "home", home);
 }
 
-/** A machine that is merely away stops nobody else, and the next update goes on with it. */
-const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
-
-/** Why ssh did not get there by what it said, and what to try; refused, unless the machine is merely away. */
+/** Why ssh did not get there by what it said, and what to try. */
 export function whyNot({ name, dockerHost }: Pick<MachinePlan, "name" | "dockerHost">, said: string): PreflightFinding {
   const { hostname, port, username } = new URL(dockerHost);
   const host = hostname.replace(/^\[|\]$/g, "");

@@ -3,7 +3,7 @@ import { defined } from "../../faults/defined";
 import { computerOf, filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
-import { connectionFindings } from "./connection";
+import { connectionProblem } from "./connection";
 import type { GateFinding } from "./gate";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
@@ -16,8 +16,10 @@ import type { DockerFacts, PreflightFinding } from "./types";
 export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<GateFinding[]> {
   const dockers: { name: string; docker: DockerFacts }[] = [];
   const judged = async (machine: MachinePlan) => {
-    const unreached = await connectionFindings(machine);
-    if (unreached.length > 0) return unreached;
+    const problem = await connectionProblem(machine);
+    // A machine that is merely away stops nobody else, and the next update goes on with it.
+    if (problem?.verdict === "warned") return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
+    if (problem !== undefined) return [problem];
     if (preview) return replacedFiles(machine);
     const facts = await readMachine(machine);
     dockers.push({ name: machine.name, docker: facts.docker });
@@ -36,6 +38,8 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
     ),
   }));
 }
+
+const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
 
 /** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
 const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);

@@ -8,10 +8,10 @@ import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { wholeNumber } from "../../commandLine/values";
 import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
-import { docker } from "../../components/docker/docker";
+import { docker, dockerCommand } from "../../components/docker/docker";
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
-import { isHere, originOf } from "../../components/planned/reach";
 import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
 import { type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
 import { readOneMachine } from "../stack/readStack";
@@ -19,6 +19,7 @@ import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFi
 import { editStackFile } from "../stackEdit/writeStackFile";
 import { Api } from "../verify/api";
 import { cacheCounters } from "../verify/metrics";
+import { expectConnection, originFromHere, tunnelTo } from "../verify/reach";
 
 type BenchOptions = StackFileOptions & Parameters<typeof shapeFor>[1] & { machine?: string; record?: true };
 
@@ -53,7 +54,7 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       if (server === undefined || more.length > 0)
         throw new WrongUse(`Which server? These write text: ${writing.map((each) => each.key).join(", ") || "none"}.`);
       const shape = shapeFor(server.serve, options);
-      if (!isHere(machine)) throw new Failed(`${machine.name} is another computer: run \`serving bench\` on it.`);
+      await expectConnection(machine);
       const recipe = readRecipe(join(projectFolder(), "models", modelFolder(server.model.id)));
       const published = recipe?.speeds ?? [];
       const own = settings.inferenceServers[server.key]?.measuredSpeeds;
@@ -62,7 +63,7 @@ Exit code: 0 measured, 1 the server doesn't answer or a request failed, 2 wrong 
       const minutes = Math.ceil(secondsOf(shape, rate("prefill", 2000), rate("decode", 30)) / 60);
       const { name, image } = server.container;
       say(`Clients of ${name} will feel this for about ${minutes} to ${2 * minutes} minutes. Ctrl-C ends it.`);
-      const runs = await endingInOrder((interrupt) => measure(server, shape, machine.dockerHost, interrupt));
+      const runs = await endingInOrder((interrupt) => measure(server, shape, machine, interrupt));
       const text = [`${name}: prompts of ${shape.prompt} tokens, ${shape.new} of them new; answers of ${shape.answer}`];
       text.push("", ...benchText(runs, published));
       const disturbed = runs.some((run) => run.disturbed);
@@ -92,11 +93,32 @@ const BEGIN = 'echo $$ > "$0/pid" && export HF_HUB_OFFLINE=1 OPENAI_API_KEY="$VL
 const END = 'mv "$0" "$0.over" && { kill -KILL "-$(cat "$0.over/pid")"; rm -rf "$0.over"; }';
 
 /** All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't come to its end. */
-async function measure(server: InferenceServerPlan, shape: BenchShape, dockerHost: string, interrupt: AbortSignal) {
+async function measure(server: InferenceServerPlan, shape: BenchShape, machine: MachinePlan, interrupt: AbortSignal) {
+  const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
+  try {
+    return await measured(
+      server,
+      shape,
+      machine.dockerHost,
+      originFromHere(machine, server.reach, tunnel).url ?? "",
+      interrupt,
+    );
+  } finally {
+    tunnel.close();
+  }
+}
+
+async function measured(
+  server: InferenceServerPlan,
+  shape: BenchShape,
+  dockerHost: string,
+  origin: string,
+  interrupt: AbortSignal,
+) {
   const { name } = server.container;
   const inside = (...words: string[]) => docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
   const counters = () =>
-    cacheCounters(new Api(originOf(server.reach), SHORT_SECONDS)).catch((error: Error) => {
+    cacheCounters(new Api(origin, SHORT_SECONDS)).catch((error: Error) => {
       throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
     });
   const figures: BenchFigures[] = [];
@@ -111,9 +133,9 @@ async function measure(server: InferenceServerPlan, shape: BenchShape, dockerHos
     try {
       // Another seed for each: nothing of an earlier run is in the cache.
       const argv = benchArguments(server, run, randomInt(2 ** 31), folder);
-      const env = { ...process.env, DOCKER_HOST: dockerHost };
-      const words = ["docker", "exec", name, "sh", "-c", BEGIN, folder, ...argv];
-      const code = interrupt.aborted ? 1 : await runShown(words, { env, stdio: ["ignore", 2, 2] });
+      const { words, env } = dockerCommand(["exec", name, "sh", "-c", BEGIN, folder, ...argv], dockerHost);
+      const environment = { ...process.env, ...env };
+      const code = interrupt.aborted ? 1 : await runShown(words, { env: environment, stdio: ["ignore", 2, 2] });
       if (interrupt.aborted) throw new Failed(`The measurement was ${interruption(interrupt)}.`);
       if (code !== 0)
         throw new Failed(`\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`);

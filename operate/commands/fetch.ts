@@ -1,15 +1,14 @@
 import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { Failed } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
 import { explained, isCertain } from "../../components/fetch/causes";
 import { gb, type Needs, readNeeds, roomProblem } from "../../components/fetch/needs";
-import { isHere } from "../../components/planned/reach";
 import { fetchMissing } from "../fetch/fetchMissing";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
+import { expectConnection } from "../verify/reach";
 
 interface FetchOptions extends StackFileOptions {
   readonly machine?: string;
@@ -26,17 +25,14 @@ export function fetchCommand(): Command {
       new Option("--check", "only say what is missing and how much room it needs; nothing changes"),
     ],
     notes: `The free disk is checked first. A model is downloaded by the hub's own tool in the server's pinned image, as the owner of
-the model cache. Run it again after an interruption: it goes on where it ended. Of two at once the later one waits for each
+the model cache. Over ssh all of it comes to the machine itself. Run it again after an interruption: it goes on where it ended. Of two at once the later one waits for each
 file that the other is loading (the hub tool's own locks, and Docker's), so nothing is downloaded twice.
 
 Exit code: 0 everything is here, 1 something is missing, doesn't fit or didn't come, 2 wrong use.`,
     example: "fetch --check",
     run: async (options: FetchOptions) => {
       const { machine, settings } = readOneMachine(stackFile(options), options.machine);
-      if (!isHere(machine))
-        throw new Failed(
-          `The Docker engine of ${machine.name} is at ${machine.dockerHost}, so ${machine.name} is another computer: run \`serving fetch\` on it.`,
-        );
+      await expectConnection(machine);
       const servers = Object.values(settings.inferenceServers);
       const knownGB = (id: string) =>
         servers.find(({ model }) => model.id === id)?.model.weightsGB ??

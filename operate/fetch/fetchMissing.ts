@@ -1,14 +1,18 @@
 import { randomBytes } from "node:crypto";
-import { existsSync, mkdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { Failed } from "../../commandLine/exit";
+import { pause } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
-import { eachLine, start } from "../../commandLine/run";
-import { docker } from "../../components/docker/docker";
+import { eachLine, type StartOptions, start } from "../../commandLine/run";
+import { docker, dockerCommand } from "../../components/docker/docker";
 import { cacheOn, repositoryIn } from "../../components/evidence/modelCache";
 import { explained } from "../../components/fetch/causes";
 import { bytesHere, LEFT_OUT } from "../../components/fetch/hub";
 import type { Missing, MissingImage, MissingModel, Needs } from "../../components/fetch/needs";
+import { filesOf } from "../../components/host/files";
+import { askOn, commandOn, followedOn } from "../../components/host/onMachine";
 import type { MachinePlan } from "../../components/plan/types";
+import { isOverSsh } from "../../components/planned/reach";
 import { showProgress } from "./progress";
 
 const REMOVE_SECONDS = 30;
@@ -16,13 +20,15 @@ const REMOVE_SECONDS = 30;
 /** What docker and the tool said last is where the cause is. */
 const KEPT_CHARACTERS = 4000;
 
-/** How the tool is set, and the variables of this shell by which it finds the hub: one that isn't set is not passed on. */
+/** How the tool is set. */
 const TOOL_ENVIRONMENT = [
   ...["HF_HOME=/cache", "HOME=/tmp", "HF_HUB_DISABLE_UPDATE_CHECK=1", "HF_HUB_DISABLE_PROGRESS_BARS=1"],
   // It would begin every file anew.
   "HF_HUB_DISABLE_XET=1",
-  ...["HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"],
 ];
+
+/** The variables of this shell by which the tool finds the hub. */
+const PASSED_ON = ["HF_ENDPOINT", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "https_proxy", "http_proxy", "no_proxy"];
 
 /**
  * The hub's own command line. From 1.2x on it begins a file anew that an earlier run has begun; this goes on with what is
@@ -48,74 +54,118 @@ except Exception:
 main()
 `.trim();
 
+/** Said in the end where the connection was lost for good. */
+const LOST =
+  "The connection was lost, and the machine doesn't answer again. A model that is on its way goes on there; then `serving fetch` again.";
+
+/** How often a lost connection is taken up again, how many times the machine is then asked, and the pause between two of these. */
+const [RESUMED, ASKED, PAUSE_MILLISECONDS] = [20, 60, 10_000];
+
 /**
  * Pulls the images and downloads the models that are missing, one after another. Returns why one didn't come; the rest then
  * waits for another run. When interrupted, what was started is stopped and what was loaded stays.
  */
 export async function fetchMissing(
   { images, models, rootless }: Needs,
-  { dockerHost }: MachinePlan,
+  machine: MachinePlan,
   interrupt: AbortSignal,
 ): Promise<string | undefined> {
   const each = [
-    ...images.map((image) => () => pull(image, dockerHost, interrupt)),
-    ...models.map((model) => () => download(model, rootless, dockerHost, interrupt)),
+    ...images.map((image) => () => pull(image, machine, interrupt)),
+    ...models.map((model) => {
+      const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
+      return () => download(model, container, rootless, machine, interrupt);
+    }),
   ];
   for (const fetch of each) {
-    const problem = await fetch();
+    let problem = await fetch();
+    for (let lost = 0; problem === LOST && lost < RESUMED && (await isBack(machine, interrupt)); lost++)
+      problem = await fetch();
     if (interrupt.aborted) say("Interrupted. What was loaded stays: `serving fetch` goes on from there.");
     if (problem !== undefined || interrupt.aborted) return problem;
   }
   return undefined;
 }
 
-function pull(image: MissingImage, dockerHost: string, interrupt: AbortSignal) {
+/** Waits for a machine that was lost; not for ever, and not beyond an interrupt. */
+async function isBack(machine: MachinePlan, interrupt: AbortSignal): Promise<boolean> {
+  say(`The connection to ${machine.name} was lost. This goes on when it answers again.`);
+  for (let asked = 0; asked < ASKED && !interrupt.aborted; asked++) {
+    if ((await askOn(machine, ["true"], { seconds: REMOVE_SECONDS })).error === null) return true;
+    await pause(PAUSE_MILLISECONDS, interrupt);
+  }
+  return false;
+}
+
+function pull(image: MissingImage, machine: MachinePlan, interrupt: AbortSignal) {
   const done = new Set<string>();
   const came = async () =>
     [...image.layers].reduce((sum, [digest, size]) => sum + (done.has(digest.slice(7, 19)) ? size : 0), 0);
-  return followed(image, ["docker", "pull", image.name], { DOCKER_HOST: dockerHost }, came, interrupt, (line) => {
+  const { words, env } = dockerCommand(["pull", image.name], machine.dockerHost, followedOn);
+  return followed(image, machine, words, { env, held: true }, came, interrupt, (line) => {
     const [, layer] = /^([0-9a-f]{12}): (?:Download|Pull) complete/.exec(line) ?? [];
     if (layer !== undefined) done.add(layer);
   });
 }
 
+/** Hands its stdin on as a file that docker can open. */
+const WITH_INPUT = 'cat | "$@"';
+
 /** Runs the tool of the server's own image on the cache, as the cache's owner, so that nobody's files change hands. */
-async function download(model: MissingModel, rootless: boolean, dockerHost: string, interrupt: AbortSignal) {
+async function download(
+  model: MissingModel,
+  container: string,
+  rootless: boolean,
+  machine: MachinePlan,
+  interrupt: AbortSignal,
+) {
   const { name: id, cache, revision, image, tokenVariable } = model;
-  mkdirSync(cache, { recursive: true });
+  const { dockerHost } = machine;
+  const files = filesOf(machine);
+  // A client that went away leaves its container running.
+  const remove = () => docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
+  if (isOverSsh(machine)) await remove();
+  const made = await files.ask(["mkdir", "-p", cache], REMOVE_SECONDS);
   const folders = [repositoryIn(cache, id), join(cache, "hub"), cache];
-  const { uid, gid } = statSync(folders.find(existsSync) ?? cache);
-  const container = `local-serving-fetch-${randomBytes(4).toString("hex")}`;
-  const token = process.env[tokenVariable ?? ""];
-  const env = { DOCKER_HOST: dockerHost, ...(token ? { HF_TOKEN: token } : {}) };
-  const has = async () => bytesHere(await cacheOn({ dockerHost }, cache, id), id);
+  const states = await Promise.all(folders.map((folder) => files.state(folder)));
+  const owner = states.find((state) => typeof state === "object");
+  if (owner === undefined) throw new Failed(`The model cache ${cache} can't be made: ${made.err}`);
+  const has = async () => bytesHere(await cacheOn(machine, cache, id), id);
   const before = await has();
-  const command = [
-    ...["docker", "run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
-    ...["--user", rootless ? "0:0" : `${uid}:${gid}`, "--volume", `${cache}:/cache`],
-    ...[...TOOL_ENVIRONMENT, ...(token ? ["HF_TOKEN"] : [])].flatMap((variable) => ["--env", variable]),
-    ...["--entrypoint", "python3", image, "-c", TOOL, "download", id],
+  const args = [
+    ...["run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
+    ...["--user", rootless ? "0:0" : `${owner.uid}:${owner.gid}`, "--volume", `${cache}:/cache`],
+    ...["--env-file", "/dev/stdin", "--entrypoint", "python3", image, "-c", TOOL, "download", id],
     ...(revision === undefined ? [] : ["--revision", revision]),
     ...LEFT_OUT.flatMap((pattern) => ["--exclude", pattern]),
   ];
+  const token = process.env[tokenVariable ?? ""];
+  const passed = PASSED_ON.flatMap((name) => (process.env[name] ? [`${name}=${process.env[name]}`] : []));
+  const input = [...TOOL_ENVIRONMENT, ...passed, ...(token ? [`HF_TOKEN=${token}`] : [])].join("\n");
+  const { words, env } = dockerCommand(args, dockerHost, (place, given) =>
+    commandOn(place, ["sh", "-c", WITH_INPUT, "sh", ...given]),
+  );
   try {
-    return await followed(model, command, env, async () => (await has()) - before, interrupt);
+    return await followed(model, machine, words, { env, input }, async () => (await has()) - before, interrupt);
   } finally {
-    // A client that went away leaves its container running.
-    if (interrupt.aborted) await docker(["rm", "--force", container], REMOVE_SECONDS, dockerHost).catch(() => {});
+    if (interrupt.aborted) await remove();
   }
 }
+
+/** How ssh ends where it is cut off, as it does for a program that a signal ended. */
+const CUT_OFF = 255;
 
 /** Runs a command with progress on stderr; returns why it failed. An interrupt ends it. */
 async function followed(
   of: Missing,
+  machine: MachinePlan,
   command: readonly string[],
-  env: NodeJS.ProcessEnv,
+  options: StartOptions,
   came: () => Promise<number>,
   interrupt: AbortSignal,
   line: (text: string) => void = () => {},
 ): Promise<string | undefined> {
-  const { stdout, ended, stop } = start(command, { env, merged: true });
+  const { stdout, ended, stop } = start(command, { ...options, merged: true });
   interrupt.addEventListener("abort", stop, { once: true });
   let said = "";
   eachLine(stdout, (text) => {
@@ -125,5 +175,6 @@ async function followed(
   const finish = showProgress(process.stderr, of, came);
   const { code } = await ended;
   await finish(code === 0);
-  return code === 0 || interrupt.aborted ? undefined : explained(of, said);
+  if (code === 0 || interrupt.aborted) return undefined;
+  return code === CUT_OFF && isOverSsh(machine) ? LOST : explained(of, said);
 }

@@ -5,6 +5,7 @@ import { start } from "../../commandLine/run";
 import { forwardingTo } from "../../components/host/onMachine";
 import type { MachinePlan } from "../../components/plan/types";
 import { EVERY_ADDRESS, isHere, isLoopback, isOverSsh, type Listening, originOf } from "../../components/planned/reach";
+import { connectionProblem } from "../../components/preflight/connection";
 
 /** Ways from here to what listens on a machine, by its port there; a machine that is here needs none. */
 export interface Tunnel {
@@ -44,6 +45,12 @@ export async function tunnelTo(machine: Named & { readonly reach: readonly Liste
   throw new Failed(
     `${machine.name} (${machine.dockerHost}) can't be reached over ssh: ${said.trim().split("\n").at(-1)}`,
   );
+}
+
+/** Throws `Failed`, with what to do, for a machine that ssh doesn't get to, or whose home is another one. */
+export async function expectConnection(machine: MachinePlan): Promise<void> {
+  const problem = await connectionProblem(machine);
+  if (problem !== undefined) throw new Failed(problem.message);
 }
 
 /** A port of loopback that nobody listens on. */

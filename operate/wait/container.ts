@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { docker, dockerCommand } from "../../components/docker/docker";
+import { followedOn } from "../../components/host/onMachine";
 import { isHere } from "../../components/planned/reach";
 
 /** What `wait` needs of Docker. It only reads. */
@@ -44,8 +45,8 @@ export function dockerReader(dockerHost: string): ContainerReader {
     },
     follow: (name, since, line) => {
       const args = ["logs", "--follow", "--since", before(since), "--tail", NEWEST_LINES, name];
-      const { words, env } = dockerCommand(args, dockerHost);
-      const { stdout, ended, stop } = start(words, { env, merged: true });
+      const { words, env } = dockerCommand(args, dockerHost, followedOn);
+      const { stdout, ended, stop } = start(words, { env, merged: true, held: true });
       let over = false;
       void ended.then(() => {
         over = true; // Where Docker is gone, the state says so.

@@ -2,7 +2,21 @@ import { chmodSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { temporaryFolder } from "./temporaryFolder";
 
-/** An `ssh` on PATH that runs the command here with a marked environment and notes where it was to run, or only says why not. */
+const FORWARD = `
+const net = require("node:net");
+const ways = process.argv.flatMap((word, at) => (word === "-L" ? [process.argv[at + 1].split(":")] : []));
+for (const [, here, host, port] of ways)
+  net.createServer((from) => {
+    const to = net.connect(Number(port), host);
+    for (const end of [from, to]) end.on("error", () => [from, to].map((each) => each.destroy()));
+    from.pipe(to).pipe(from);
+  }).listen(here, "127.0.0.1");
+`;
+
+/**
+ * An `ssh` on PATH that runs the command here with a marked environment, or hands ports on, and notes where it was to run; or
+ * only says why not.
+ */
 export class FakeSsh {
   readonly folder = temporaryFolder("fake-ssh-");
   private readonly log = join(this.folder, "asked");
@@ -12,8 +26,11 @@ export class FakeSsh {
     writeFileSync(this.log, "");
     const refuses = join(this.folder, "says");
     if (says !== undefined) writeFileSync(refuses, `${says}\n`);
+    const forward = join(this.folder, "forward.cjs");
+    writeFileSync(forward, FORWARD);
     const script = [
       "#!/bin/sh",
+      `if [ ! -e '${refuses}' ]; then case " $* " in *" -N "*) exec '${process.execPath}' '${forward}' "$@" ;; esac; fi`,
       'while [ "$1" != -- ]; do shift; done',
       `printf '%s %s\\n' "$2" "$(printf %s "$3" | tail -n 1)" >>'${this.log}'`,
       `if [ -e '${refuses}' ]; then cat '${refuses}' >&2; exit 255; fi`,

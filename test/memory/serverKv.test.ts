@@ -214,7 +214,7 @@ describe("a model of which too little is known", () => {
       "no config",
       {},
       "unknown",
-      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`), or load the model into the cache once.",
+      "No KV plan. No config.json of org/model was found: put it into models/org--model/ (`serving models add`; with `--from-cache`, out of the machine's model cache). On the machine itself a plan reads that cache.",
     ],
     ["broken config", {}, { problem: "no valid JSON: x" }, "models/org--model/config.json: no valid JSON: x"],
     ["no size", {}, { config }, "set `model.weightsGB`"],

@@ -1,6 +1,6 @@
 import type { MachinePlan } from "../../../components/plan/types";
 import { keyFault } from "../../../components/planned/networkKey";
-import { isHere, isOverSsh, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
+import { isHere, isLoopback, type Listening, PLACEHOLDER_KEY } from "../../../components/planned/reach";
 import { UnreadableInput } from "../../../faults/fault";
 import { parseJson } from "../../../faults/jsonDocument";
 import { configureAnalytics } from "../../../harness/analytics/configuration";
@@ -41,7 +41,7 @@ export async function targetsOf(
   const here: Here = {
     machine,
     host,
-    unreachable: isHere(machine) || (tunnel !== undefined && isOverSsh(machine)) ? undefined : onItself,
+    unreachable: isHere(machine) || tunnel !== undefined ? undefined : onItself,
   };
   const at: At = (listening, headers) => {
     const { url = "", unreachable } = originFromHere(machine, listening, tunnel);
@@ -54,8 +54,7 @@ export async function targetsOf(
     ...bridges(machine, host, at, servers),
     ...chatUis(machine, at),
     ...simpleServers(machine, at),
-    // It asks its own addresses from where it runs.
-    ...(await harnessTargets({ ...here, unreachable: isHere(machine) ? undefined : onItself }, timeoutSeconds)),
+    ...(await harnessTargets(here, timeoutSeconds, tunnel)),
     { kind: "machine", name: machine.name, began, ...here },
   ];
 }
@@ -141,12 +140,14 @@ async function instanceA(
 }
 
 /** The harness's files and every provider in them; nothing if the stack file has no `harness`. */
-async function harnessTargets(here: Here, timeoutSeconds: number): Promise<Target[]> {
+async function harnessTargets(here: Here, timeoutSeconds: number, tunnel?: Pick<Tunnel, "ports">): Promise<Target[]> {
   const { machine, host, unreachable } = here;
   const { harness } = machine;
   if (harness === null) return [];
   const read = <Content>(path: string, parse: (text: string) => Content) =>
-    unreachable === undefined ? asWritten(host, path, parse) : { unreadable: unreachable };
+    unreachable === undefined
+      ? asWritten(host, path, (text) => parse(fromHere(text, machine, tunnel?.ports)))
+      : { unreadable: unreachable };
   const profile = await read(harness.providers, (text) => {
     const document = parseProfile(harness.providers, text);
     const verdict = checkProfile(document);
@@ -167,6 +168,15 @@ async function harnessTargets(here: Here, timeoutSeconds: number): Promise<Targe
     { ...common, kind: "harness", name: "the harness's files", profile, analytics, judgeKeyVariable },
     ...providersIn(profile, { ...here, timeoutSeconds }),
   ];
+}
+
+/** A text of the harness with the addresses of its own machine as this program reaches them. */
+function fromHere(text: string, { reach }: MachinePlan, ports: Tunnel["ports"] = new Map()): string {
+  return text.replace(/(?<![\w.-])(localhost|\d{1,3}(?:\.\d{1,3}){3}):(\d+)\b/g, (given, address, port) => {
+    const here = ports.get(Number(port));
+    const own = isLoopback(address) || reach.some((each) => each.address === address);
+    return here !== undefined && own ? `127.0.0.1:${here}` : given;
+  });
 }
 
 function providersIn(profile: HarnessTarget["profile"], common: Here & { readonly timeoutSeconds: number }): Target[] {

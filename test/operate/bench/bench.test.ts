@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
-import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
@@ -8,6 +9,7 @@ import { parseStackFile } from "../../../components/settings/load";
 import { benchText, figuresOf } from "../../../operate/bench/figures";
 import { type BenchRun, benchArguments, runsOf, secondsOf, shapeFor } from "../../../operate/bench/runs";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { ENDLESS } from "../../stand-in/benchClient";
 import type { StandIn } from "../../stand-in/server";
@@ -191,6 +193,20 @@ describe("serving bench", () => {
     expect(err).toMatch(
       /^Clients of vllm-model-\d+ will feel this for about 2 to 4 minutes\. Ctrl-C ends it\.\nRun 1 of 3: 1000 cold\n/,
     );
+    expect(left()).toEqual(before);
+  });
+
+  it("measures a machine over ssh, in its own container", async () => {
+    const before = left();
+    const ssh = new FakeSsh();
+    const there = `${file}.there`;
+    const at = `dgx:\n      dockerHost: ssh://me@dgx\n      home: ${realpathSync(homedir())}`;
+    writeFileSync(there, readFileSync(file, "utf8").replace("dgx:", at));
+    const PATH = `${ssh.folder}${delimiter}${container.env.PATH}`;
+    const { code, out, err } = await runServing(["bench", "--file", there, ...SMALL, "--format", "json"], { PATH });
+    expect(code, err).toBe(0);
+    expect(JSON.parse(out).runs[1]).toMatchObject({ title: "1 agent", firstToken: 0.5, decode: 50 });
+    expect(ssh.asked().filter((each) => each.includes("vllm bench serve"))).toHaveLength(3);
     expect(left()).toEqual(before);
   });
 

@@ -1,9 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { delimiter, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { explained, type Wanted } from "../../../components/fetch/causes";
 import { type Disk, type Needs, roomProblem } from "../../../components/fetch/needs";
 import { progressLine } from "../../../operate/fetch/progress";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { STACK_TEXT } from "../doctor/stack";
@@ -43,6 +45,7 @@ interface Setting {
   readonly args?: readonly string[];
   readonly env?: Record<string, string>;
   readonly cache?: string;
+  readonly ssh?: FakeSsh;
 }
 
 async function fetch(setting: Setting) {
@@ -56,7 +59,8 @@ async function fetch(setting: Setting) {
   writeFileSync(file, changed);
   const { url } = await httpServer((request, response) => void hub.answer(request, response));
   const fake = new FakeDocker({ ...engine, ...ENGINE });
-  const run = await runServing(["fetch", "--file", file, ...args], { ...fake.env, HF_ENDPOINT: url, ...env });
+  const path = [setting.ssh?.folder ?? "", fake.env.PATH].filter(Boolean).join(delimiter);
+  const run = await runServing(["fetch", "--file", file, ...args], { PATH: path, HF_ENDPOINT: url, ...env });
   return { ...run, cache, asked: readFileSync(fake.asked, "utf8") };
 }
 
@@ -105,7 +109,7 @@ describe("serving fetch", () => {
     expect([code, [...hub.tokens]]).toEqual([0, ["hf_GoodGoodGood1"]]);
     expect(asked).toContain(`pull ${IMAGE}`);
     expect(asked).toMatch(/run --rm --pull never --name local-serving-fetch-\w{8} --network host --user \d+:\d+ /);
-    expect(asked).toContain(`--env HF_TOKEN --entrypoint python3 ${IMAGE} -c `);
+    expect(asked).toContain(`--env-file /dev/stdin --entrypoint python3 ${IMAGE} -c `);
     expect(asked).toContain(`download ${MODEL} --revision ${COMMIT} --exclude original/* --exclude metal/*`);
     expect(asked).not.toContain("GoodGood");
     expect(asked).not.toContain("--gpus");
@@ -138,11 +142,33 @@ describe("serving fetch", () => {
     expect(out).toContain(`model ${MODEL}  22.0 GB`);
   });
 
-  it("leaves another computer alone", async () => {
+  it("asks another computer over ssh, and not this one", async () => {
+    const ssh = new FakeSsh();
+    const text = STACK_TEXT.replace(
+      "totalGiB: 121.63",
+      `totalGiB: 121.63\n      dockerHost: ssh://me@dgx\n      home: ${realpathSync(homedir())}`,
+    );
+    const cache = temporaryFolder("cache-");
+    const snapshot = join(cache, "hub/models--org--model/snapshots", COMMIT);
+    mkdirSync(snapshot, { recursive: true });
+    for (const [path, { body }] of new StandInHub(1000).files) {
+      mkdirSync(dirname(join(snapshot, path)), { recursive: true });
+      writeFileSync(join(snapshot, path), body);
+    }
+    const args = ["--check", "--format", "json"];
+    const { code, out, err, asked } = await fetch({ text, cache, args, ssh });
+    expect([code, err]).toEqual([1, ""]);
+    expect(JSON.parse(out)).toMatchObject({ missing: { images: [{ image: IMAGE, bytes: 9e6 }], models: [] } });
+    expect(asked).toMatch(/^ info /);
+    expect(new Set(ssh.asked().map((each) => each.split(" ")[0]))).toEqual(new Set(["ssh://me@dgx"]));
+    expect(ssh.asked().join()).toContain("find -L");
+  });
+
+  it("says how to get to a machine that ssh doesn't reach", async () => {
     const text = STACK_TEXT.replace("totalGiB: 121.63", "totalGiB: 121.63\n      dockerHost: ssh://me@dgx");
-    const { code, err, asked } = await fetch({ text });
+    const { code, err, asked } = await fetch({ text, ssh: new FakeSsh("Host key verification failed.") });
     expect([code, asked]).toEqual([1, ""]);
-    expect(err).toContain("dgx is another computer: run `serving fetch` on it.");
+    expect(err).toContain("Run `ssh me@dgx` once and compare the key");
   });
 });
 

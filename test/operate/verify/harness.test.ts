@@ -1,7 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import type { Plan } from "../../../components/plan/types";
 import type { Host } from "../../../operate/verify/host";
 import { probesOf } from "../../../operate/verify/run/catalog";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { type FaultName, OTHER_FAULTS } from "../../stand-in/faults";
 import { type Capabilities, type OllamaStandIn, startOllama } from "../../stand-in/ollama";
@@ -98,6 +99,20 @@ describe("the harness's providers and its session-analytics file", () => {
     expect(results.map(({ name, status, detail }) => [name, status, detail])).toEqual(
       PROBES.map((name) => [name, "skip", "the stack file has no `harness`"]),
     );
+  });
+
+  it("are asked through forwarded ports on a machine over ssh", async () => {
+    vi.stubEnv("PATH", new FakeSsh().path);
+    const results = await probe({ machine: { dockerHost: "ssh://me@dgx" } });
+    vi.unstubAllEnvs();
+    expect(results.filter(({ status }) => status === "skip").map(({ name }) => name)).toEqual([
+      "harness-model",
+      "harness-chat",
+    ]);
+    expect(failures(results)).toEqual([]);
+    const judge = results.find(({ name }) => name === "harness-judge")?.detail ?? "";
+    expect(judge).toMatch(/^model at http:\/\/127\.0\.0\.1:\d+\/v1 answers with JSON$/);
+    expect(judge).not.toContain(`:${server.port}/`);
   });
 
   it("run one by one by their names", async () => {

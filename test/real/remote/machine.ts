@@ -51,6 +51,7 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
   const [net, block] = [randomInt(1, 255), randomInt(0, 63) * 4];
   const [here, there] = [`10.213.${net}.${block + 1}`, `10.213.${net}.${block + 2}`];
   const link = `ls${net}x${block}`;
+  mkdirSync(at("own/bin"), { recursive: true });
   writeFileSync(at("meminfo"), MEMINFO);
   writeFileSync(at("daemon.json"), "{}");
   writeFileSync(at("forward.cjs"), `process.argv.splice(1, 1);\n${FORWARD}`);
@@ -64,6 +65,8 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
       "UsePAM no",
       "PasswordAuthentication no",
       "StrictModes no",
+      // Programs of its own come before those that it shares with the host.
+      `SetEnv PATH=${at("own/bin")}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`,
     ].join("\n"),
   );
   const port = Number(registry.split(":")[1]);
@@ -139,6 +142,8 @@ export interface Client {
   readonly key: string;
   readonly path: string;
   knows(...hostKeys: readonly string[]): void;
+  /** Ends the connections that are shared, with all that runs over them. */
+  cut(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -168,14 +173,18 @@ export async function makeClient(): Promise<Client> {
   writeFileSync(join(folder, "bin/ssh"), ssh, { mode: 0o755 });
   const knows = (...hostKeys: readonly string[]) => writeFileSync(known, hostKeys.map((each) => `${each}\n`).join(""));
   knows();
+  const cut = async () => {
+    const shared = readdirSync(folder).filter((name) => /^[0-9a-f]{40}$/.test(name));
+    for (const name of shared) await run("/usr/bin/ssh", ["-S", join(folder, name), "-O", "exit", "machine"]);
+  };
   return {
     folder,
     key,
     path: `${join(folder, "bin")}:${process.env.PATH ?? ""}`,
     knows,
+    cut,
     close: async () => {
-      const shared = readdirSync(folder).filter((name) => /^[0-9a-f]{40}$/.test(name));
-      for (const name of shared) await run("/usr/bin/ssh", ["-S", join(folder, name), "-O", "exit", "machine"]);
+      await cut();
       rmSync(folder, { recursive: true, force: true });
     },
   };

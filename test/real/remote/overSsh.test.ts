@@ -1,16 +1,21 @@
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, inject, it } from "vitest";
+import { afterAll, beforeAll, expect, inject, it, vi } from "vitest";
 import { HOST_FILE_SCRIPT, hostFileRequest } from "../../../components/host/hostFileRequest";
 import { commandOn } from "../../../components/host/onMachine";
+import { dockerReader } from "../../../operate/wait/container";
+import { hubToolImage } from "../../docker/hubTool";
 import { makeImage } from "../../docker/makeImage";
 import { describeEngineWithDocker } from "../../engine/available";
 import { Workspace } from "../../engine/workspace";
 import { describeLayer } from "../../layers/describeLayer";
 import { type Finished, run } from "../../layers/run";
+import { COMMIT, MODEL, StandInHub } from "../../operate/fetch/standInHub";
+import { listening } from "../../stand-in/listening";
 import { type Client, type Machine, machineMissing, makeClient, startMachine } from "./machine";
 
 const KEY = "s3cret-NoOutputMayHoldThis";
@@ -118,6 +123,75 @@ describeMachine("a machine over ssh", () => {
     expect(await machine.inside("find", "/root", "-type", "f")).toBe(before);
   });
 
+  it("fetches an image there, and not here", async () => {
+    const before = await serving("fetch", "--check", "--format", "json");
+    expect(JSON.parse(before.stdout), before.stderr).toMatchObject({
+      complete: false,
+      missing: { images: [{ image, bytes: expect.any(Number) }], models: [] },
+      disks: [{ paths: [join(machine.folder, "data")] }],
+    });
+    const fetched = await serving("fetch");
+    expect([fetched.code, fetched.stdout]).toEqual([0, expect.stringContaining("dgx has every image and model")]);
+    expect(await machine.inside("docker", "image", "inspect", "--format", "{{.Id}}", image)).toContain("sha256:");
+  });
+
+  it("fetches a model there: the token on stdin, on from where the connection was lost, nothing left by Ctrl-C", async ({
+    skip,
+  }) => {
+    const tool = await hubToolImage("over-ssh", ["huggingface_hub==1.16.0", "typer<0.21", "click<8.3"]);
+    if (tool === undefined) return skip("huggingface_hub can't be installed from PyPI");
+    const hub = new StandInHub(60_000_000);
+    hub.behaviour = { bytesPerSecond: 12e6, token: "hf_GoodGoodGood1" };
+    const server = await listening(
+      createServer((request, response) => void hub.answer(request, response)),
+      0,
+      "0.0.0.0",
+    );
+    // The other end of the machine's cable.
+    const here = new URL(machine.dockerHost).hostname.replace(/\d+$/, (last) => String(Number(last) - 1));
+    const file = join(workspace.project, "Pulumi.fetch.yaml");
+    const b = {
+      model: { id: MODEL },
+      servedModelName: "model",
+      image: tool.reference,
+      versions: { vllm: "0.30.0", transformers: "5.12.1", evidence: "read", source: "test" },
+      ...{ gpuMemoryUtilization: 0.45, maxModelLen: 4096, huggingFaceTokenVariable: "MY_TOKEN" },
+    };
+    const dgx = { totalGiB: 121.63, dockerHost: machine.dockerHost, instanceA: "none", inferenceServers: { b } };
+    writeFileSync(file, JSON.stringify({ config: { "local-serving:machines": { dgx } } }));
+    const env = { ...workspace.env, HF_ENDPOINT: `http://${here}:${server.port}`, MY_TOKEN: "hf_GoodGoodGood1" };
+    const containers = () => machine.inside("docker", "ps", "--all", "--quiet", "--filter", "name=local-serving-fetch");
+    const cache = there("root/.cache/huggingface/hub/models--org--model");
+    const fetching = async (whileItLoads: (child: ChildProcess) => Promise<unknown>) => {
+      const child = spawn("node", ["bundle/serving.cjs", "fetch", "--file", file], { cwd: workspace.project, env });
+      let output = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (text) => (output += String(text)));
+      const ended = once(child, "close");
+      while (child.exitCode === null && (await containers()) === "") await sleep(100);
+      await sleep(3000);
+      await whileItLoads(child);
+      const [code, signal] = await ended;
+      return { code, signal, output };
+    };
+    const ctrlC = await fetching(async (child) => child.kill("SIGINT"));
+    expect([ctrlC.signal, await containers()], ctrlC.output).toEqual(["SIGINT", ""]);
+    const cut = await fetching(() => client.cut());
+    const after = await run("node", ["bundle/serving.cjs", "fetch", "--file", file, "--check"], {
+      cwd: workspace.project,
+      env,
+    });
+    await server.close();
+    rmSync(file);
+    expect(after.stdout).toContain("dgx has every image and model");
+    expect([cut.code, await containers()], cut.output).toEqual([0, ""]);
+    expect(cut.output).toContain("The connection to dgx was lost.");
+    expect(ctrlC.output + cut.output).not.toContain("GoodGood");
+    const config = join(cache, "snapshots", COMMIT, "config.json");
+    expect(existsSync(config)).toBe(true);
+    // What a stopped tool had in hand is asked for again, twice at most.
+    expect(hub.sent).toBeLessThan(120_000_000 + 4 * 10 * 1024 ** 2);
+  });
+
   it("is set up from here: every file there and none here, the container in its Docker", async () => {
     mkdirSync(there("root/.codex"), { recursive: true });
     writeFileSync(there(PROFILE), "# my own\n");
@@ -154,6 +228,62 @@ describeMachine("a machine over ssh", () => {
     expect(looked).toEqual(expect.arrayContaining(["meminfo", "listening sockets", "1 containers"]));
     expect(notes.join()).not.toContain("another computer");
     expect((await serving("inventory")).stdout).toContain(`litellm-${PORT_BRIDGE}`);
+  });
+
+  it("lets go of a log there that is followed no more", async () => {
+    vi.stubEnv("PATH", client.path);
+    const lines: string[] = [];
+    const following = dockerReader(machine.dockerHost).follow(
+      `litellm-${PORT_BRIDGE}`,
+      new Date().toISOString(),
+      (line) => lines.push(line),
+    );
+    const followers = () => machine.inside("sh", "-c", "pgrep -f '[d]ocker logs --follow' || :");
+    while ((await followers()) === "") await sleep(50);
+    expect(following.ended()).toBe(false);
+    following.stop();
+    vi.unstubAllEnvs();
+    const until = Date.now() + 5000;
+    while ((await followers()) !== "" && Date.now() < until) await sleep(100);
+    expect(await followers()).toBe("");
+  });
+
+  it("needs a sudo that asks nothing for Ollama's drop-in, and writes nothing without it", async () => {
+    machine.keep(
+      "node",
+      "-e",
+      'require("node:http").createServer((_, r) => r.end(`{"version":"0.34.4"}`)).listen(11434, "127.0.0.1")',
+    );
+    mkdirSync(there("etc/systemd/system"), { recursive: true });
+    writeFileSync(there("etc/systemd/system/ollama.service"), "[Service]\nExecStart=/bin/true\n");
+    mkdirSync(there("root/models"));
+    const simpleServer = { mode: "host", serviceUser: "root", modelsDirectory: "/root/models" };
+    configure({ simpleServer, elevate: ["sudo", "-n"] });
+    const sudo = there("bin/sudo");
+    writeFileSync(sudo, "#!/bin/sh\necho 'sudo: a password is required' >&2\nexit 1\n", { mode: 0o755 });
+    const dropIns = () => machine.inside("sh", "-c", "ls /etc/systemd/system/ollama.service.d 2>/dev/null || :");
+    const refused = await workspace.up();
+    expect(refused.code).not.toBe(0);
+    expect(said(refused)).toContain("sudo: a password is required");
+    expect(await dropIns()).toBe("");
+    writeFileSync(sudo, '#!/bin/sh\nshift\nexec "$@"\n');
+    const calls = there("root/systemctl");
+    writeFileSync(there("bin/systemctl"), '#!/bin/sh\necho "$*" >>/root/systemctl\n', { mode: 0o755 });
+    const up = await workspace.up();
+    expect(up.code, said(up)).toBe(0);
+    expect(await dropIns()).toMatch(/\.conf$/);
+    expect(readFileSync(calls, "utf8")).toBe("daemon-reload\nrestart -- ollama.service\n");
+    expect(existsSync("/etc/systemd/system/ollama.service.d")).toBe(false);
+    const { probes } = JSON.parse(
+      (await serving("verify", "--only", "ollama-version,ollama-directory", "--format", "json")).stdout,
+    );
+    expect(probes.map(({ name, status }: Record<string, string>) => `${name} ${status}`)).toEqual([
+      "ollama-version pass",
+      "ollama-directory pass",
+    ]);
+    configure();
+    expect((await workspace.up()).code).toBe(0);
+    expect(await dropIns()).toBe("");
   });
 
   it("changes nothing when nothing changed, and only what a change touches", async () => {
@@ -210,7 +340,7 @@ describeMachine("a machine over ssh", () => {
   });
 
   it("that is off is previewed all the same; `up` says how to look, and goes on when it is back", async () => {
-    await run("ssh", ["-O", "exit", "--", machine.dockerHost], { env: { PATH: client.path } });
+    await client.cut();
     await machine.cable("down");
     const preview = await workspace.preview();
     expect(preview.code, said(preview)).toBe(0);
