@@ -1,6 +1,6 @@
+import { basename } from "node:path";
 import { codex } from "../../components/clients/codex";
 import type { ClientPlan } from "../../components/clients/plannedClients";
-import { CLIENTS } from "../../components/clients/registry";
 import { clients } from "../../components/clients/settings";
 import { machinePlan } from "../../components/plan/plan";
 import type { PlannedFile } from "../../components/planned/file";
@@ -57,11 +57,6 @@ export const NOTE_HEAD = "# Clients of ";
 function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnType<typeof clientBundle>): string {
   const { files, variables, checks } = bundle;
   const lines = (texts: readonly string[]) => texts.map((text) => `    ${text}`).join("\n");
-  const starts = planned.map(({ client, command, tiers }) => {
-    const kind = CLIENTS.find(({ name }) => name === client);
-    const program = kind !== undefined && "program" in kind ? `\`npm install -g ${kind.program.npm}\`` : "";
-    return `| \`${command}\` | ${kind?.title} | ${program} | \`${Object.values(tiers)[0]}\` |`;
-  });
   const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:
 
 ${lines(variables.map((name) => `export ${name}=...`))}`;
@@ -90,10 +85,6 @@ This lists the models, or says why not:
 
 ${lines(checks)}
 
-## Start
-
-| launcher | starts | program | model |
-| --- | --- | --- | --- |
-${starts.join("\n")}
+Then start a client by its launcher, such as \`${basename(planned[0]?.command ?? "")}\`, which says what is missing.
 `;
 }

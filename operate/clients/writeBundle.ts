@@ -11,16 +11,13 @@ export function writeBundle(folder: string, files: readonly BundleFile[]): void 
     const target = existsSync(folder) ? realpathSync(folder) : resolve(folder);
     mkdirSync(dirname(target), { recursive: true });
     const foreign = existsSync(target) ? foreignIn(target) : undefined;
-    if (foreign !== undefined)
-      throw new WrongUse(
-        `${join(folder, foreign)} is from no export, which replaces its whole folder: name an empty one.`,
-      );
+    const refusal = "is from no export, which replaces its whole folder: name an empty one.";
+    if (foreign !== undefined) throw new WrongUse(`${join(folder, foreign)} ${refusal}`);
     const work = mkdtempSync(join(dirname(target), `.${basename(target)}.`));
     const [fresh, old] = [join(work, "new"), join(work, "old")];
     try {
-      for (const { path, mode, text } of files) {
+      for (const { path, mode, text } of files)
         replaceFile(join(fresh, path), text, { newFileMode: Number.parseInt(mode, 8) });
-      }
       if (existsSync(target)) renameSync(target, old);
       renameSync(fresh, target);
     } finally {

@@ -1,18 +1,13 @@
 import { Argument, type Command } from "commander";
 import { command, commandGroup } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
-import { clientBundle } from "../clients/bundle";
+import { clientBundle, NOTE } from "../clients/bundle";
 import { writeBundle } from "../clients/writeBundle";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 export function clientsCommand(): Command {
-  const description = "Files by which clients on other computers use a machine.";
-  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [exportCommand()]);
-}
-
-function exportCommand(): Command {
-  return command({
+  const exporting = command({
     name: "export",
     description:
       "Write the clients' files and launchers of a machine for a laptop, with a note on how to install them.",
@@ -27,18 +22,12 @@ Exit code: 0 written, 1 faults or a laptop could not reach something, 2 wrong us
       // A signal waits until the folder is whole.
       return endingInOrder(async () => {
         writeBundle(folder, files);
-        const result = {
-          machine: machine.name,
-          folder,
-          files: files.map(({ path, mode }) => ({ path, mode })),
-          ...bundle,
-        };
-        const text = [
-          ...files.map(({ path }) => `wrote ${folder}/${path}`),
-          `Next: ${folder}/README.md says how to install it.`,
-        ];
-        return { result, text: text.join("\n") };
+        const written = files.map(({ path, mode }) => ({ path, mode }));
+        const text = `wrote ${files.length} files. Next: ${folder}/${NOTE} says how to install them.`;
+        return { result: { machine: machine.name, folder, files: written, ...bundle }, text };
       });
     },
   });
+  const description = "Files by which clients on other computers use a machine.";
+  return commandGroup({ name: "clients", description, example: "clients export laptop" }, [exporting]);
 }

@@ -127,12 +127,7 @@ This lists the models, or says why not:
 
     printf 'Authorization: Bearer %s\\n' "$BRIDGE_KEY" | curl -fsS -H @- http://dgx.local:8787/v1/models
 
-## Start
-
-| launcher | starts | program | model |
-| --- | --- | --- | --- |
-| \`~/.local/bin/local-codex\` | Codex | \`npm install -g @openai/codex\` | \`model\` |
-| \`~/.local/bin/local-env\` | any chat-completions client (\`local-env PROGRAM ARGUMENTS\`) |  | \`model\` |
+Then start a client by its launcher, such as \`local-codex\`, which says what is missing.
 `);
   });
 
@@ -181,6 +176,13 @@ This lists the models, or says why not:
     });
     expect(await advised.run()).toMatchObject({ code: 0, err: "" });
     expect(await runServing(["plan", "--file", advised.file])).toMatchObject({ code: 0 });
+  });
+
+  it("refuses a bridge on the network that has no key", async () => {
+    const bridge = { ...BRIDGE, listen: "0.0.0.0" };
+    const { code, err } = await exported({ bridge, clients: { host: "dgx.local", claudeCode: {} } }).run();
+    expect(code).toBe(1);
+    expect(err).toContain("machines.dgx.bridge.keyVariable: The bridge is published on 0.0.0.0");
   });
 
   it("refuses a stack file without a client", async () => {

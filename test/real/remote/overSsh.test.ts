@@ -298,14 +298,15 @@ describeMachine("a machine over ssh", () => {
 
   it("moves the clients' files here and back, and none stays behind", async () => {
     const here = join(workspace.home, ".codex/local-serving.config.toml");
-    configure({ clients: { on: "here", codex: { server: "instance-a" } } });
+    const clients = { codex: { server: "instance-a" }, opencode: { server: "instance-a" } };
+    configure({ clients: { ...clients, on: "here" } });
     const moved = await workspace.up();
     expect(moved.code, said(moved)).toBe(0);
     expect(readFileSync(here, "utf8")).toContain(`http://${new URL(machine.dockerHost).hostname}:${PORT_A}/v1`);
     expect(existsSync(join(workspace.home, ".local/bin/local-codex"))).toBe(true);
     expect(readFileSync(there(PROFILE), "utf8")).toBe("# my own\n");
     expect(existsSync(there("root/.local/bin"))).toBe(false);
-    configure();
+    configure({ clients });
     const back = await workspace.up();
     expect(back.code, said(back)).toBe(0);
     expect(existsSync(here)).toBe(false);
