@@ -1,7 +1,8 @@
 import { stringify } from "smol-toml";
 import { strictObject } from "zod";
+import { quoted } from "../host/text";
 import { hostPath, matching, usual } from "../planned/fields";
-import { clientKind, exported, PROVIDER, pathWord, quoted, reach, writtenBy } from "./kind";
+import { clientKind, exported, PROVIDER, pathWord, reach, writtenBy } from "./kind";
 
 /** A stalled stream is cut after this; a long prefill sends nothing for minutes. */
 const STREAM_IDLE_TIMEOUT_MS = 1_800_000;

@@ -1,4 +1,5 @@
 import { optional, strictObject, z } from "zod";
+import { quoted } from "../host/text";
 import { count, servedName, serverReference, usual } from "../planned/fields";
 import type { ClientTarget } from "./target";
 
@@ -112,9 +113,6 @@ export function writtenBy(what: string): string {
 
 /** A JSON file; keys whose value is `undefined` are left out. */
 export const jsonFile = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;
-
-/** A word in single quotes, as a POSIX shell takes it literally. */
-export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** A path as a word of the shell. */
 export const pathWord = (path: string): string =>

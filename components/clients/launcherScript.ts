@@ -1,5 +1,6 @@
+import { quoted } from "../host/text";
 import { KEY_CHECK_SH, newKey } from "../planned/networkKey";
-import { type ClientFile, type ClientKind, quoted } from "./kind";
+import type { ClientFile, ClientKind } from "./kind";
 import type { Check, ClientTarget } from "./target";
 
 /** Seconds that all checks together may take. */

@@ -1,4 +1,5 @@
-import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord, quoted } from "./kind";
+import { quoted } from "../host/text";
+import { chatAgent, clientKind, exported, jsonFile, PROVIDER, pathWord } from "./kind";
 
 export const pi = clientKind({
   key: "pi",

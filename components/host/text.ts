@@ -16,8 +16,11 @@ export function shellWords(words: readonly string[]): string {
 
 /** Quotes a word for a POSIX shell, where it needs quotes. */
 export function shellWord(word: string): string {
-  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : quoted(word);
 }
+
+/** A word in single quotes, as a POSIX shell takes it literally. */
+export const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Name of our drop-ins. They are read in the order of their names, so an operator's `90-mine.conf` wins over ours. */
 const DROP_IN = "50-local-serving.conf";

@@ -1,5 +1,6 @@
 import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
+import { quoted } from "../../components/host/text";
 import { stackNames } from "../stack/stackFile";
 
 export function completionCommand(table: CommandTable): Command {
@@ -54,7 +55,6 @@ function valuesOf(option: Option): readonly string[] | undefined {
 }
 
 const flagOf = ({ long, short, flags }: Option) => long ?? short ?? flags;
-const quoted = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** Every command that a place is behind: the first is the empty line. */
 const commandsIn = (places: readonly Place[]) => places.slice(1).map(({ at }) => quoted(at));
