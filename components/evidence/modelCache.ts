@@ -47,15 +47,15 @@ const TOLD = /\/(refs\/[^/]+|config\.json|model\.safetensors\.index\.json)$/;
 /** Seconds for a list of all files of a cache. */
 const LIST_SECONDS = 20;
 
-/** A machine's cache; over ssh as it is now, of one model or of all. */
-export async function cacheOn(machine: Place, path: string, id?: string): Promise<ModelCache> {
+/** A machine's cache; over ssh as it is now, of one model or of all, and without texts where only sizes are asked for. */
+export async function cacheOn(machine: Place, path: string, id?: string, withTexts = true): Promise<ModelCache> {
   if (isHere(machine)) return cacheHere(path);
   const files = filesOf(machine);
   const below = id === undefined ? join(path, "hub") : repositoryIn(path, id);
   const list = ["find", "-L", below, "-type", "f", "-printf", "%s %p\\n"];
   const lines = (await files.ask(list, LIST_SECONDS)).out.split("\n").filter(Boolean);
   const sizes = new Map(lines.map((line) => [line.slice(line.indexOf(" ") + 1), Number.parseInt(line, 10)]));
-  const told = [...[...sizes.keys()].filter((file) => TOLD.test(file)), join(path, "token")];
+  const told = withTexts ? [...[...sizes.keys()].filter((file) => TOLD.test(file)), join(path, "token")] : [];
   const texts = new Map(await Promise.all(told.map(async (file) => [file, await files.text(file)] as const)));
   return {
     path,

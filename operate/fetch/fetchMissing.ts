@@ -130,7 +130,7 @@ async function download(
   const states = await Promise.all(folders.map((folder) => files.state(folder)));
   const owner = states.find((state) => typeof state === "object");
   if (owner === undefined) throw new Failed(`The model cache ${cache} can't be made: ${made.err}`);
-  const has = async () => bytesHere(await cacheOn(machine, cache, id), id);
+  const has = async () => bytesHere(await cacheOn(machine, cache, id, false), id);
   const before = await has();
   const args = [
     ...["run", "--rm", "--pull", "never", "--name", container, "--network", "host"],
