@@ -24,7 +24,7 @@ export interface Engine {
   readonly version: EngineVersion;
   /** Program `vllm`. */
   readonly path: string;
-  /** Home of the hub's cache, with the models and `tolerant.jinja`, a chat template that takes any system element. */
+  /** Home of the hub's cache, with the models. */
   readonly home: string;
   remove(): void;
 }
@@ -37,7 +37,7 @@ export async function installEngine(version: EngineVersion): Promise<Engine> {
   const folder = KEPT_IN === undefined ? temporaryFolder(`vllm-${version}-`) : join(KEPT_IN, `vllm-${version}`);
   const program = (name: string) => join(folder, "bin", name);
   const home = join(folder, "huggingface");
-  if (!existsSync(join(home, "tolerant.jinja"))) {
+  if (!existsSync(join(home, "made"))) {
     await run("python3", ["-m", "venv", folder]);
     await run(program("pip"), ["install", "--quiet", "uv"]);
     // It asks for torch's builds for CPUs, which PyPI lacks.

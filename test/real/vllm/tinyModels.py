@@ -27,6 +27,7 @@ TAGS = ["<think>", "</think>", "<tool_call>", "</tool_call>", "<tool_response>",
 # Words of the prompts that are long: each becomes one token, as in a real vocabulary.
 TEXT = "the river runs past the old stone house and the quiet garden near the long road to the green hill.\n" * 50
 
+# It refuses a system element in the middle, as Qwen's own does.
 TEMPLATE = """\
 {%- macro text(content) %}{% if content is string %}{{ content }}{% else %}{% for part in content %}{{ part.text }}{% endfor %}{% endif %}{% endmacro %}
 {%- set ns = namespace(first=true) %}
@@ -40,7 +41,7 @@ TEMPLATE = """\
 {% endif %}
 {%- for message in messages %}
 {%- if message.role == 'system' %}
-{%- if not loop.first %}OTHER_SYSTEM{% endif %}
+{%- if not loop.first %}{{ raise_exception('System message must be at the beginning.') }}{% endif %}
 {%- elif message.role == 'tool' %}<|im_start|>user
 <tool_response>
 {{ text(message.content) }}
@@ -63,10 +64,6 @@ TEMPLATE = """\
 
 {% else %}<think>
 {% endif %}{% endif %}"""
-
-# The two kinds that vLLM's messages API tells apart: Qwen's own refuses a system element in the middle.
-STRICT = "{{ raise_exception('System message must be at the beginning.') }}"
-TOLERANT = "<|im_start|>system\n{{ text(message.content) }}<|im_end|>\n"
 
 
 def main(home: Path) -> None:
@@ -114,10 +111,10 @@ def main(home: Path) -> None:
         (folder / "tokenizer_config.json").write_text(
             json.dumps({"tokenizer_class": "PreTrainedTokenizerFast", "eos_token": END, "pad_token": SPECIAL[0]})
         )
-        (folder / "chat_template.jinja").write_text(TEMPLATE.replace("OTHER_SYSTEM", STRICT))
+        (folder / "chat_template.jinja").write_text(TEMPLATE)
         (repository / "refs").mkdir()
         (repository / "refs" / "main").write_text(REVISION)
-    (home / "tolerant.jinja").write_text(TEMPLATE.replace("OTHER_SYSTEM", TOLERANT))
+    (home / "made").touch()
 
 
 main(Path(sys.argv[1]))
