@@ -43,7 +43,7 @@ function onLaptop(settings: MachineSettings): MachineSettings {
   return { ...settings, home: undefined, clients: elsewhere };
 }
 
-/** A key goes through standard input, so that \`ps\` never shows it. */
+/** A key goes through standard input, so that `ps` never shows it. */
 function check(baseUrl: string, variable: string | undefined): string {
   const url = `${baseUrl.replace(/\/v1$/, "")}/v1/models`;
   if (variable === undefined) return `curl -fsS ${url}`;
