@@ -1,10 +1,11 @@
-# A "machine" in namespaces of its own: network, processes, mounts. Run as `sh machine.sh FOLDER ADDRESS MARK`, first in its PID
+# A "machine" in namespaces of its own: network, processes, mounts, name. Run as `sh machine.sh FOLDER ADDRESS MARK`, first in its PID
 # namespace: all of it ends with this. What is below FOLDER is shared with the host; homes and /run are not.
 set -eu
 folder=$1
 address=$2
 mark=$3
 mount --make-rprivate /
+hostname "$mark"
 for own in home root run etc/systemd etc/docker; do
   mkdir -p "$folder/own/$own"
   mount --bind "$folder/own/$own" "/$own"

@@ -21,6 +21,8 @@ export interface Machine {
   inside(...command: readonly string[]): Promise<string>;
   /** Starts a program in it that runs until the machine ends. */
   keep(...command: readonly string[]): void;
+  /** Its first process, as this computer counts. */
+  init(): Promise<string>;
   /** Cuts the cable, or mends it. */
   cable(state: "up" | "down"): Promise<void>;
   close(): Promise<void>;
@@ -42,8 +44,11 @@ export function machineMissing(): string | undefined {
   return lacking === undefined ? undefined : `no ${lacking}`;
 }
 
-/** @param registry `localhost:PORT` that the machine's Docker reaches at the same address */
-export async function startMachine(client: Client, registry: string): Promise<Machine> {
+/**
+ * @param registry `localhost:PORT` that the machine's Docker reaches at the same address
+ * @param meminfo what the machine says of its memory
+ */
+export async function startMachine(client: Client, registry: string, meminfo = MEMINFO): Promise<Machine> {
   const folder = mkdtempSync(join(tmpdir(), "machine-"));
   const mark = basename(folder);
   const at = (name: string) => join(folder, name);
@@ -52,7 +57,7 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
   const [here, there] = [`10.213.${net}.${block + 1}`, `10.213.${net}.${block + 2}`];
   const link = `ls${net}x${block}`;
   mkdirSync(at("own/bin"), { recursive: true });
-  writeFileSync(at("meminfo"), MEMINFO);
+  writeFileSync(at("meminfo"), meminfo);
   writeFileSync(at("daemon.json"), "{}");
   writeFileSync(at("forward.cjs"), `process.argv.splice(1, 1);\n${FORWARD}`);
   writeFileSync(at("client.pub"), readFileSync(`${client.key}.pub`));
@@ -76,7 +81,7 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
     from.pipe(to).pipe(from);
   }).listen(at("registry.sock"));
   const log = openSync(at("machine.log"), "a");
-  const namespaces = ["--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
+  const namespaces = ["--net", "--uts", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"];
   const script = join(__dirname, "machine.sh");
   const child = spawn("unshare", [...namespaces, "sh", script, folder, there, mark, String(port)], {
     stdio: ["ignore", log, log],
@@ -88,7 +93,7 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
     const { stdout } = await run("pgrep", ["--parent", String(child.pid)]);
     return stdout.trim();
   };
-  const enter = async () => ["nsenter", "--target", await init(), "--net", "--mount", "--pid"];
+  const enter = async () => ["nsenter", "--target", await init(), "--net", "--uts", "--mount", "--pid"];
   const inside = async (...command: readonly string[]) => {
     const [program = "", ...args] = [...(await enter()), ...command];
     return mustRun(program, args);
@@ -99,6 +104,7 @@ export async function startMachine(client: Client, registry: string): Promise<Ma
     dockerHost: `ssh://root@${there}`,
     hostKey: `${there} ${readFileSync(at("host_key.pub"), "utf8").trim()}`,
     inside,
+    init,
     keep: (...command) => {
       void enter().then(([program = "", ...args]) =>
         kept.push(spawn(program, [...args, ...command], { stdio: "ignore" })),

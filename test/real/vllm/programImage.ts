@@ -1,4 +1,13 @@
-import { existsSync, lstatSync, mkdirSync, mkdtempSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { type DockerLayer, labelOf } from "../../docker/layer";
@@ -17,6 +26,8 @@ export interface ProgramImageOptions {
   readonly version: string;
   /** Folder of a Python environment, which is at the same place inside. */
   readonly environment: string;
+  /** Folder inside where the environment is mounted, so that it is not in the image. */
+  readonly mountedAt?: string;
   /** Packages of the environment that are left out, and files of packages. */
   readonly without?: readonly string[];
   /** Text of further files inside, by path. */
@@ -36,7 +47,7 @@ const IMPORT_SECONDS = 2400;
  */
 export async function programImage(layer: DockerLayer, options: ProgramImageOptions): Promise<ProgramImage> {
   if (layer.missing !== undefined) throw new Error(layer.missing);
-  const { environment, without = [], files = {}, version } = options;
+  const { environment, mountedAt, without = [], files = {}, version } = options;
   const repository = `${layer.registry}/${options.repository}`;
   const folder = mkdtempSync(join(tmpdir(), "program-image-"));
   const [root, list] = [join(folder, "root"), join(folder, "list")];
@@ -48,7 +59,15 @@ export async function programImage(layer: DockerLayer, options: ProgramImageOpti
       mkdirSync(dirname(join(root, path)), { recursive: true });
       writeFileSync(join(root, path), text);
     }
-    const taken = [...(await pathsOf(environment)), ...OF_THE_SYSTEM];
+    const paths = await pathsOf(environment);
+    const taken = [
+      ...(mountedAt === undefined ? paths : paths.filter((path) => path !== environment)),
+      ...OF_THE_SYSTEM,
+    ];
+    if (mountedAt !== undefined) {
+      mkdirSync(dirname(join(root, environment)), { recursive: true });
+      symlinkSync(mountedAt, join(root, environment));
+    }
     writeFileSync(list, taken.filter((path) => !existsSync(join(root, path))).join("\n"));
     const search = `ENV PATH=${join(environment, "bin")}:/usr/local/bin:/usr/bin:/bin`;
     const changes = [search, labelOf(layer.registry), ...options.changes];
