@@ -12,7 +12,9 @@ import { type PinnedImage, pinnedImage } from "./image";
 describeDocker("serving pin", () => {
   let image: PinnedImage;
   beforeAll(async () => {
-    image = await pinnedImage({ versions: { vllm: "0.30.0", transformers: "5.12.1" } });
+    // A repository of its own: other tests move the tag of the usual one.
+    const repository = "of-pin/vllm/vllm-openai";
+    image = await pinnedImage({ repository, versions: { vllm: "0.30.0", transformers: "5.12.1" } });
   });
 
   it("reads the registry's digest and the versions inside the image", async () => {
