@@ -3,6 +3,7 @@ import { MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/c
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import type { ModelKind } from "../planned/modelKind";
+import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
 import type { MemoryDemand } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -24,6 +25,8 @@ export interface InferenceServerPlan {
   /** Where its API is. */
   readonly reach: Reach;
   readonly container: PlannedContainer;
+  /** Its place among the ranks, where several machines share the model. */
+  readonly rank?: Rank;
   /** What its arguments ask of the machine's memory. A policy refuses what can't be read. */
   readonly memory: MemoryDemand;
   readonly imageRecord: ImageFacts;

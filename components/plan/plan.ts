@@ -96,6 +96,7 @@ export function machinePlan(
     ...(isOverSsh(machine) && machine.home === undefined ? { home: evidence.home } : {}),
     hostInstance: hostInstanceFacts(machine),
     inferenceServers,
+    ranks: [],
     serve: inferenceServers.map(({ serve }) => serve),
     bridge: around.bridge,
     chatUi: around.chatUi,

@@ -26,8 +26,11 @@ export interface MachinePlan {
   /** Home directory that its paths were planned below, where it is another computer and nobody declared it. */
   readonly home?: string;
   readonly hostInstance: HostInstanceFacts | "none";
+  /** The servers that answer here; of one over several machines, its head. */
   readonly inferenceServers: readonly InferenceServerPlan[];
-  /** What each of them serves. */
+  /** Workers of other machines' servers that run here: containers without an API. */
+  readonly ranks: readonly InferenceServerPlan[];
+  /** What each of `inferenceServers` serves. */
   readonly serve: readonly Serve[];
   readonly bridge: BridgePlan | null;
   readonly chatUi: ChatUiPlan | null;

@@ -7,6 +7,7 @@ import { onOtherMachine } from "./bridge";
 import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
+import { rankFaults } from "./rankFaults";
 import { type MachineFault, referenceFaults } from "./referenceFaults";
 import type { StackSettings } from "./stackSettings";
 
@@ -24,7 +25,11 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       const message = `${machineName} and ${first} are on one Docker engine (${machine.dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`;
       fault(["machines", machineName, "dockerHost"], "repeated_engine", message);
     }
-    for (const { path, code, message } of [...referenceFaults(machine), ...poolingFaults(machine)])
+    for (const { path, code, message } of [
+      ...referenceFaults(machine),
+      ...poolingFaults(machine),
+      ...rankFaults(machineName, settings.machines),
+    ])
       fault(["machines", machineName, ...path], code, message);
     for (const { path, code, message } of bridgedElsewhereFaults(machineName, settings.machines))
       fault(["machines", machineName, "bridge", "servers", ...path], code, message);
@@ -39,9 +44,6 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0)
         fault([...at, "aliases", doubled], "impossible_value", "This is the served model name itself, not an alias.");
-      const tooFewGpus = `\`tensorParallelSize: ${server.tensorParallelSize}\` needs as many GPUs, and ${machineName} has ${machine.gpus} (\`gpus\`): write \`tensorParallelSize: ${machine.gpus}\`.`;
-      if (server.tensorParallelSize > machine.gpus)
-        fault([...at, "tensorParallelSize"], "impossible_value", tooFewGpus);
       if (server.kvCacheMemoryBytes !== undefined) {
         const budget = server.gpuMemoryUtilization * machine.totalGiB * BYTES_PER_GIB;
         const wholeBudget = `The KV cache alone would take the whole budget of ${(budget / BYTES_PER_GIB).toFixed(2)} GiB (utilization ${server.gpuMemoryUtilization} of ${machine.totalGiB} GiB).`;

@@ -15,6 +15,16 @@ export const FLAGS_WITH_SETTING: Readonly<
   "--port": "port",
   "--tensor-parallel-size": "tensorParallelSize",
   "-tp": "tensorParallelSize",
+  "--pipeline-parallel-size": "pipelineParallelSize",
+  "-pp": "pipelineParallelSize",
+  "--nnodes": "nodes",
+  "-n": "nodes",
+  "--node-rank": "nodes",
+  "-r": "nodes",
+  "--headless": "nodes",
+  "--master-addr": "nodes",
+  "--master-port": "masterPort",
+  "--distributed-timeout-seconds": "distributedTimeoutSeconds",
   "--trust-remote-code": "trustRemoteCode",
   "--max-model-len": "maxModelLen",
   "--max-num-seqs": "maxNumSeqs",
@@ -41,6 +51,8 @@ export const FLAGS_WITH_SETTING: Readonly<
 const REFUSED_FLAGS: Readonly<Record<string, string>> = {
   "--config": "the plan and the policies can't read a file of further flags",
   "--num-gpu-blocks-override": "it sets the KV cache in blocks, whatever memory they take; use `kvCacheMemoryBytes`",
+  "--distributed-executor-backend":
+    "vLLM's own processes (`mp`) run a model, also over several machines (`nodes`); vLLM's image has no Ray",
   "--hf-token": "the token would stand in the argv; use `huggingFaceTokenVariable`",
   "--api-key":
     "it guards only part of vLLM's routes (/invocations, /classify, /pooling and others stay open), and the key would be in the argv. For the local network publish the bridge with `keyVariable`, and leave this server on 127.0.0.1",

@@ -5,6 +5,7 @@ import {
   matching,
   port,
   servedName,
+  shortName,
   text,
   usual,
   utilization,
@@ -47,93 +48,117 @@ const healthcheck = strictObject({
   .describe("Container health check on /health.");
 
 /** One vLLM server in a container ("instance B"), as in the stack file. */
-export const inferenceServer = strictObject({
-  model,
-  servedModelName: servedName()
-    .describe(
-      "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
-    )
-    .meta({ examples: ["qwen3.6-35b-a3b"] }),
-  aliases: optional(z.array(servedName())).describe("Further names for the same model. Default: the hub id alone."),
-  image: imageReference(),
-  versions: imageVersions.optional(),
-  port: usual(8001, port()).describe("TCP port, the same inside the container and on the machine."),
-  listen: listenAddress().describe(
-    "Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
-  ),
-  gpuMemoryUtilization: utilization().describe(
-    "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
-  ),
-  maxModelLen: count().describe(
-    "`--max-model-len`: context window in tokens. Raising it compiles kernels anew for the new tile sizes.",
-  ),
-  maxNumSeqs: usual(4, count()).describe(
-    "`--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version.",
-  ),
-  maxNumBatchedTokens: usual(8192, count()).describe(
-    "`--max-num-batched-tokens`: tokens in one batch. Always passed, for the same reason.",
-  ),
-  kvCacheDtype: usual("fp8", matching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"))
-    .describe("`--kv-cache-dtype`. `fp8` halves the bytes per token.")
-    .meta({ examples: ["fp8", "auto", "bfloat16", "nvfp4"] }),
-  kvCacheMemoryBytes: z
-    .int()
-    .positive()
-    .optional()
-    .describe(
-      "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization.",
+export const inferenceServer = strictObject(
+  {
+    model,
+    servedModelName: servedName()
+      .describe(
+        "Canonical name that clients ask for. It must contain no slash (policy): a coding client can't address one.",
+      )
+      .meta({ examples: ["qwen3.6-35b-a3b"] }),
+    aliases: optional(z.array(servedName())).describe("Further names for the same model. Default: the hub id alone."),
+    image: imageReference(),
+    versions: imageVersions.optional(),
+    port: usual(8001, port()).describe("TCP port, the same inside the container and on the machine."),
+    listen: listenAddress().describe(
+      "Address that the port is published on. On any other than 127.0.0.1 everyone on the network can use the server: vLLM's own key guards only part of its routes. Publish the bridge instead, with a key.",
     ),
-  tensorParallelSize: usual(1, count()).describe("`--tensor-parallel-size`: 1 on a single machine."),
-  trustRemoteCode: usual(false, z.boolean()).describe(
-    "`--trust-remote-code`: runs code that comes with the model. Only for a model you trust.",
-  ),
-  chunkedPrefill: usual(true, z.boolean()).describe("`--enable-chunked-prefill`."),
-  prefixCaching: usual(true, z.boolean()).describe(
-    "`--enable-prefix-caching`: decides between a working agent loop and a very slow one.",
-  ),
-  tools,
-  reasoningParser: usual("auto", text()).describe(
-    "`--reasoning-parser`. `auto` takes the family's parser for a model with a thinking mode, and passes no flag at all for one without.",
-  ),
-  moeBackend: optional(text()).describe(
-    "`--moe-backend`: `marlin` is the sound choice for NVFP4 mixture-of-experts models on a GB10.",
-  ),
-  attentionBackend: optional(text()).describe("`--attention-backend`, for example `FLASHINFER`."),
-  gdnPrefillBackend: optional(text()).describe(
-    "`--gdn-prefill-backend`: kernel for gated-deltanet prefill, for example `triton`. Needs vLLM 0.33 or later.",
-  ),
-  loadFormat: optional(text()).describe("`--load-format`, for example `fastsafetensors`."),
-  chatTemplate: optional(text()).describe(
-    "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
-  ),
-  speculative: speculative.optional(),
-  allowedOrigins: usual([], z.array(text()))
-    .describe(
-      "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",
-    )
-    .meta({ examples: [["http://localhost:3000"]] }),
-  flashinferMoeFp4: usual(false, z.boolean()).describe(
-    "VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; `moeBackend` carries the intent since then.",
-  ),
-  compileJobs: usual(2, count(1, 20)).describe(
-    "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
-  ),
-  environment: usual({}, z.record(variableName(), z.string().describe("Value of this variable, as text."))).describe(
-    "Further environment variables. No secrets: values are shown in the plan and kept in the state.",
-  ),
-  huggingFaceTokenVariable: optional(variableName()).describe(
-    "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",
-  ),
-  extraArgs: usual([], z.array(text())).describe(
-    "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
-  ),
-  measured: measured.optional(),
-  measuredSpeeds: measuredSpeeds.optional(),
-  healthcheck,
-  lockedMemoryBytes: usual(-1, count(-1)).describe(
-    "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
-  ),
-  stopGraceSeconds: usual(60, count(1, 600)).describe("Seconds that the server gets to stop before it is killed."),
-}).describe("A vLLM server in a container.");
+    gpuMemoryUtilization: utilization().describe(
+      "`--gpu-memory-utilization`: share of the machine's TOTAL memory (not of what is free) that this server takes. All servers together stay at or under 0.90 (policy); vLLM's own default of 0.92 hangs this machine.",
+    ),
+    maxModelLen: count().describe(
+      "`--max-model-len`: context window in tokens. Raising it compiles kernels anew for the new tile sizes.",
+    ),
+    maxNumSeqs: usual(4, count()).describe(
+      "`--max-num-seqs`: sequences served at once. Always passed: vLLM's default changes with its version.",
+    ),
+    maxNumBatchedTokens: usual(8192, count()).describe(
+      "`--max-num-batched-tokens`: tokens in one batch. Always passed, for the same reason.",
+    ),
+    kvCacheDtype: usual("fp8", matching(/^[a-z0-9_]+$/, "Expected a name such as fp8, auto or bfloat16"))
+      .describe("`--kv-cache-dtype`. `fp8` halves the bytes per token.")
+      .meta({ examples: ["fp8", "auto", "bfloat16", "nvfp4"] }),
+    kvCacheMemoryBytes: z
+      .int()
+      .positive()
+      .optional()
+      .describe(
+        "`--kv-cache-memory-bytes`: fixed size of the KV cache, in bytes. vLLM then ignores the utilization for the cache, so the plan counts the larger of the share and what lies outside the cache plus these bytes. vLLM's start check still uses the utilization.",
+      ),
+    nodes: optional(z.array(shortName()).min(2, "Expected two machines at least: for one alone delete this line"))
+      .describe(
+        "Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API. Each needs a `link`. Default: this machine alone.",
+      )
+      .meta({ examples: [["dgx1", "dgx2"]] }),
+    tensorParallelSize: usual(1, count()).describe(
+      "`--tensor-parallel-size`: parts of each layer. With `nodes`, this times `pipelineParallelSize` is the number of all their GPUs: 2 over two DGX Sparks.",
+    ),
+    pipelineParallelSize: usual(1, count()).describe(
+      "`--pipeline-parallel-size`: stages of layers, one behind the other. For 3 or 5 machines, or for many requests at once.",
+    ),
+    masterPort: usual(29_501, count(1024, 65_534)).describe(
+      "`--master-port`: port on the link by which the ranks of a server with `nodes` find each other. Their start gates use the next one.",
+    ),
+    distributedTimeoutSeconds: usual(1800, count(10, 86_400)).describe(
+      "`--distributed-timeout-seconds`: how long the ranks of a server with `nodes` wait for each other at a start.",
+    ),
+    trustRemoteCode: usual(false, z.boolean()).describe(
+      "`--trust-remote-code`: runs code that comes with the model. Only for a model you trust.",
+    ),
+    chunkedPrefill: usual(true, z.boolean()).describe("`--enable-chunked-prefill`."),
+    prefixCaching: usual(true, z.boolean()).describe(
+      "`--enable-prefix-caching`: decides between a working agent loop and a very slow one.",
+    ),
+    tools,
+    reasoningParser: usual("auto", text()).describe(
+      "`--reasoning-parser`. `auto` takes the family's parser for a model with a thinking mode, and passes no flag at all for one without.",
+    ),
+    moeBackend: optional(text()).describe(
+      "`--moe-backend`: `marlin` is the sound choice for NVFP4 mixture-of-experts models on a GB10.",
+    ),
+    attentionBackend: optional(text()).describe("`--attention-backend`, for example `FLASHINFER`."),
+    gdnPrefillBackend: optional(text()).describe(
+      "`--gdn-prefill-backend`: kernel for gated-deltanet prefill, for example `triton`. Needs vLLM 0.33 or later.",
+    ),
+    loadFormat: optional(text()).describe("`--load-format`, for example `fastsafetensors`."),
+    chatTemplate: optional(text()).describe(
+      "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
+    ),
+    speculative: speculative.optional(),
+    allowedOrigins: usual([], z.array(text()))
+      .describe(
+        "`--allowed-origins`: web pages that may call the server from a browser, by origin. Always passed, since vLLM's own default changes with its version and lets any page call a server that checks no key. Programs other than browsers are not affected.",
+      )
+      .meta({ examples: [["http://localhost:3000"]] }),
+    flashinferMoeFp4: usual(false, z.boolean()).describe(
+      "VLLM_USE_FLASHINFER_MOE_FP4: the FP4 mixture-of-experts fast path, set to 0 when false. vLLM dropped the variable in 0.24; `moeBackend` carries the intent since then.",
+    ),
+    compileJobs: usual(2, count(1, 20)).describe(
+      "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
+    ),
+    environment: usual({}, z.record(variableName(), z.string().describe("Value of this variable, as text."))).describe(
+      "Further environment variables. No secrets: values are shown in the plan and kept in the state.",
+    ),
+    huggingFaceTokenVariable: optional(variableName()).describe(
+      "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",
+    ),
+    extraArgs: usual([], z.array(text())).describe(
+      "Further arguments of `vllm serve`, as they are. A flag that has a setting of its own is refused here.",
+    ),
+    measured: measured.optional(),
+    measuredSpeeds: measuredSpeeds.optional(),
+    healthcheck,
+    lockedMemoryBytes: usual(-1, count(-1)).describe(
+      "Limit on locked memory (ulimit memlock) in bytes; -1 is unlimited, as the published recipes for this machine have it. A daemon that may not raise its own limit needs a smaller one.",
+    ),
+    stopGraceSeconds: usual(60, count(1, 600)).describe("Seconds that the server gets to stop before it is killed."),
+  },
+  {
+    error: ({ code, keys }) =>
+      code === "unrecognized_keys" && keys?.includes("executor")
+        ? "There is no `executor`: vLLM's own processes run a model, also over several machines (`nodes`), and vLLM's image has no Ray. Delete this line."
+        : undefined,
+  },
+).describe("A vLLM server in a container.");
 
 export type InferenceServerSettings = z.output<typeof inferenceServer>;

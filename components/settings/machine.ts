@@ -70,6 +70,36 @@ const hostInstance = strictObject({
   "Instance A, the server on the host that must never be disturbed. Write `none` when there is no such server: leaving it out is refused, since it decides what memory is left.",
 );
 
+/** Addresses that no router of the internet passes on: the ranks of a model check no key. */
+const PRIVATE = new RegExp(
+  String.raw`^(?:10\.B|192\.168|169\.254|172\.(?:1[6-9]|2\d|3[01]))\.B\.B$`.replaceAll(
+    "B",
+    String.raw`(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)`,
+  ),
+);
+
+const link = strictObject({
+  interface: matching(/^[\w.-]{1,15}$/, "Expected the name of a network interface, such as enp1s0f1np1")
+    .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
+    .meta({ examples: ["enp1s0f1np1"] }),
+  address: matching(
+    PRIVATE,
+    "Expected an IPv4 address of a private network (10.x, 172.16.x to 172.31.x, 192.168.x or 169.254.x): the ranks take orders from whoever reaches them",
+  )
+    .describe("The machine's own address on that interface.")
+    .meta({ examples: ["192.168.100.11"] }),
+  hcas: usual([], z.array(matching(/^\w+$/, "Expected the name of an RDMA device, such as rocep1s0f1")))
+    .describe(
+      "RDMA devices of the link, as `ibdev2netdev` prints them on the machine: two for each cable of a DGX Spark. Without them NCCL goes by sockets, which is slow.",
+    )
+    .meta({ examples: [["rocep1s0f1", "roceP2p1s0f1"]] }),
+  gidIndex: optional(count(0, 255)).describe(
+    "NCCL_IB_GID_INDEX: index of the address's RoCE v2 GID, as `show_gids` prints it on the machine. Needed with `hcas`.",
+  ),
+}).describe(
+  "The machine's end of the private network to other machines, over which one model runs on several (`inferenceServers.*.nodes`). No other computer may be on it: vLLM's ranks check no key.",
+);
+
 /** One machine with everything that runs on it. */
 export const machine = strictObject(
   {
@@ -108,8 +138,9 @@ export const machine = strictObject(
       "Memory in GiB that containers with GPUs take here which are no inference servers, such as an image generator of your own. It counts in the sum, outside the servers' 0.90. Without it a policy refuses such a container.",
     ),
     gpus: usual(1, count()).describe(
-      "GPUs of the machine: 1 on a DGX Spark. No `tensorParallelSize` here may be above it.",
+      "GPUs of the machine: 1 on a DGX Spark. No server of this machine alone may use more.",
     ),
+    link: link.optional(),
     memoryFloorGiB: z
       .number()
       .min(0)

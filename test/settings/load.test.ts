@@ -270,7 +270,7 @@ describe("faults of a stack file", () => {
     expect(of("").map(({ path, message }) => [path, message])).toEqual([
       [
         "machines.dgx.inferenceServers.b.tensorParallelSize",
-        "`tensorParallelSize: 2` needs as many GPUs, and dgx has 1 (`gpus`): write `tensorParallelSize: 1`.",
+        "`tensorParallelSize: 2` needs as many GPUs, and dgx has 1 (`gpus`): write `tensorParallelSize: 1`, or name the machines that share the model (`nodes`).",
       ],
     ]);
     expect(of("gpus: 2\n")).toEqual([]);

@@ -1,0 +1,193 @@
+import { describe, expect, it } from "vitest";
+import { parseEngineConfig } from "../../components/settings/load";
+import { FaultyInput } from "../../faults/fault";
+import { serverInput } from "../fixtures/machine";
+
+type Keys = Record<string, unknown>;
+
+const link = (last: number, more: Keys = {}) => ({
+  interface: "enp1s0f1np1",
+  address: `192.168.100.${last}`,
+  hcas: ["rocep1s0f1", "roceP2p1s0f1"],
+  gidIndex: 3,
+  ...more,
+});
+
+const node = (last: number, more: Keys = {}) => ({
+  totalGiB: 121.63,
+  instanceA: "none",
+  dockerHost: `ssh://me@dgx${last}`,
+  link: link(last),
+  ...more,
+});
+
+const NODES = { nodes: ["dgx1", "dgx2"], tensorParallelSize: 2 };
+
+/** Two machines, and on the first a server over both. */
+function faultsOf(server: Keys = {}, first: Keys = {}, second: Keys = {}, others: Keys = {}): string[] {
+  const machines = {
+    dgx1: node(1, { inferenceServers: { b: serverInput({ ...NODES, ...server }) }, ...first }),
+    dgx2: node(2, second),
+    ...others,
+  };
+  try {
+    parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
+  } catch (error) {
+    if (error instanceof FaultyInput) return error.faults.map(({ path, message }) => `${path}: ${message}`);
+    throw error;
+  }
+  return [];
+}
+
+const B = "machines.dgx1.inferenceServers.b";
+
+describe("a server over several machines", () => {
+  it("is taken with a link of each", () => {
+    expect(faultsOf()).toEqual([]);
+    expect(faultsOf({ tensorParallelSize: 1, pipelineParallelSize: 2 })).toEqual([]);
+    expect(faultsOf({ listen: "192.168.100.1" })).toEqual([]);
+    const sockets = { link: link(1, { hcas: [], gidIndex: undefined }) };
+    expect(faultsOf({}, sockets, { link: { interface: "enp1s0f0np0", address: "192.168.100.2" } })).toEqual([]);
+  });
+
+  const wrong: [string, Parameters<typeof faultsOf>, string, Parameters<typeof faultsOf>][] = [
+    [
+      "its own machine not named first",
+      [{ nodes: ["dgx2", "dgx1"] }],
+      `${B}.nodes: Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
+      [{ nodes: ["dgx1", "dgx2"] }],
+    ],
+    [
+      "a machine named twice",
+      [{ nodes: ["dgx1", "dgx2", "dgx2"] }],
+      `${B}.nodes: Each machine is named once, and first the one below which the server is written, which has the API: write \`nodes: [dgx1, dgx2]\`.`,
+      [{ nodes: ["dgx1", "dgx2"] }],
+    ],
+    [
+      "itself alone, twice",
+      [{ nodes: ["dgx1", "dgx1"] }],
+      `${B}.nodes: One machine alone needs no \`nodes\`: delete this line.`,
+      [{ nodes: undefined, tensorParallelSize: 1 }],
+    ],
+    [
+      "itself alone",
+      [{ nodes: ["dgx1"] }],
+      `${B}.nodes: Expected two machines at least: for one alone delete this line. (Machines that share the model, by their names in this stack: first the one below which the server is written, the head, which has the API.)`,
+      [{ nodes: undefined, tensorParallelSize: 1 }],
+    ],
+    [
+      "a machine that is not there",
+      [{ nodes: ["dgx1", "dgx3"] }],
+      `${B}.nodes.1: No machine \`dgx3\` in this stack. Known: dgx1, dgx2.`,
+      [{ nodes: ["dgx1", "dgx2"] }],
+    ],
+    [
+      "no link",
+      [{}, {}, { link: undefined }],
+      `${B}.nodes: Nothing says how these machines reach each other: write \`machines.dgx2.link: { interface: …, address: … }\`.`,
+      [],
+    ],
+    [
+      "more parts than GPUs",
+      [{ tensorParallelSize: 4 }],
+      `${B}.tensorParallelSize: \`tensorParallelSize: 4\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\`.`,
+      [{ tensorParallelSize: 2 }],
+    ],
+    [
+      "both kinds of parts",
+      [{ pipelineParallelSize: 2 }],
+      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 2\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 1\`.`,
+      [{ tensorParallelSize: 1, pipelineParallelSize: 2 }],
+    ],
+    [
+      "stages that don't divide the GPUs",
+      [{ pipelineParallelSize: 3 }],
+      `${B}.tensorParallelSize: \`tensorParallelSize: 2\` x \`pipelineParallelSize: 3\` is to be the number of GPUs of all nodes, 2 (dgx1 1, dgx2 1): write \`tensorParallelSize: 2\` and \`pipelineParallelSize: 1\`.`,
+      [{ tensorParallelSize: 2, pipelineParallelSize: 1 }],
+    ],
+    [
+      "machines with different numbers of GPUs",
+      [{ tensorParallelSize: 3 }, {}, { gpus: 2 }],
+      `${B}.nodes: vLLM divides a model among machines with the same number of GPUs, and these have others (dgx1 1, dgx2 2; \`gpus\`): name machines that are alike.`,
+      [],
+    ],
+    [
+      "RDMA devices of one machine only",
+      [{}, {}, { link: link(2, { hcas: [] }) }],
+      `${B}.nodes: dgx1 would use RDMA, and the rest of the nodes sockets: name the RDMA devices of all (\`machines.dgx2.link.hcas\`), or of none.`,
+      [],
+    ],
+    [
+      "an address of its own to listen on",
+      [{ listen: "0.0.0.0" }],
+      `${B}.listen: A server over several machines listens on its machine's link address, 192.168.100.1, and nowhere else: delete this line. For other computers publish the bridge.`,
+      [{ listen: undefined }],
+    ],
+    [
+      "a variable that differs between the ranks",
+      [{ environment: { VLLM_HOST_IP: "10.0.0.1", NCCL_DEBUG: "INFO" } }],
+      `${B}.environment.VLLM_HOST_IP: Each rank gets its own, from its machine's \`link\`: delete this line.`,
+      [{ environment: { NCCL_DEBUG: "INFO" } }],
+    ],
+    [
+      "a server of the worker's name",
+      [{}, {}, { inferenceServers: { "dgx1-b": serverInput() } }],
+      `${B}.nodes: dgx2 has a server \`dgx1-b\`, which is the name of this server's worker there: rename one of them.`,
+      [{}, {}, { inferenceServers: { c: serverInput() } }],
+    ],
+    [
+      "no GID",
+      [{}, { link: link(1, { gidIndex: undefined }) }],
+      "machines.dgx1.link.gidIndex: RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.",
+      [{}, { link: link(1, { gidIndex: 3 }) }],
+    ],
+    [
+      "the link as its name on the network",
+      [{}, { clients: { host: "192.168.100.1" } }],
+      "machines.dgx1.clients.host: That is the link's address, and on a network with other computers the ranks would take orders from any of them: write the name that the machine has on that network.",
+      [{}, { clients: { host: "dgx1.local" } }],
+    ],
+    [
+      "an executor",
+      [{ executor: "ray" }],
+      `${B}.executor: There is no \`executor\`: vLLM's own processes run a model, also over several machines (\`nodes\`), and vLLM's image has no Ray. Delete this line.`,
+      [],
+    ],
+    [
+      "Ray among the extra arguments",
+      [{ extraArgs: ["--distributed-executor-backend=ray"] }],
+      `${B}.extraArgs.0: \`--distributed-executor-backend\` can't be passed: vLLM's own processes (\`mp\`) run a model, also over several machines (\`nodes\`); vLLM's image has no Ray.`,
+      [{ extraArgs: [] }],
+    ],
+  ];
+
+  it.each(wrong)("is refused with %s, and taken as that says", (_, given, message, advised) => {
+    expect(faultsOf(...given)).toEqual([message]);
+    expect(faultsOf(...advised)).toEqual([]);
+  });
+
+  it("is refused on two machines with one address", () => {
+    const [first, ...others] = faultsOf({}, {}, { link: link(1) });
+    expect(first).toBe(
+      "machines.dgx1.link.address: dgx2 has this address, too: write this machine's own, as `ip -4 address show enp1s0f1np1` prints it there.",
+    );
+    expect(others.map((each) => each.split(":")[0])).toEqual(["machines.dgx2.link.address"]);
+  });
+
+  it.each([
+    [{ address: "127.0.0.1" }, "link.address: Expected an IPv4 address of a private network"],
+    [{ address: "8.8.8.8" }, "link.address: Expected an IPv4 address of a private network"],
+    [{ address: "172.32.0.1" }, "link.address: Expected an IPv4 address of a private network"],
+    [
+      { interface: "wlP9s9" },
+      "link.interface: The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone",
+    ],
+    [
+      { interface: "lo" },
+      "link.interface: The ranks take orders from whoever reaches them: write the interface of a cable or switch between the machines alone",
+    ],
+    [{ hcas: ["a,b"] }, "link.hcas.0: Expected the name of an RDMA device, such as rocep1s0f1"],
+  ])("is refused with a link of %j", (more, message) => {
+    expect(faultsOf({}, { link: link(1, more) })).toEqual([expect.stringContaining(`machines.dgx1.${message}`)]);
+  });
+});
