@@ -11,6 +11,9 @@ const NO_GPU_RUNTIME = sign(
 /** Exit codes of a container that somebody stopped: it ended by itself, or on TERM. */
 const STOPPED = [0, 143];
 
+/** What requests get once the engine is dead; the program may end with 0 all the same. */
+const ENGINE_DEAD = sign(["EngineDeadError", "EngineCore encountered an issue"]);
+
 /** Role of the file that only root may write. */
 const DROP_IN = "simple-server-dropin";
 
@@ -90,16 +93,19 @@ export const containers: readonly (Diagnosis | Row)[] = [
     id: "container-not-running",
     source: "the container that the plan has, against what the engine has",
     caughtBy: "a preview, which shows the container as missing",
-    explain({ containers: running = [], allContainers, stack }) {
+    explain({ containers: running = [], allContainers, stack, logs }) {
       const planned = stack?.plan.containers.map(({ name }) => name) ?? [];
       const missing = planned.find((name) => !running.some((each) => each.name === name));
       const stopped = running.find(
         ({ name, status, exitCode }) =>
           planned.includes(name) && (status === "created" || (status === "exited" && STOPPED.includes(exitCode))),
       );
+      const died = logs.some(({ container, hits }) => container === stopped?.name && hits.has(ENGINE_DEAD));
       if (stopped !== undefined)
         return {
-          cause: `Somebody stopped ${stopped.name}, and the engine doesn't start it again by itself.`,
+          cause: died
+            ? `${stopped.name} ended with ${stopped.exitCode}, as if somebody had stopped it, but its engine had died before.`
+            : `Somebody stopped ${stopped.name}, and the engine doesn't start it again by itself.`,
           evidence: stateLine(stopped),
           advice: "No setting to change.",
           command: `docker start ${stopped.name} && serving wait`,

@@ -9,6 +9,7 @@ import { memory } from "./memory";
 import { modelFiles } from "./modelFiles";
 import { network } from "./network";
 import { parsers } from "./parsers";
+import { ranks } from "./ranks";
 import { room } from "./room";
 import { stackFile } from "./stackFile";
 
@@ -20,6 +21,7 @@ const families: readonly (readonly (Diagnosis | Row)[])[] = [
   room,
   memory,
   killings,
+  ranks,
   build,
   containers,
   modelFiles,

@@ -175,7 +175,7 @@ export const memory: readonly (Diagnosis | Row)[] = [
     id: "start-gate-waits",
     source: "the start gate: a server starts once there is memory for it",
     caughtBy: "`serving plan --meminfo`, by what is available",
-    when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for .*)`)),
+    when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for (?!the (?:rank|link)\b).*)`)),
     say({ hit }) {
       const { hits } = hit.log;
       const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;

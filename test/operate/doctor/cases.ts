@@ -2,6 +2,7 @@ import { expect } from "vitest";
 import type { ContainerState } from "../../../components/docker/containers";
 import { kvPlan, modelShape } from "../../../components/kv";
 import QWEN from "../../../models/nvidia--Qwen3.6-35B-A3B-NVFP4/config.json";
+import { SIGNS } from "../../../operate/doctor/diagnoses";
 import type { Facts, Stack } from "../../../operate/doctor/facts";
 import { REAL_STARTS } from "./realStarts";
 import { withMachine, withServer } from "./stack";
@@ -29,6 +30,15 @@ export interface MatrixCase {
 }
 
 const B = "inferenceServers.b";
+
+/** A log of the container that shows this sign. */
+function logWith(literal: string): Facts["logs"][number] {
+  const sign = SIGNS.find(({ literals }) => literals[0] === literal);
+  if (sign === undefined) throw new Error(`no sign begins with ${literal}`);
+  const hit = { line: literal, groups: [], lineNumber: 1, firstLineNumber: 1, count: 1 };
+  const name = `docker logs ${CONTAINER}`;
+  return { name, kind: "container", container: CONTAINER, lines: 1, hits: new Map([[sign, hit]]) };
+}
 
 const BRIDGE_IMAGE = `ghcr.io/berriai/litellm:v1.101.0@sha256:${"ab".repeat(32)}`;
 
@@ -372,6 +382,16 @@ export const cases: readonly MatrixCase[] = [
     more: { containers: [container({ status: "exited", exitCode: 143 })], allContainers: true },
   },
   {
+    ...own("container-not-running", "exited, exit code 0", { cause: "but its engine had died before" }),
+    name: "container-not-running, that ended with 0 because its engine had died",
+    files: {},
+    more: {
+      logs: [logWith("EngineDeadError")],
+      containers: [container({ status: "exited", exitCode: 0 })],
+      allContainers: true,
+    },
+  },
+  {
     name: "containers that were given and are not all there are",
     files: {},
     ids: [],
@@ -700,6 +720,113 @@ export const cases: readonly MatrixCase[] = [
     ...more,
   })),
 
+  own("rank-gone", "Connection reset by peer", { cause: "(10.77.0.2)" }),
+  {
+    ...own("rank-gone", '"should dump" flag on TCPStore', {}),
+    name: "rank-gone, as torch's store says it",
+    files: { log: "rank-gone-store.log" },
+  },
+  {
+    ...own("rank-gone", "stopped for the rank on dgx2", { cause: "(the rank on dgx2: it has ended)" }),
+    name: "rank-gone, as the start gate says it",
+    files: { log: "rank-gone-gate.log" },
+  },
+  own("rank-orphaned", "Connection closed by peer [10.77.0.1]", { change: "ends it after a minute" }),
+  {
+    ...own("rank-orphaned", "has not answered for 60 s", {}),
+    name: "rank-orphaned, as the start gate says it",
+    files: { log: "rank-orphaned-gate.log" },
+  },
+  own("rank-waits", "192.168.100.12:29502 does not answer", { change: "Start that machine" }),
+  {
+    ...own("rank-waits", "it has other arguments", { change: "No setting to change: apply it" }),
+    name: "rank-waits, for one with another mark",
+    files: { log: "rank-waits-mark.log" },
+  },
+  {
+    ...own("rank-waits", "it can't start", { change: "that one's log says what it waits for" }),
+    name: "rank-waits, for one without memory",
+    files: { log: "rank-waits-memory.log" },
+  },
+  {
+    ...own("rank-waits", "enp1s0f1np1 is down", { change: "Look at the cable" }),
+    name: "rank-waits, for its link",
+    files: { log: "rank-waits-link.log" },
+  },
+  {
+    ...own("rank-waits", "the gate can't listen on 192.168.100.11:29502", { change: "`link.address`" }),
+    name: "rank-waits, for an address that isn't there",
+    files: { log: "rank-waits-address.log" },
+  },
+  {
+    name: "a rank that waited for another and started since",
+    files: { log: "rank-waited.log" },
+    ids: [],
+    evidence: "",
+  },
+  ...["head", "worker"].map((rank) => ({
+    name: `a healthy ${rank} of two ranks, with lines that look like trouble`,
+    files: { log: `two-ranks-${rank}.log` },
+    ids: [],
+    evidence: "",
+  })),
+  own("rank-never-came", "1/2 clients joined", { cause: "Only 1 of 2 ranks came within 1801 s" }),
+  own("rank-address-wrong", "using 0.0.0.0 by default", {
+    text: withServer(["environment", { VLLM_HOST_IP: "127.0.0.1" }]),
+    edits: [[`${B}.environment.VLLM_HOST_IP`, undefined]],
+    after: ({ plan }) => expect(plan.containers[0]?.env.VLLM_HOST_IP).toBeUndefined(),
+  }),
+  {
+    ...own("rank-address-wrong", "CustomAllreduce is disabled", {
+      text: withServer(["environment", { VLLM_HOST_IP: "192.168.1.50" }]),
+      edits: [[`${B}.environment.VLLM_HOST_IP`, undefined]],
+    }),
+    name: "rank-address-wrong, by a log that ends where the ranks are to meet",
+    files: { log: "rank-address-silent.log" },
+  },
+  own("link-pairing", "ibv_modify_qp failed with 110", { change: "`link.hcas`" }),
+  own("link-pinned-memory", "ibv_reg_mr_iova2", { change: "kho=off" }),
+  own("link-gid", "vendor err 129", { change: "`link.gidIndex`" }),
+  {
+    ...own("link-gid", "unhandled system error", { change: "`link.gidIndex`" }),
+    name: "link-gid, where NCCL says no more",
+    files: { log: "link-gid-nccl.log" },
+  },
+  { ...own("link-card-lost", "mlx5_pci_slot_reset", { change: "reboot" }), files: { dmesg: "link-card-lost.dmesg" } },
+  own("ranks-differ", "could not broadcast input array", { change: "Apply it, which replaces them" }),
+  {
+    ...own("ranks-differ", "KV cache specs for the same layer", {}),
+    name: "ranks-differ, by their models",
+    files: { log: "ranks-differ-model.log" },
+  },
+  own("rank-stalled", "RPC call to sample_tokens timed out", { change: "See whether the link is up" }),
+  {
+    ...own("rank-stalled", "RPC call to sample_tokens timed out", {
+      edits: [[`${B}.environment.VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS`, undefined]],
+    }),
+    name: "rank-stalled, with a bound of the operator's own",
+    text: withServer(["environment", { VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: "300" }]),
+  },
+  own("worker-process-died", "VllmWorker-0 died unexpectedly", { change: "lower `gpuMemoryUtilization`" }),
+  own("world-size-above-gpus", "World size (2)", { cause: "over 2 GPUs, and this machine has 1" }),
+  own("ray-executor", "ray: command not found", { change: "`nodes`" }),
+  {
+    ...own("ray-executor", "creating a placement group of specs for 640 seconds", {}),
+    name: "ray-executor, that waits for a placement group",
+    files: { log: "ray-placement-group.log" },
+  },
+  {
+    ...own("ray-executor", "Overwriting environment variable NCCL_IB_HCA", {}),
+    name: "ray-executor, that overwrites a machine's variables",
+    files: { log: "ray-variables.log" },
+  },
+  own("vllm-port-set", "ZMQError: Address already in use", {
+    text: withServer(["environment", { VLLM_PORT: "40043" }]),
+    edits: [[`${B}.environment.VLLM_PORT`, undefined]],
+  }),
+  own("semaphores-removed", "SemLock._rebuild", { change: "--ipc=host" }),
+  own("page-cache-counted", "exceeds device memory budget", { change: "drop the page cache" }),
+  own("attention-kernel-missing", "pe_dim must be 64", { change: "built for the model" }),
   own("permission-denied", "/models/dense/model.safetensors", { change: "give the files" }),
   own("cuda-illegal-access", "illegal memory access", { change: "pin another release" }),
   {

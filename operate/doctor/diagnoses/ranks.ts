@@ -1,0 +1,242 @@
+import { gateLine } from "../../../components/inference-server/startGate";
+import { APPLY, type Row } from "../diagnosis";
+import { seen } from "../facts";
+import { OPENS, RAISED, sign, startSign } from "../sign";
+
+/** What the card says; NCCL's own error beside it names no cause. */
+const PINNED_MEMORY = startSign("ibv_reg_mr", /ibv_reg_mr\w* failed with error (?:12 )?Cannot allocate memory/);
+const PAIRING = startSign("ibv_modify_qp", /ibv_modify_qp failed with (?:error )?(?:110\b|Connection timed out)/);
+
+/** A rank without an API watches its own processes, and nobody else's. */
+const HEADLESS = sign("headless multiproc executor");
+const CLOSED_BY_PEER = startSign(
+  ["recvValue failed on SocketImpl", 'Failed to check the "should dump" flag', "pair.cc:"],
+  /recvValue failed on SocketImpl|Failed to check the "should dump" flag|pair\.cc:\d+\] (?:\w+ error|Connection closed by peer) \[([\d.]+)\]/,
+);
+const HEAD_GONE = sign("stopped for the head", gateLine("stopped for (the head: .*?);"));
+
+const SEE_THE_LINK =
+  "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
+
+/** What a gate that waits for another says, and what to do about it. */
+const WAITS: readonly (readonly [string, string])[] = [
+  ["other arguments", "No setting to change: apply it, which replaces both ranks."],
+  [
+    "can't listen",
+    "Write the address that the interface has into `link.address`, or another `masterPort` if that port is taken.",
+  ],
+  [
+    "the link",
+    "Look at the cable and at the network's settings on both machines; `link.interface` names the interface that has it.",
+  ],
+  [
+    "does not answer",
+    "Start that machine, or run `npm run up` for it; let all TCP through between the `link.address` of both.",
+  ],
+];
+
+/** One model on several machines: its ranks, and the link between them. */
+export const ranks: readonly Row[] = [
+  {
+    id: "rank-gone",
+    source: "torch c10d TCPStore and gloo transport/tcp/pair.cc; vllm-project/vllm #32136, MiaAI-Lab DSV4 #38",
+    when: [sign("stopped for the", gateLine("stopped for (the (?:rank|link)\\b.*?);")), CLOSED_BY_PEER],
+    unless: ({ hit }) => hit.log.hits.has(HEADLESS) && !hit.line.includes("start gate"),
+    say: ({ hit }) => ({
+      cause: `Another rank of this server ended or can't be reached${hit.groups[0] ? ` (${hit.groups[0]})` : ""}, and this one can't go on without it.`,
+      advice: "No setting to change: its own log says why. The start gates start all ranks again.",
+      command: "serving wait",
+    }),
+  },
+  {
+    id: "rank-orphaned",
+    source: "vLLM v1/executor/multiproc_executor.py: seen with two ranks of vLLM 0.32.0 whose head was killed",
+    when: [HEAD_GONE, CLOSED_BY_PEER],
+    unless: ({ hit }) => !hit.log.hits.has(HEADLESS) && !hit.line.includes("start gate"),
+    say: ({ server }) => ({
+      cause:
+        "The head of this server ended. A rank without its head answers nobody, and keeps its memory until it is ended.",
+      advice:
+        "No setting to change: its start gate ends it after a minute. One without a gate is restarted by hand, after its head's log was read.",
+      command: `docker restart ${server.container}`,
+    }),
+  },
+  {
+    id: "rank-waits",
+    source: "the start gate: a rank starts together with the others",
+    when: sign(["waiting for the rank", "waiting for the link"], gateLine("waiting for (the (?:rank|link)\\b.*)")),
+    unless: ({ hit }) => (hit.log.hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber,
+    say: ({ hit }) => {
+      const [why = ""] = hit.groups;
+      const [
+        ,
+        advice = "No setting to change: it starts as soon as the other one can; that one's log says what it waits for.",
+      ] = WAITS.find(([words]) => why.includes(words)) ?? [];
+      return {
+        cause: `The server isn't started yet; its start gate waits for ${why}.`,
+        advice,
+        command: `${SEE_THE_LINK}; ${APPLY}`,
+      };
+    },
+  },
+  {
+    id: "rank-never-came",
+    source: "torch DistStoreError; eugr/spark-vllm-docker #335",
+    when: startSign(
+      "clients joined",
+      /Timed out after (\d+) seconds waiting for clients\. (\d+)\/(\d+) clients joined/,
+    ),
+    say: ({ hit: { groups } }) => ({
+      cause: `Only ${groups[1]} of ${groups[2]} ranks came within ${groups[0]} s: one was not started, or can't reach the head.`,
+      advice:
+        "Compare `link.interface` and `link.address` of each machine with what it has, and let all TCP through between these addresses: vLLM takes random ports beside `masterPort`.",
+      command: `${SEE_THE_LINK}; ${APPLY}`,
+    }),
+  },
+  {
+    id: "rank-address-wrong",
+    source: "vLLM utils/network_utils.py, get_ip; MiaAI-Lab Qwen3.8 dual #3",
+    when: [
+      startSign("using 0.0.0.0 by default", /Failed to get the IP address, using 0\.0\.0\.0 by default/),
+      startSign("CustomAllreduce is disabled because this process group spans across nodes"),
+    ],
+    // Every good start says the second: it means something only where a log that somebody gave ends with it.
+    unless: ({ hit: { line, lineNumber, log } }) =>
+      line.includes("CustomAllreduce") && (log.kind !== "file" || lineNumber < log.lines),
+    say: ({ server }) => ({
+      cause: "A rank told the others no address that they can reach: VLLM_HOST_IP is not its address on the link.",
+      edits: [server.set(["environment", "VLLM_HOST_IP"], undefined)],
+      advice: "With `nodes` the plan sets it to each machine's `link.address`; without a plan, set it yourself.",
+    }),
+  },
+  {
+    id: "link-pairing",
+    source: "eugr/spark-vllm-docker #252",
+    when: PAIRING,
+    cause: "RDMA devices of two machines can't reach each other: other networks, or a cable in another port.",
+    advice: "Write the devices of the interface that has the cable into each machine's `link.hcas`, in the same order.",
+    command: `rdma link; ${SEE_THE_LINK}`,
+  },
+  {
+    id: "link-pinned-memory",
+    source: "NV-Kernels PR #590 and #591, MiaAI-Lab #259, eugr/spark-vllm-docker #389",
+    caughtBy: "the preflight of `up`, by the kernel's version",
+    when: PINNED_MEMORY,
+    cause: "The RDMA device can't pin memory: kernels 7.0.0-1019-nvidia and 7.0.0-31 set 9.3 GiB aside for kexec.",
+    advice: "Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub. With another kernel: `lockedMemoryBytes: -1`.",
+    command: "uname -r; grep Cma /proc/meminfo; sudo update-grub && sudo reboot",
+  },
+  {
+    id: "link-gid",
+    source: "NVIDIA/nccl #426, MiaAI-Lab PR #10 and #95: the index differs between machines, and moves at a reboot",
+    caughtBy: "the preflight of `up`, which reads the GID of `link.gidIndex`",
+    when: startSign(
+      ["unhandled system error", "Got completion"],
+      /(?:NCCL error|ncclSystemError).{0,200}unhandled system error|NET\/IB ?:.{0,60}Got completion .{0,120}(?:error |status=\S*?\()12\b/,
+    ),
+    unless: ({ facts }) => seen(facts, PINNED_MEMORY, PAIRING) !== undefined,
+    cause: "NCCL lost the other rank: mostly `link.gidIndex` is not the RoCE v2 entry of the link's address.",
+    advice:
+      "Write the index whose GID ends in the machine's own link address into its `link.gidIndex`. With `NCCL_DEBUG: INFO` in `environment` NCCL says more.",
+    command: `${SEE_THE_LINK}; ${APPLY}`,
+  },
+  {
+    id: "link-card-lost",
+    source: "MiaAI-Lab #146: a ConnectX-7 that got too hot",
+    when: sign(["mlx5_pci_slot_reset", "AER: Uncorrectable (Fatal)"]),
+    cause: "The link's network card fell off the PCIe bus, mostly from heat: only a reboot brings it back.",
+    advice: "No setting to change: reboot, and lower the GPU's clock if it happens again.",
+    command: "sudo reboot; sudo nvidia-smi -lgc 0,2000",
+  },
+  {
+    id: "ranks-differ",
+    source: "vLLM v1/core/kv_cache_planning.py; seen with two ranks of vLLM 0.32.0",
+    caughtBy: "the policy `ranks-agree`, and the start gates, which compare their ranks",
+    when: startSign(
+      ["could not broadcast input array", "KV cache specs for the same layer"],
+      /could not broadcast input array from shape|KV cache specs for the same layer are different across workers/,
+    ),
+    cause: "The ranks have different arguments or models; a prompt that only one has room for hangs them all.",
+    advice: "No setting to change: one stack file gives all ranks the same. Apply it, which replaces them.",
+  },
+  {
+    id: "rank-stalled",
+    source: "vLLM v1/executor/multiproc_executor.py; vllm-project/vllm #48752, eugr/spark-vllm-docker #321",
+    when: startSign("RPC call to", /TimeoutError: RPC call to (\w+) timed out/),
+    say: ({ hit, server }) => {
+      const variable = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
+      const own = server.settings?.environment[variable] !== undefined;
+      return {
+        cause: `A step of the model (${hit.groups[0]}) did not end in time: the link is down, a rank hangs, or it compiled. /health answered 200 until then.`,
+        ...(own ? { edits: [server.set(["environment", variable], undefined)] } : {}),
+        advice: "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
+        command: `${SEE_THE_LINK}; ${own ? APPLY : "serving wait"}`,
+      };
+    },
+  },
+  {
+    id: "worker-process-died",
+    source: "vLLM v1/executor/multiproc_executor.py; recipe-registry #23: memory at the capture of CUDA graphs",
+    when: startSign("died unexpectedly", /Worker proc (\S+) died unexpectedly \(exit code: (?!-9\b)/),
+    unless: ({ hit: { log } }) => log.hits.has(RAISED),
+    say: ({ hit, server }) => ({
+      cause: `vLLM's process ${hit.groups[0]} died without a word: mostly memory, while CUDA graphs were captured.`,
+      advice: `A second start often passes. If not, lower \`gpuMemoryUtilization\` or \`maxNumSeqs\` of inferenceServers.${server.key}.`,
+      command: "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",
+    }),
+  },
+  {
+    id: "world-size-above-gpus",
+    source: "vLLM config/parallel.py",
+    caughtBy: "the stack file's own check of `tensorParallelSize` against `gpus` and `nodes`",
+    when: startSign("World size (", /World size \((\d+)\) is larger than the number of available GPUs \((\d+)\)/),
+    say: ({ hit: { groups } }) => ({
+      cause: `The model is to be split over ${groups[0]} GPUs, and this machine has ${groups[1]}.`,
+      advice: "Name the machines that share it in `nodes`, or write `tensorParallelSize: 1`.",
+    }),
+  },
+  {
+    id: "ray-executor",
+    source: "vllm-project/vllm PR #33351, getainode/ainode #84, eugr/spark-vllm-docker #227, sparkrun #135",
+    caughtBy: "the stack file's own check, which refuses Ray",
+    when: startSign(
+      ["ray: command not found", "creating a placement group", "Overwriting environment variable"],
+      /\bray: command not found|Waiting for creating a placement group of specs|Overwriting environment variable NCCL_/,
+    ),
+    cause: "The server was started with Ray: vLLM's image has none, and its nodes overwrite each other's variables.",
+    advice: "Name the machines in `nodes`, which needs no Ray, and leave Ray out of your own arguments.",
+  },
+  {
+    id: "vllm-port-set",
+    source: "gpustack #6019: VLLM_PORT is only where a search for ports begins",
+    when: startSign("ZMQError: Address already in use"),
+    say: ({ server }) => ({
+      cause: "vLLM's processes took a port that another of them had, as they do where VLLM_PORT is set.",
+      edits: [server.set(["environment", "VLLM_PORT"], undefined)],
+    }),
+  },
+  {
+    id: "semaphores-removed",
+    source: "eugr/spark-vllm-docker #352: systemd's RemoveIPC=yes, and a worker that was started over ssh",
+    when: startSign("_rebuild", /synchronize\.py.{0,80}_rebuild|SemLock\._rebuild/),
+    cause: "systemd removed the semaphores of vLLM's processes when the ssh session of their user ended.",
+    advice: "No setting to change: containers of `up` have their own. With `--ipc=host` the user must linger.",
+    command: 'sudo loginctl enable-linger "$USER"',
+  },
+  {
+    id: "page-cache-counted",
+    source: "MiaAI-Lab GLM #205, PR #230 and #243: cudaMemGetInfo counts the page cache as used",
+    when: startSign("exceeds device memory budget"),
+    cause: "The loader saw too little free memory: the page cache, full after a copy of the model, counts as used.",
+    advice: "No setting to change, unless `loadFormat` names that loader: drop the page cache and start again.",
+    command: "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches",
+  },
+  {
+    id: "attention-kernel-missing",
+    source: "MiaAI-Lab GLM-5.3-Flash: kernels that are in no release of vLLM yet",
+    when: startSign("pe_dim must be 64 for fp8_ds_mla"),
+    cause: "This image has no kernel for the model's attention.",
+    advice: "Take an image that was built for the model, pin it and put the printed lines into the stack file.",
+    command: "serving pin IMAGE",
+  },
+];
