@@ -1,4 +1,4 @@
-import { isLoopback, type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { isClosed, type Listening, originOf, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 
 /** What a client needs to know of the bridge that it goes through. */
 export interface BridgeReach extends Listening {
@@ -61,8 +61,8 @@ export function clientTarget(
   const through = settings.via === "native" ? null : bridge;
   const direct = originOf(server, clients.host);
   const origin = through === null ? direct : originOf(through, clients.host);
-  // On loopback nobody but the machine could ask the server.
-  const hidden = through !== null && clients.host !== undefined && isLoopback(server.address);
+  // On loopback, or on a link, nobody but the machine could ask the server.
+  const hidden = through !== null && clients.host !== undefined && isClosed(server);
   const check = (name: string, from: string, container: string | undefined, keyed: boolean): Check => ({
     name,
     url: `${from}/v1/models`,

@@ -6,7 +6,7 @@ import { layersOf, repositoryOf } from "../docker/manifest";
 import { BYTES_PER_GB, cacheOn, isWhole } from "../evidence/modelCache";
 import { diskFor, filesOf } from "../host/files";
 import type { Place } from "../host/onMachine";
-import type { MachinePlan } from "../plan/types";
+import { type MachinePlan, serversOn } from "../plan/types";
 import type { Wanted } from "./causes";
 import { askHub, bytesLeft, tokenIn } from "./hub";
 
@@ -110,7 +110,7 @@ async function missingModels(
   { trustsCache = false, knownGB }: ReadingNeeds,
 ): Promise<MissingModel[]> {
   const wanted = new Map(
-    machine.inferenceServers.flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
+    serversOn(machine).flatMap(({ hubModels, modelCache: cache, container: { image }, tokenFile }) =>
       hubModels.map((model) => {
         const needed = { ...model, cache, image, ...defined({ tokenVariable: tokenFile?.variable }) };
         return [JSON.stringify([model.id, model.revision, cache]), needed] as const;

@@ -1,8 +1,10 @@
 import type { ContainerArgs } from "@pulumi/docker";
-import type { PlannedContainer } from "../planned/container";
+import { HOST_NETWORK, type PlannedContainer } from "../planned/container";
 
 /** Size and number of a container's log files; without a limit a chatty server fills the disk. */
 const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };
+
+const MIB_PER_GIB = 1024;
 
 /**
  * The arguments of one container. Everything that the engine would otherwise compute is written out: a value left to
@@ -27,8 +29,14 @@ export function containerArgs(container: PlannedContainer) {
     })),
     ...(container.gpus === null ? {} : { gpus: container.gpus }),
     ipcMode: container.ipc,
-    networkMode: "bridge",
-    networksAdvanced: [{ name: container.network, aliases: [container.name] }],
+    ...(container.shmGiB === undefined ? {} : { shmSize: container.shmGiB * MIB_PER_GIB }),
+    ...(container.devices === undefined
+      ? {}
+      : { devices: container.devices.map((path) => ({ hostPath: path, containerPath: path, permissions: "rwm" })) }),
+    ...(container.capabilities === undefined ? {} : { capabilities: { adds: [...container.capabilities] } }),
+    ...(container.network === HOST_NETWORK
+      ? { networkMode: HOST_NETWORK }
+      : { networkMode: "bridge", networksAdvanced: [{ name: container.network, aliases: [container.name] }] }),
     hosts: container.hosts.map((entry) => {
       const [host = "", ip = ""] = entry.split(":");
       return { host, ip };

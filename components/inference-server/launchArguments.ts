@@ -2,6 +2,7 @@ import { defined } from "../../faults/defined";
 import { isPooling } from "../planned/modelKind";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { templateArgument } from "./chatTemplate";
+import { type RankPlace, rankArguments } from "./ranks";
 import type { Serve } from "./serve";
 
 /** Address inside the container; what is reachable from outside is decided by the published port. */
@@ -11,7 +12,7 @@ const LISTEN_INSIDE = "0.0.0.0";
  * The arguments after `vllm serve`, in a fixed order. The model comes first: behind `--served-model-name`, which takes
  * several values, it would be swallowed.
  */
-export function launchArguments(server: InferenceServerSettings, serve: Serve): string[] {
+export function launchArguments(server: InferenceServerSettings, serve: Serve, rank?: RankPlace): string[] {
   const { model, tools } = server;
   const pooling = isPooling(model.kind);
   return [
@@ -19,10 +20,11 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     "--served-model-name",
     ...serve.names,
     ...value("--runner", pooling ? "pooling" : undefined),
-    ...value("--host", LISTEN_INSIDE),
+    ...value("--host", rank?.nodes[0]?.address ?? LISTEN_INSIDE),
     ...value("--port", server.port),
     ...value("--revision", model.revision),
     ...value("--tensor-parallel-size", server.tensorParallelSize),
+    ...value("--pipeline-parallel-size", server.pipelineParallelSize === 1 ? undefined : server.pipelineParallelSize),
     ...flag("--trust-remote-code", server.trustRemoteCode),
     ...value("--max-model-len", server.maxModelLen),
     ...value("--max-num-seqs", server.maxNumSeqs),
@@ -43,6 +45,7 @@ export function launchArguments(server: InferenceServerSettings, serve: Serve): 
     ...value("--chat-template", templateArgument(server)),
     ...value("--speculative-config", speculativeConfig(server)),
     ...value("--allowed-origins", JSON.stringify(server.allowedOrigins)),
+    ...(rank === undefined ? [] : rankArguments(server, rank)),
     ...server.extraArgs,
   ];
 }

@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
+import { HOST_NETWORK, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import type { ModelKind } from "../planned/modelKind";
@@ -12,8 +12,9 @@ import { demandOf } from "./argv/memoryDemand";
 import { readServerArguments } from "./argv/serverArguments";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
+import { headAddress, marked, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
 import { type Serve, served } from "./serve";
-import { gatedEntrypoint, gateMounts } from "./startGate";
+import { gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
 export interface InferenceServerPlan {
@@ -74,29 +75,37 @@ export function serverInputs(machine: string, { container, model, codingClients 
   return { machine, container: container.name, model, codingClients };
 }
 
-/** Everything that one inference server declares on the machine. */
+/** Everything that one inference server, or its rank on this machine, declares here. */
 export function plannedServer(
   machineName: string,
   machine: MachineSettings,
   key: string,
   server: InferenceServerSettings,
   directories: ServerDirectories,
+  machines: Readonly<Record<string, MachineSettings>>,
 ): InferenceServerPlan {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
-  const name = containerName(server);
+  const headName = containerName(server);
+  const place = rankOn(machineName, server, headName, machines);
+  const name = place?.nodes[place.index]?.container ?? headName;
   const serve = served(key, name, server);
-  const reach: Reach = { key, name, address: server.listen, port: server.port, path: "/v1" };
+  const env = environment(server, place === undefined ? {} : RANK_DEFAULTS);
+  const rank = place && marked(place, server.image, launchArguments(server, serve, { ...place, index: 0 }), env);
+  const reach: Reach = {
+    ...{ key, name, port: server.port, path: "/v1" },
+    ...(rank === undefined ? { address: server.listen } : { address: headAddress(rank), onLink: true }),
+  };
   const container: PlannedContainer = {
     role: "inference-server",
     resource: `${machineName}-${key}`,
     name,
     image: server.image,
-    command: launchArguments(server, serve),
+    command: launchArguments(server, serve, rank),
     entrypoint: gatedEntrypoint(name, makesTemplate(server)),
-    env: environment(server),
+    env: rank === undefined ? env : inOrder({ ...env, ...rankVariables(rank) }),
     secretEnv: token === undefined ? [] : [token.variable],
-    ports: [{ ip: reach.address, host: server.port, container: server.port }],
+    ports: rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
     mounts: [
       { type: "bind", source: directories.modelCache, target: MODEL_CACHE_INSIDE, readOnly: false },
       { type: "volume", source: jitVolume, target: JIT_CACHE_INSIDE, readOnly: false },
@@ -106,13 +115,12 @@ export function plannedServer(
         : [{ type: "bind" as const, source: token.path, target: TOKEN_INSIDE, readOnly: true }]),
     ],
     gpus: "all",
-    ipc: "host",
-    network: machine.network,
+    ...(rank === undefined ? { ipc: "host", network: machine.network } : rankIsolation(rank)),
     hosts: ["host.docker.internal:host-gateway"],
     restart: "unless-stopped",
     healthcheck: {
       // curl is part of the image; the port is the server's own, inside the container.
-      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", `http://127.0.0.1:${server.port}/health`],
+      test: ["CMD", "curl", "-fsS", "-o", "/dev/null", healthUrl(serve, rank)],
       intervalSeconds: server.healthcheck.intervalSeconds,
       timeoutSeconds: server.healthcheck.timeoutSeconds,
       startPeriodSeconds: server.healthcheck.startPeriodMinutes * 60,
@@ -133,6 +141,7 @@ export function plannedServer(
     serve,
     reach,
     container,
+    ...defined({ rank }),
     memory: demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization },
     imageRecord: imageFacts(server),
     modelCache: directories.modelCache,
@@ -163,9 +172,21 @@ function tokenFile(
   return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
 }
 
-function environment(server: InferenceServerSettings): Record<string, string> {
+/** How a rank's container is set apart from the machine: less than other servers on the network, more in memory. */
+function rankIsolation({ link }: Rank) {
+  return {
+    ipc: "private",
+    shmGiB: RANK_SHM_GIB,
+    ...(link.hcas.length === 0 ? {} : { devices: ["/dev/infiniband"], capabilities: ["IPC_LOCK"] }),
+    network: HOST_NETWORK,
+  } as const;
+}
+
+/** The variables that are the same on every machine of a server. */
+function environment(server: InferenceServerSettings, more: Readonly<Record<string, string>>): Record<string, string> {
   const jobs = String(server.compileJobs);
   const ours: Record<string, string> = {
+    ...more,
     ...(server.huggingFaceTokenVariable === undefined ? {} : { HF_TOKEN_PATH: TOKEN_INSIDE }),
     FLASHINFER_WORKSPACE_BASE: `${JIT_CACHE_INSIDE}/flashinfer`,
     MAX_JOBS: jobs,
@@ -176,8 +197,11 @@ function environment(server: InferenceServerSettings): Record<string, string> {
     VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
     VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
   };
-  return Object.fromEntries(Object.entries({ ...ours, ...server.environment }).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return inOrder({ ...ours, ...server.environment });
 }
+
+const inOrder = (env: Readonly<Record<string, string>>) =>
+  Object.fromEntries(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 function imageFacts(server: InferenceServerSettings): ImageFacts {
   const { versions } = server;

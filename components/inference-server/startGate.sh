@@ -8,7 +8,7 @@
 # each time, so that a correction restarts nothing. The policies follow `"$@"` to the arguments that vLLM gets: the word
 # `shift`, a `set` of arguments and a second `vllm serve` stay out.
 
-# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]` and `server CONTAINER MIB GRACE_SECONDS PORT`.
+# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB GRACE_SECONDS HEALTH_URL`; others are ranks'.
 DECLARED=/run/local-serving/gate
 # Shared by the gates of a machine, and kept when a container is replaced.
 SHARED=/var/lib/local-serving
@@ -59,7 +59,7 @@ declared() {
       floor) floor=$one ;;
       starts) starts=$one ;;
       instance-a) a=$one a_seconds=$two a_url=$three ;;
-      server) [ "$one" != "$0" ] || need=$two grace=$three port=$four ;;
+      server) [ "$one" != "$0" ] || need=$two grace=$three health=$four ;;
     esac
   done <"$DECLARED"
 }
@@ -218,7 +218,7 @@ while :; do
       memory
       age=$((age + 1))
       if [ -n "$claimed" ] && [ $((age % 5)) -eq 0 ]; then
-        if [ "$age" -ge "$CLAIM_SECONDS" ] || answers "http://127.0.0.1:$port/health"; then
+        if [ "$age" -ge "$CLAIM_SECONDS" ] || answers "$health"; then
           # All of its memory is taken now, so MemAvailable says it.
           claimed=
           exec 9<&-

@@ -3,8 +3,10 @@ import { scriptText } from "../host/text";
 import type { Mount, PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
+import { gatePort, type Rank } from "../planned/rank";
 import { isLoopback, originFromContainer } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
+import { headAddress } from "./ranks";
 import type { Serve } from "./serve";
 
 /**
@@ -52,7 +54,12 @@ export const gatedEntrypoint = (container: string, first = ""): string[] => [
 interface Gated {
   readonly container: Pick<PlannedContainer, "name" | "stopGraceSeconds">;
   readonly serve: Pick<Serve, "port">;
+  readonly rank?: Rank;
 }
+
+/** Where a server, or the head of its ranks, says that it is well, as its container asks. */
+export const healthUrl = ({ port }: Pick<Serve, "port">, rank: Rank | undefined): string =>
+  `http://${rank === undefined ? "127.0.0.1" : headAddress(rank)}:${port}/health`;
 
 /** What the gates of a machine have to know, as a file on the machine; what a server takes is its line of the ledger. */
 export function gateFile(
@@ -67,14 +74,26 @@ export function gateFile(
     ["floor", mib(memoryFloorGiB)],
     ["starts", startsPerHour],
     ...(instanceA === "none" ? [] : [["instance-a", taken("instance A"), ...instanceAFacts(instanceA)]]),
-    ...servers.map(({ container: { name, stopGraceSeconds }, serve }) => [
-      ...["server", name, taken(name)],
-      ...[Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS), serve.port],
+    ...servers.flatMap(({ container: { name, stopGraceSeconds }, serve, rank }) => [
+      [
+        ...["server", name, taken(name)],
+        ...[Math.max(1, stopGraceSeconds - BEFORE_DOCKER_SECONDS), healthUrl(serve, rank)],
+      ],
+      ...(rank === undefined ? [] : rankLines(name, rank)),
     ]),
   ];
   const about = "# Made by local-serving from the stack file, for the start gates: change it there.";
   const text = `${[about, ...lines.map((words) => words.join(" "))].join("\n")}\n`;
   return { role: "start-gate", path: `${folder}/${FILE}`, mode: "0644", text };
+}
+
+/** A rank's own place on the link, and where the gates of the others are. */
+function rankLines(name: string, { index, nodes, link, masterPort }: Rank): (number | string)[][] {
+  const port = gatePort(masterPort);
+  return [
+    ["rank", name, index, link.address, port, link.interface],
+    ...nodes.flatMap(({ machine, address }, at) => (at === index ? [] : [["peer", name, machine, address, port]])),
+  ];
 }
 
 function instanceAFacts(instanceA: Exclude<MachineSettings["instanceA"], "none">): (number | string)[] {

@@ -1,6 +1,6 @@
 import { containerArgs } from "../host/containerArgs";
 import { serverInputs } from "../inference-server/plannedServer";
-import type { MachinePlan, Plan } from "../plan/types";
+import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import { TYPE } from "../planned/type";
 import { machineFacts } from "./machineFacts";
 
@@ -28,7 +28,7 @@ function machineResources(machine: MachinePlan): Declared[] {
     ...(hostInstance === "none"
       ? []
       : [{ type: TYPE.hostInstance, name: `${name}-instance-a`, props: { machine: name, ...hostInstance } }]),
-    ...machine.inferenceServers.flatMap((server): Declared[] => {
+    ...serversOn(machine).flatMap((server): Declared[] => {
       const { resource } = server.container;
       return [
         { type: TYPE.imageRecord, name: `${resource}-image-record`, props: { ...server.imageRecord } },

@@ -1,6 +1,6 @@
 import { defined } from "../../faults/defined";
 import { containerArgs } from "../host/containerArgs";
-import type { MachinePlan } from "../plan/types";
+import { type MachinePlan, serversOn } from "../plan/types";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 
 /**
@@ -20,7 +20,7 @@ export function machineFacts(machine: MachinePlan) {
       starts: machine.starts,
       ...defined({ fixedKvCache: machine.ledger.fixedKvCache }),
     },
-    servers: machine.inferenceServers.map(({ key, container }) => {
+    servers: serversOn(machine).map(({ key, container }) => {
       const args = containerArgs(container);
       return {
         name: args.name,

@@ -1,6 +1,6 @@
 import { hundredths, leftGiB } from "../memory/ledger";
 import type { ServerKv } from "../memory/serverKv";
-import type { MachinePlan, Plan } from "../plan/types";
+import { type MachinePlan, type Plan, serversOn } from "../plan/types";
 import { AGGREGATE_LIMIT, BYTES_PER_GIB, downToHundredth } from "../planned/utilization";
 
 /**
@@ -14,9 +14,9 @@ export function stackOutputs(plan: Plan) {
     endpoints: ofEach(({ endpoints }) => Object.fromEntries(endpoints.map(({ key, url }) => [key, url]))),
     clients: ofEach(({ clients }) => Object.fromEntries(clients.map((each) => [each.client, each.command]))),
     memory: ofEach(memoryFigures),
-    kvCache: ofEach(({ inferenceServers, kv }) =>
+    kvCache: ofEach((machine) =>
       Object.fromEntries(
-        inferenceServers.map(({ key, container }) => [key, kvFigures(kv[container.name] ?? null)] as const),
+        serversOn(machine).map(({ key, container }) => [key, kvFigures(machine.kv[container.name] ?? null)] as const),
       ),
     ),
   };

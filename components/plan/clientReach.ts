@@ -1,7 +1,7 @@
 import { BASE_URL_VARIABLE } from "../clients/claudeCode";
 import type { ClientPlan } from "../clients/plannedClients";
 import { CLIENTS } from "../clients/registry";
-import { EVERY_ADDRESS, hostOnNetwork, isLoopback, type Upstream } from "../planned/reach";
+import { EVERY_ADDRESS, hostOnNetwork, isClosed, isLoopback, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 
@@ -14,10 +14,11 @@ export function clientReachFaults(
   const faults: MachineFault[] = [];
   const fault = (path: string, code: string, message: string) => faults.push({ path: path.split("."), code, message });
   const asked = clients.map(({ client, via, server }) => {
-    const own = servers.find(({ key }) => key === server)?.address ?? EVERY_ADDRESS;
+    const upstream = servers.find(({ key }) => key === server) ?? { address: EVERY_ADDRESS, port: 0 };
+    const own = upstream.address;
     const onNetwork = bridge?.listen ?? EVERY_ADDRESS;
     if (via === "bridge") return onNetwork;
-    if (!isLoopback(own)) return own;
+    if (!isClosed(upstream)) return own;
     const setting = `clients.${CLIENTS.find(({ name }) => name === client)?.key}.via`;
     const behind = bridge?.servers?.includes(server) ?? bridge !== undefined;
     const put = behind ? "" : `, with \`${server}\` behind a \`bridge\` on the network (guide: on the local network)`;

@@ -10,7 +10,9 @@ import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
 import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evidence";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
+import { workerKey } from "../planned/rank";
 import { endpointOf, isOverSsh, type Reach } from "../planned/reach";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import { machineFault } from "../settings/places";
 import type { MachineFault } from "../settings/referenceFaults";
@@ -63,16 +65,19 @@ export function machinePlan(
     state,
     gate: `${state}/${name}/start-gate`,
   };
-  const declaredServers = Object.entries(machine.inferenceServers).map(([key, given]) => {
-    const settings = withFamily(given, evidence);
-    return {
-      settings,
-      model: modelEvidence(evidence, settings.model.id),
-      plan: plannedServer(name, machine, key, settings, directories),
-    };
-  });
+  const declaredServers = [...Object.entries(machine.inferenceServers), ...workers(name, machines)].map(
+    ([key, given]) => {
+      const settings = withFamily(given, evidence);
+      return {
+        settings,
+        model: modelEvidence(evidence, settings.model.id),
+        plan: plannedServer(name, machine, key, settings, directories, machines),
+      };
+    },
+  );
+  const answers = ({ plan: { rank } }: KnownServer) => rank === undefined || rank.index === 0;
   const simple = plannedSimpleServer(machine);
-  const plans = declaredServers.map((server) => server.plan);
+  const plans = declaredServers.filter(answers).map((server) => server.plan);
   const around = services(name, machine, evidence, plans, simple.simpleServer, machines);
   const known = declaredServers.map((server) => withClients(server, around.clients));
   const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
@@ -80,7 +85,9 @@ export function machinePlan(
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
     return { ...server, kv: serverKv(server.settings, { totalGiB: machine.totalGiB, maxOutputTokens }, server.model) };
   });
-  const inferenceServers = known.map((server) => server.plan);
+  const inferenceServers = known.filter(answers).map((server) => server.plan);
+  const ranks = known.filter((server) => !answers(server)).map((server) => server.plan);
+  const running = [...inferenceServers, ...ranks];
   const served = { servers: inferenceServers, simpleServer: simple.simpleServer };
   const harness = plannedHarness(machine, served, (path) => onMachine(path, evidence));
   const reach = [
@@ -96,22 +103,20 @@ export function machinePlan(
     ...(isOverSsh(machine) && machine.home === undefined ? { home: evidence.home } : {}),
     hostInstance: hostInstanceFacts(machine),
     inferenceServers,
-    ranks: [],
+    ranks,
     serve: inferenceServers.map(({ serve }) => serve),
     bridge: around.bridge,
     chatUi: around.chatUi,
     clients: around.clients,
     harness: harness.plan,
-    containers: [...inferenceServers.map((server) => server.container), ...around.containers],
+    containers: [...running.map((server) => server.container), ...around.containers],
     files: [
-      ...(inferenceServers.length === 0
-        ? []
-        : [gateFile(machine, inferenceServers, memory.ledger.lines, directories.gate)]),
+      ...(running.length === 0 ? [] : [gateFile(machine, running, memory.ledger.lines, directories.gate)]),
       ...simple.files,
       ...around.files,
       ...harness.files,
     ],
-    secretFiles: [...inferenceServers.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
+    secretFiles: [...running.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
     ledger: memory.ledger,
@@ -134,6 +139,15 @@ export function machinePlan(
     ...around.warnings,
   ];
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
+}
+
+/** Servers of other machines that have a rank on this one, by the keys that these get here. */
+function workers(name: string, machines: StackSettings["machines"]): [string, InferenceServerSettings][] {
+  return Object.entries(machines).flatMap(([head, { inferenceServers }]) =>
+    Object.entries(inferenceServers).flatMap(([key, server]): [string, InferenceServerSettings][] =>
+      head !== name && server.nodes?.includes(name) ? [[workerKey(head, key), server]] : [],
+    ),
+  );
 }
 
 function withClients(server: KnownServer, clients: readonly ClientPlan[]): KnownServer {

@@ -1,3 +1,4 @@
+import { defined } from "../../faults/defined";
 import { type BridgePlan, bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
 import { type ChatUiPlan, chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
 import { type ClientPlan, plannedClients } from "../clients/plannedClients";
@@ -110,8 +111,10 @@ function bridged(
     const machine = other && machines[other.on];
     const server = other && machine?.inferenceServers[other.key];
     if (machine === undefined || server === undefined) return pick(known, [name]);
-    const { listen: address, port, model, maxModelLen } = server;
-    const fromContainer = originOf({ address, port }, hostOnNetwork(machine, machine.clients.host));
+    const { port, model, maxModelLen } = server;
+    const { link } = server.nodes === undefined ? {} : machine;
+    const address = link?.address ?? server.listen;
+    const fromContainer = originOf({ address, port }, link ? undefined : hostOnNetwork(machine, machine.clients.host));
     const own = {
       key: name,
       kind: "inference-server",
@@ -144,6 +147,8 @@ function upstreams(
   return all;
 }
 
+const listening = ({ address, port, onLink }: Reach) => ({ address, port, ...defined({ onLink }) });
+
 function ours({ key, model, container, reach, serve }: InferenceServerPlan): Upstream {
   return {
     key,
@@ -152,8 +157,7 @@ function ours({ key, model, container, reach, serve }: InferenceServerPlan): Ups
     names: serve.names,
     maxModelLen: serve.maxModelLen,
     fromContainer: originOf(reach, container.name),
-    address: reach.address,
-    port: reach.port,
+    ...listening(reach),
     container: container.name,
   };
 }

@@ -18,6 +18,12 @@ import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 /** The plan: everything that will run and be written, as plain data. The same settings and evidence give the same plan. */
 export type Plan = { readonly machines: readonly MachinePlan[]; readonly warnings: readonly Warning[] };
 
+/** Every server of ours that takes memory on a machine: those that answer, and workers of other machines' servers. */
+export const serversOn = ({ inferenceServers, ranks }: MachinePlan): InferenceServerPlan[] => [
+  ...inferenceServers,
+  ...ranks,
+];
+
 /** What one machine will run. */
 export interface MachinePlan {
   readonly name: string;

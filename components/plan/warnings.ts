@@ -10,6 +10,7 @@ import type { Warn } from "../memory/memoryWarnings";
 import { weightBand, weightsText } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
+import type { Rank } from "../planned/rank";
 import { isLoopback, type Upstream } from "../planned/reach";
 import { AGGREGATE_CAUTION, AGGREGATE_LIMIT, utilizationText } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -47,13 +48,24 @@ export function machineWarnings(
   if (ledger.lines.some((line) => line.name === "operating system" && line.basis === "default"))
     warn("operating-system-unmeasured", systemUnmeasured);
   for (const { settings, model, plan } of servers)
-    serverWarnings(settings, model, (code, message) => warn(code, `${plan.key}: ${message}`));
+    if (plan.rank === undefined || plan.rank.index === 0)
+      serverWarnings(settings, model, plan.rank, (code, message) => warn(code, `${plan.key}: ${message}`));
   for (const [code, message] of simpleServerWarnings(machine)) warn(code, message);
   for (const [code, message] of harnessWarnings(machine)) warn(code, message);
   return warnings;
 }
 
-function serverWarnings(server: InferenceServerSettings, model: ModelEvidence | undefined, warn: Warn): void {
+function serverWarnings(
+  server: InferenceServerSettings,
+  model: ModelEvidence | undefined,
+  rank: Rank | undefined,
+  warn: Warn,
+): void {
+  if (rank?.link.hcas.length === 0) {
+    const machines = rank.nodes.map(({ machine }) => `\`machines.${machine}.link\``).join(" and ");
+    const message = `its ranks reach each other by sockets, and every token waits for that several times for each layer. Name the RDMA devices of the link, \`hcas\` (\`ibdev2netdev\` prints them) with \`gidIndex\`, below ${machines}.`;
+    warn("link-by-sockets", message);
+  }
   const version = server.versions?.vllm;
   const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
   if (unified) {

@@ -17,6 +17,12 @@ export interface PlannedContainer {
   readonly mounts: readonly Mount[];
   readonly gpus: "all" | null;
   readonly ipc: "host" | "private";
+  /** Size of a /dev/shm of its own. */
+  readonly shmGiB?: number;
+  /** Device files of the machine. */
+  readonly devices?: readonly string[];
+  readonly capabilities?: readonly string[];
+  /** A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing. */
   readonly network: string;
   /** Extra host names, `name:address`. */
   readonly hosts: readonly string[];
@@ -50,6 +56,9 @@ export interface Healthcheck {
 
 /** Label that every container of ours carries; its value is the machine's name in the stack file. */
 export const MACHINE_LABEL = "local-serving.machine";
+
+/** The network of a container that has the machine's own addresses. */
+export const HOST_NETWORK = "host";
 
 /** Label with the server's key in the stack file. */
 export const SERVER_LABEL = "local-serving.server";

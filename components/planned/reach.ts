@@ -47,6 +47,8 @@ export const EVERY_ADDRESS = "0.0.0.0";
 export interface Listening {
   readonly address: string;
   readonly port: number;
+  /** Set where the address is on a link between machines: no name that the machine has elsewhere leads to it. */
+  readonly onLink?: true;
 }
 
 /** Something on a machine that a program can ask. */
@@ -70,6 +72,9 @@ export function isLoopback(address: string): boolean {
   return address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
 }
 
+/** Whether no computer on the network reaches it: it listens on loopback, or on a link between machines. */
+export const isClosed = ({ address, onLink }: Listening): boolean => isLoopback(address) || onLink === true;
+
 /** Name by which other computers reach a machine: the one that is declared, else the one that ssh is given. */
 export function hostOnNetwork(
   { dockerHost }: { readonly dockerHost: string },
@@ -80,8 +85,8 @@ export function hostOnNetwork(
 }
 
 /** Scheme, host and port as a program reaches them: one on the machine, or one that knows the machine as `host`. */
-export function originOf({ address, port }: Listening, host?: string): string {
-  return `http://${host ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;
+export function originOf({ address, port, onLink }: Listening, host?: string): string {
+  return `http://${(onLink ? address : host) ?? (address === EVERY_ADDRESS ? "127.0.0.1" : address)}:${port}`;
 }
 
 /** The same for a container on the machine. It can't reach loopback: there the origin says where to listen instead. */
@@ -94,7 +99,7 @@ export function originFromContainer(listening: Listening): string {
 export function endpointOf(reach: Reach, host?: string): Endpoint {
   const { key, name, address, port, path } = reach;
   const url = `${originOf(reach)}${path}`;
-  if (isLoopback(address)) return { key, name, url };
+  if (isClosed(reach)) return { key, name, url };
   const named = host !== undefined && !isLoopback(host);
   const network = `${originOf(reach, named ? host : undefined)}${path}`;
   if (named || address !== EVERY_ADDRESS) return { key, name, url, network };

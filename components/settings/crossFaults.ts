@@ -125,11 +125,14 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
       return fault("unknown_reference", `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`);
     }
     const setting = `machines.${on}.inferenceServers.${key}`;
-    if (isLoopback(server.listen)) {
+    if (server.nodes !== undefined) {
+      const message = `\`${name}\` answers on its link alone, which ${own} has no end of: put the bridge below ${on}.`;
+      if (machines[own]?.link === undefined) return fault("impossible_value", message);
+    } else if (isLoopback(server.listen)) {
       const message = `\`${name}\` listens on ${server.listen}, which no other machine reaches: write \`${setting}.listen: ${EVERY_ADDRESS}\`.`;
       return fault("impossible_value", message);
     }
-    if (hostOnNetwork(machine, machine.clients.host) === undefined) {
+    if (server.nodes === undefined && hostOnNetwork(machine, machine.clients.host) === undefined) {
       const message = `Nothing says by which name ${own} reaches ${on}: write it as \`machines.${on}.clients.host\`.`;
       return fault("missing_key", message);
     }

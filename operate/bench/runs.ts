@@ -50,7 +50,8 @@ export function secondsOf(shape: BenchShape, prefill: number, decode: number): n
 
 /** The client's argv inside the server's container; vLLM 0.26, 0.30 and 0.32 take the same. Another seed makes other prompts. */
 export function benchArguments(server: InferenceServerPlan, run: BenchRun, seed: number, folder: string): string[] {
-  const { model, hubModels, modelCache, container } = server;
+  const { model, hubModels, modelCache, container, reach } = server;
+  const host = reach.onLink ? reach.address : "127.0.0.1";
   const started = readServerArguments(container.command);
   const own = (name: string) => started.options.get(name)?.flatMap((word) => [`--${name}`, String(word)]);
   const cache = container.mounts.find(({ source }) => source === modelCache)?.target ?? "";
@@ -58,7 +59,7 @@ export function benchArguments(server: InferenceServerPlan, run: BenchRun, seed:
   // Without the hub, the name of a model with a pinned revision need not lead to its files.
   const files = revision === undefined ? model.id : `${repositoryIn(cache, model.id)}/snapshots/${revision}`;
   return [
-    ...["vllm", "bench", "serve", "--backend", "openai", "--host", "127.0.0.1", "--port", String(server.serve.port)],
+    ...["vllm", "bench", "serve", "--backend", "openai", "--host", host, "--port", String(server.serve.port)],
     ...["--model", server.servedModelName, ...(own("tokenizer") ?? ["--tokenizer", files])],
     ...(own("tokenizer-mode") ?? []),
     ...(isOn(started, "trust-remote-code") ? ["--trust-remote-code"] : []),

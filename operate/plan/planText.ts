@@ -1,6 +1,6 @@
 import { styled } from "../../commandLine/output";
 import { START_GATE } from "../../components/inference-server/startGate";
-import type { MachinePlan, Plan } from "../../components/plan/types";
+import { type MachinePlan, type Plan, serversOn } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import type { PlannedFile } from "../../components/planned/file";
 import type { Judged } from "../../policies/judge";
@@ -31,7 +31,7 @@ function machineText(machine: MachinePlan, width: Width): string {
     ledgerText(machine, width),
     "",
     ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width)),
-    heading("Reached at"),
+    heading(machine.endpoints.length === 0 ? "Nothing here answers: a rank's head does" : "Reached at"),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [
         name,
@@ -42,6 +42,7 @@ function machineText(machine: MachinePlan, width: Width): string {
     ...machine.containers.flatMap((container) => [
       "",
       heading(`Container ${container.name}`),
+      ...rankText(machine, container),
       ...gateText(machine, container),
       indented(dockerRun(ungated(container))),
     ]),
@@ -70,11 +71,31 @@ function fileText(file: PlannedFile): string[] {
   return [indented(`${purpose}\n# ${file.text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`)];
 }
 
+const rankOf = (machine: MachinePlan, name: string) =>
+  serversOn(machine).find(({ container }) => container.name === name)?.rank;
+
+/** Where the other ranks of a container's server are, and the link between them. */
+function rankText(machine: MachinePlan, { name }: PlannedContainer): string[] {
+  const rank = rankOf(machine, name);
+  if (rank === undefined) return [];
+  const { index, nodes, link } = rank;
+  const others = nodes.flatMap(({ machine, address, container }, at) =>
+    at === index ? [] : [`rank ${at} is ${container} on ${machine} (${address})`],
+  );
+  const by = link.hcas.length === 0 ? "sockets" : `RDMA on ${link.hcas.join(" and ")}, GID ${link.gidIndex}`;
+  return [
+    `    rank ${index} of ${nodes.length}${index === 0 ? ", the head, which has the API" : ""}; ${others.join(", ")}`,
+    `    link: ${link.interface}, ${link.address}, by ${by}; no other computer may be on it`,
+  ];
+}
+
 /** The gate is a long script, so the command is shown without it; `--out` writes both. */
-function gateText({ hostInstance }: MachinePlan, container: PlannedContainer): string[] {
+function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
+  const { hostInstance } = machine;
   if (ungated(container) === container) return [];
   const beside = hostInstance === "none" ? "" : ", and instance A's share too unless that answers";
-  return [`    starts behind a gate: waits until MemAvailable covers what it takes${beside}`];
+  const together = rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
+  return [`    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`];
 }
 
 function ungated(container: PlannedContainer): PlannedContainer {

@@ -542,7 +542,7 @@ describe("the gate in a plan", () => {
       path: "/home/me/.local/share/local-serving/dgx/start-gate/gate",
       mode: "0644",
       // 54.73 GiB each, up to whole MiB.
-      text: `${about}floor 2048\nstarts 3\ninstance-a 56044 600 http://host.docker.internal:8100/health\nserver vllm-model-8001 56044 58 8001\n`,
+      text: `${about}floor 2048\nstarts 3\ninstance-a 56044 600 http://host.docker.internal:8100/health\nserver vllm-model-8001 56044 58 http://127.0.0.1:8001/health\n`,
     });
     expect(file({ gpuMemoryUtilization: 0.45, listen: "127.0.0.1" })?.text).toContain("\ninstance-a 56044 1800\n");
     // A fixed KV cache counts: 54 GiB beside 20.49 of weights are more than the share.
@@ -556,7 +556,7 @@ describe("the gate in a plan", () => {
           stopGraceSeconds: 1,
         },
       )?.text,
-    ).toBe(`${about}floor 0\nstarts 5\nserver vllm-model-8001 76278 1 8001\n`);
+    ).toBe(`${about}floor 0\nstarts 5\nserver vllm-model-8001 76278 1 http://127.0.0.1:8001/health\n`);
   });
 
   it("is the same container whatever is declared of A, floor and budget: a correction restarts nothing", () => {

@@ -2,34 +2,10 @@ import { describe, expect, it } from "vitest";
 import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
 import { serverInput } from "../fixtures/machine";
+import { link, twoMachines } from "../fixtures/ranks";
 
-type Keys = Record<string, unknown>;
-
-const link = (last: number, more: Keys = {}) => ({
-  interface: "enp1s0f1np1",
-  address: `192.168.100.${last}`,
-  hcas: ["rocep1s0f1", "roceP2p1s0f1"],
-  gidIndex: 3,
-  ...more,
-});
-
-const node = (last: number, more: Keys = {}) => ({
-  totalGiB: 121.63,
-  instanceA: "none",
-  dockerHost: `ssh://me@dgx${last}`,
-  link: link(last),
-  ...more,
-});
-
-const NODES = { nodes: ["dgx1", "dgx2"], tensorParallelSize: 2 };
-
-/** Two machines, and on the first a server over both. */
-function faultsOf(server: Keys = {}, first: Keys = {}, second: Keys = {}, others: Keys = {}): string[] {
-  const machines = {
-    dgx1: node(1, { inferenceServers: { b: serverInput({ ...NODES, ...server }) }, ...first }),
-    dgx2: node(2, second),
-    ...others,
-  };
+function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
+  const machines = twoMachines(...given);
   try {
     parseEngineConfig({ "local-serving:machines": JSON.stringify(machines) });
   } catch (error) {

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { type Rank, rankContainer } from "../planned/rank";
+import type { InferenceServerSettings } from "../settings/inferenceServer";
+import type { MachineSettings } from "../settings/machine";
+
+/** A rank before its mark, which is made of its arguments. */
+export type RankPlace = Omit<Rank, "mark">;
+
+/** Size of a rank's own /dev/shm: with the machine's, two ranks on one computer would take each other for processes of one. */
+export const RANK_SHM_GIB = 64;
+
+/** vLLM ends a step after five minutes, and a rank may compile kernels for longer in the middle of one. */
+const STEP_TIMEOUT_SECONDS = 1800;
+
+/** Which rank a machine runs of a server; `undefined` where that has one machine alone. `container` is its head's. */
+export function rankOn(
+  machine: string,
+  server: InferenceServerSettings,
+  container: string,
+  machines: Readonly<Record<string, MachineSettings>>,
+): RankPlace | undefined {
+  const { nodes = [], masterPort } = server;
+  const link = machines[machine]?.link;
+  if (link === undefined || !nodes.includes(machine)) return undefined;
+  return {
+    index: nodes.indexOf(machine),
+    nodes: nodes.map((name, index) => ({
+      machine: name,
+      address: machines[name]?.link?.address ?? "",
+      container: rankContainer(container, index),
+    })),
+    link,
+    masterPort,
+  };
+}
+
+/** Address on the link at which a server's ranks, its API and its health are: the head's. */
+export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => head?.address ?? "";
+
+/** What a rank is given beside the arguments that all have. */
+export function rankArguments({ distributedTimeoutSeconds }: InferenceServerSettings, rank: RankPlace): string[] {
+  return [
+    ...["--nnodes", String(rank.nodes.length), "--node-rank", String(rank.index)],
+    ...(rank.index === 0 ? [] : ["--headless"]),
+    ...["--master-addr", headAddress(rank), "--master-port", String(rank.masterPort)],
+    ...["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
+  ];
+}
+
+/** Variables of a rank that may be set otherwise. */
+export const RANK_DEFAULTS: Readonly<Record<string, string>> = {
+  NCCL_IGNORE_CPU_AFFINITY: "1",
+  VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: String(STEP_TIMEOUT_SECONDS),
+};
+
+/** Variables of one rank: how it reaches the others, and the mark that its start gate compares. */
+export function rankVariables({ link, mark }: Rank): Readonly<Record<string, string>> {
+  const { interface: name, address, hcas, gidIndex = 0 } = link;
+  return {
+    VLLM_HOST_IP: address,
+    NCCL_SOCKET_IFNAME: name,
+    GLOO_SOCKET_IFNAME: name,
+    TP_SOCKET_IFNAME: name,
+    ...(hcas.length === 0
+      ? { NCCL_IB_DISABLE: "1" }
+      : { NCCL_IB_DISABLE: "0", NCCL_IB_HCA: hcas.join(","), NCCL_IB_GID_INDEX: String(gidIndex) }),
+    LOCAL_SERVING_RANKS: mark,
+  };
+}
+
+/** A rank with its mark: a fingerprint of what all ranks have alike, the image, the arguments as the head has them, the variables. */
+export function marked(
+  place: RankPlace,
+  image: string,
+  headCommand: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Rank {
+  const text = JSON.stringify([image, headCommand, env]);
+  return { ...place, mark: createHash("sha256").update(text).digest("hex").slice(0, 16) };
+}
