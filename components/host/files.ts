@@ -17,6 +17,13 @@ export interface Disk {
   readonly freeBytes: number;
 }
 
+/** An IPv4 address with the name of its interface, and how many of its bits are the network's. */
+export interface Address {
+  readonly name: string;
+  readonly address: string;
+  readonly prefix: number;
+}
+
 /** What is read of a machine's files, here or there. It only reads; what can't be read is `undefined`. */
 export interface Files {
   text(path: string): Promise<string | undefined>;
@@ -33,8 +40,7 @@ export interface Files {
   disk(path: string): Promise<Disk | undefined>;
   /** The sockets that processes hold open, as far as we may see them: lines `/proc/PID/fd/N socket:[INODE]`. */
   openSockets(proc: string): Promise<readonly string[]>;
-  /** IPv4 addresses with the name of their interface. */
-  addresses(): Promise<readonly { readonly name: string; readonly address: string }[]>;
+  addresses(): Promise<readonly Address[]>;
   /** Runs a program that only asks. */
   ask(
     words: readonly string[],
@@ -88,7 +94,9 @@ const HERE: Omit<Files, "ask"> = {
   },
   addresses: async () =>
     Object.entries(networkInterfaces()).flatMap(([name, addresses = []]) =>
-      addresses.filter(({ family }) => family === "IPv4").map(({ address }) => ({ name, address })),
+      addresses.flatMap(({ family, address, cidr }) =>
+        family === "IPv4" ? [{ name, address, prefix: Number(cidr?.split("/")[1] ?? 32) }] : [],
+      ),
     ),
   openSockets: async (proc) => {
     const processes = (await readdir(proc).catch(() => [])).filter((name) => /^\d+$/.test(name));
@@ -128,8 +136,8 @@ function overSsh(ask: Files["ask"]): Omit<Files, "ask"> {
     addresses: async () => {
       const lines = ((await printed("ip", "-4", "-o", "address")) ?? "").split("\n");
       return lines.flatMap((line) => {
-        const [, name, address] = /^\d+: (\S+)\s+inet ([\d.]+)/.exec(line) ?? [];
-        return name === undefined || address === undefined ? [] : [{ name, address }];
+        const [, name, address, prefix = 32] = /^\d+: (\S+)\s+inet ([\d.]+)(?:\/(\d+))?/.exec(line) ?? [];
+        return name === undefined || address === undefined ? [] : [{ name, address, prefix: Number(prefix) }];
       });
     },
     realPath: async (path) => (await printed("readlink", "-e", "--", path))?.trimEnd(),

@@ -5,13 +5,16 @@ import { totalFinding } from "../memory/machineMemory";
 import type { MachinePlan } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../planned/utilization";
+import { judgeLink } from "./judgeLink";
 import { judgeSimpleServer } from "./judgeSimpleServer";
+import { rankPorts } from "./readLink";
 import { type DockerFacts, type MachineFacts, type PreflightFinding, refused, warned } from "./types";
 
 /** Judges what was read against what is planned. Pure; every finding carries its figures. */
 export function judgeMachine(machine: MachinePlan, facts: MachineFacts): PreflightFinding[] {
   return [
     ...dockerFindings(machine, facts),
+    ...judgeLink(machine, facts.link),
     ...hostInstanceFindings(machine, facts),
     ...memoryFindings(machine, facts),
     ...portFindings(machine, facts),
@@ -106,13 +109,13 @@ function hostInstanceFindings({ hostInstance, ledger }: MachinePlan, { listeners
 
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
 function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
-  const servers = machine.inferenceServers.length;
+  const servers = [...machine.inferenceServers, ...machine.ranks];
   const unread = "MemAvailable can't be read, so it is not known whether the servers find room.";
-  if (memory === undefined) return servers === 0 ? [] : [warned(unread)];
+  if (memory === undefined) return servers.length === 0 ? [] : [warned(unread)];
   const findings: PreflightFinding[] = [];
   const total = totalFinding(machine.ledger.totalGiB, memory.totalGiB);
   if (total !== undefined) findings.push(total);
-  if (servers === 0) return findings;
+  if (servers.length === 0) return findings;
   // vLLM takes its share of what the machine has, whatever is declared.
   const { totalGiB } = memory;
   const running = docker.reachable ? docker.containers : [];
@@ -122,7 +125,7 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
     const outsideGiB = fixedKvCache[name]?.outsideGiB ?? 0;
     return sum + takenGiB({ utilization, ...asked, outsideGiB }, totalGiB);
   }, 0);
-  const asked = machine.inferenceServers.map((server) => ({
+  const asked = servers.map((server) => ({
     server,
     demand: { ...server.memory, ...fixedKvCache[server.container.name] },
   }));
@@ -147,19 +150,23 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
 }
 
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
-  const ours = new Set(docker.reachable ? docker.containers.flatMap(({ ports }) => ports.map(({ host }) => host)) : []);
+  const running = docker.reachable ? docker.containers : [];
+  const ours = new Set(running.flatMap(({ ports }) => ports.map(({ host }) => host)));
   const { bridge, chatUi, inferenceServers } = machine;
   const services = [
     ...inferenceServers.map(({ key, container }) => ({ block: `inferenceServers.${key}`, container })),
     ...(bridge === null ? [] : [{ block: "bridge", container: bridge.container }]),
     ...(chatUi === null ? [] : [{ block: "chatUi", container: chatUi.container }]),
   ];
-  return services.flatMap(({ block, container: { name, ports } }) =>
-    ports
-      .filter(({ host }) => !ours.has(host) && listeners.some(({ port }) => port === host))
-      .map(({ host }) => {
-        const message = `Port ${host} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${host}'\`, then stop it or choose another \`port\`.`;
-        return refused(message, `${block}.port`);
-      }),
+  const published = services.flatMap(({ block, container: { name, ports } }) =>
+    ports.flatMap(({ host }) => (ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }])),
   );
+  // Docker publishes nothing of a rank: what listens is its own as long as it runs.
+  const ranks = rankPorts(machine).filter(({ name }) => !running.some((each) => each.name === name));
+  return [...published, ...ranks]
+    .filter(({ port }) => listeners.some((each) => each.port === port))
+    .map(({ name, port, setting }) => {
+      const message = `Port ${port} of ${name} is taken by something that isn't ours. Look with \`ss -lntp 'sport = :${port}'\`, then stop it or choose another \`${setting?.split(".").at(-1) ?? "masterPort"}\`.`;
+      return refused(message, setting);
+    });
 }

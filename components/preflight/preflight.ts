@@ -5,16 +5,17 @@ import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
 import { connectionProblem } from "./connection";
 import type { GateFinding } from "./gate";
+import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
-import type { DockerFacts, PreflightFinding } from "./types";
+import type { MachineFacts, PreflightFinding } from "./types";
 
 /**
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
  * change before the update. A machine that is another computer is read over ssh. `locate` finds the lines of the stack file.
  */
 export async function preflight({ machines }: Plan, preview: boolean, locate: Locate): Promise<GateFinding[]> {
-  const dockers: { name: string; docker: DockerFacts }[] = [];
+  const read: (MachineFacts & { readonly name: string; readonly machine: MachinePlan })[] = [];
   const judged = async (machine: MachinePlan) => {
     const problem = await connectionProblem(machine);
     // A machine that is merely away stops nobody else, and the next update goes on with it.
@@ -22,21 +23,23 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
     if (problem !== undefined) return [problem];
     if (preview) return replacedFiles(machine);
     const facts = await readMachine(machine);
-    dockers.push({ name: machine.name, docker: facts.docker });
+    read.push({ ...facts, name: machine.name, machine });
     return [...judgeMachine(machine, facts), ...(await replacedFiles(machine))];
   };
   const findings = await Promise.all(
     machines.map(async (machine) => (await judged(machine)).map((finding) => ({ ...finding, machine: machine.name }))),
   );
-  return [...findings.flat(), ...judgeEngines(dockers)].map(({ machine, verdict, message, setting, value }) => ({
-    name: `preflight of ${machine}`,
-    verdict,
-    ...placed(
-      message,
-      setting === undefined ? undefined : defined({ path: ["machines", machine, ...setting.split(".")], value }),
-      locate,
-    ),
-  }));
+  return [...findings.flat(), ...judgeEngines(read), ...judgeRanks(read)].map(
+    ({ machine, verdict, message, setting, value }) => ({
+      name: `preflight of ${machine}`,
+      verdict,
+      ...placed(
+        message,
+        setting === undefined ? undefined : defined({ path: ["machines", machine, ...setting.split(".")], value }),
+        locate,
+      ),
+    }),
+  );
 }
 
 const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";

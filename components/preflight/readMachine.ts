@@ -8,6 +8,7 @@ import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
 import { HERE } from "../planned/reach";
 import { readDocker, runningOurs } from "./readDocker";
+import { rankPorts, readLink } from "./readLink";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
 
@@ -16,12 +17,12 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
-  const [docker, meminfo, listeners, directories, fileFolders, simpleServer] = await Promise.all([
+  const [docker, meminfo, listeners, directories, fileFolders, simpleServer, link] = await Promise.all([
     readDocker(machine.dockerHost, runningOurs(machine)),
     files.text("/proc/meminfo"),
-    readListeners([...hostPort, ...ports], "/proc", files),
+    readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
     Promise.all(
-      [...new Set(machine.inferenceServers.map((server) => server.modelCache))].map((path) =>
+      [...new Set([...machine.inferenceServers, ...machine.ranks].map((server) => server.modelCache))].map((path) =>
         readDirectory(path, files),
       ),
     ),
@@ -33,6 +34,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       }),
     ]),
     readSimpleServer(machine, files),
+    readLink(machine, files),
   ]);
   const memory = parseMeminfo(meminfo ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
@@ -46,7 +48,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;
       return fault === undefined ? [] : [{ name, fault }];
     }),
-    ...defined({ simpleServer, memory, needs }),
+    ...defined({ simpleServer, memory, needs, link }),
   };
 }
 

@@ -1,5 +1,5 @@
+import { knownTroubles } from "../../components/host/knownTroubles";
 import type { HostFacts, HostServer } from "./facts";
-import { knownTroubles } from "./knownTroubles";
 
 /** What was found on a machine, a sentence each. */
 export function found(facts: HostFacts): string[] {

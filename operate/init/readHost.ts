@@ -5,6 +5,7 @@ import type { ContainerState } from "../../components/docker/containers";
 import { BYTES_PER_GB, cachedModels, cacheOn } from "../../components/evidence/modelCache";
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { diskFor, type Files, filesOf } from "../../components/host/files";
+import { readKernel } from "../../components/host/knownTroubles";
 import { readListeners, readSockets } from "../../components/host/listeners";
 import { hundredths } from "../../components/memory/ledger";
 import { MACHINE_LABEL } from "../../components/planned/container";
@@ -17,7 +18,6 @@ import type { DockerFacts } from "../../components/preflight/types";
 import { defined } from "../../faults/defined";
 import { originFromHere, tunnelTo } from "../verify/reach";
 import type { HostFacts } from "./facts";
-import { ASKED_ARGUMENTS } from "./knownTroubles";
 import { readOllama } from "./readOllama";
 import { addressOf, inUrl, readHostServers } from "./readServers";
 
@@ -85,15 +85,13 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
   ];
   const place = { name: new URL(dockerHost).hostname, dockerHost };
   const tunnel = await tunnelTo({ ...place, reach: ports.filter((port) => asked.includes(port)).map(at) });
-  const kernelArguments = (await read("cmdline")).split(/\s+/);
   const { totalGiB } = memory;
   const usualHome = homeOn({ dockerHost }, { home: operatorHome() });
   try {
     return {
       readAt: new Date().toISOString(),
       host: (await read("sys/kernel/hostname")) || "unknown",
-      kernel: (await read("sys/kernel/osrelease")) || "unknown",
-      kernelArguments: ASKED_ARGUMENTS.filter((each) => kernelArguments.includes(each)),
+      ...(await readKernel(files, proc)),
       gpus: await gpusIn(join(proc, "driver/nvidia/gpus"), files),
       memory: { totalGiB: hundredths(totalGiB), availableGiB: hundredths(memory.availableGiB) },
       docker: dockerFacts(docker),
@@ -111,7 +109,6 @@ export async function readHost(sources: Sources): Promise<HostFacts> {
       modelCache: await modelCache(sources),
       clients: await clientsOnPath(sources),
       ...defined({
-        driver: /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1],
         dockerHost: dockerHost === HERE ? undefined : dockerHost,
         home: isHere(sources) || home === usualHome ? undefined : home,
         ollama: await readOllama(

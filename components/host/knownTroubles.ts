@@ -1,4 +1,14 @@
-import type { HostFacts } from "./facts";
+import type { Files } from "./files";
+
+/** What of a machine's kernel and driver is known to matter. */
+export interface KernelFacts {
+  /** Release, as `uname -r` prints it. */
+  readonly kernel: string;
+  /** Those of its arguments that known troubles ask for. */
+  readonly kernelArguments: string[];
+  /** Version of the NVIDIA driver. */
+  readonly driver?: string | undefined;
+}
 
 /** A kernel or a driver with which such machines were seen to fail. */
 interface KnownTrouble {
@@ -32,11 +42,21 @@ const KNOWN_TROUBLES: readonly KnownTrouble[] = [
   },
 ];
 
-/** Arguments of the kernel that a known trouble asks for. */
-export const ASKED_ARGUMENTS = KNOWN_TROUBLES.flatMap(({ avoidedBy }) => avoidedBy ?? []);
+const ASKED_ARGUMENTS = KNOWN_TROUBLES.flatMap(({ avoidedBy }) => avoidedBy ?? []);
+
+export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc"): Promise<KernelFacts> {
+  const read = async (file: string) => ((await text(`${proc}/${file}`)) ?? "").trimEnd();
+  const words = (await read("cmdline")).split(/\s+/);
+  const driver = /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1];
+  return {
+    kernel: (await read("sys/kernel/osrelease")) || "unknown",
+    kernelArguments: ASKED_ARGUMENTS.filter((each) => words.includes(each)),
+    ...(driver === undefined ? {} : { driver }),
+  };
+}
 
 /** The known troubles of a machine's kernel and driver, a sentence each, with what to do and who says so. */
-export function knownTroubles({ kernel, kernelArguments, driver = "" }: HostFacts): string[] {
+export function knownTroubles({ kernel, kernelArguments, driver = "" }: KernelFacts): string[] {
   return KNOWN_TROUBLES.filter(
     (each) =>
       (each.kernel?.test(kernel) ?? true) &&

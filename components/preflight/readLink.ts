@@ -1,0 +1,81 @@
+import { modelFolder } from "../catalogue/readCatalogue";
+import type { Files } from "../host/files";
+import { readKernel } from "../host/knownTroubles";
+import type { MachinePlan } from "../plan/types";
+import { gatePort } from "../planned/rank";
+import type { Hca, LinkFacts } from "./types";
+
+type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
+
+/** The ranks of a machine; all of them have the same link. */
+export const linkedRanks = ({ inferenceServers, ranks }: Ranked) =>
+  [...inferenceServers, ...ranks].flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
+
+/** Ports that the ranks of a machine listen on; of a worker the setting is below another machine. */
+export const rankPorts = (machine: Ranked) =>
+  linkedRanks(machine).flatMap(({ server: { key, container, reach }, rank }) => {
+    const at = rank.index === 0 ? `inferenceServers.${key}` : undefined;
+    const gate = { name: container.name, port: gatePort(rank.masterPort), setting: at && `${at}.masterPort` };
+    if (at === undefined) return [gate];
+    return [gate, { ...gate, port: rank.masterPort }, { ...gate, port: reach.port, setting: `${at}.port` }];
+  });
+
+const ASK_SECONDS = 20;
+
+/** What /sys says, a line each with its path: it has hundreds of small files, and over ssh each would be a command. */
+const TELL =
+  'cd "$1" && grep -Hs . "net/$2/operstate" "net/$2/mtu" infiniband/*/ports/1/state infiniband/*/ports/1/gids/* infiniband/*/ports/1/gid_attrs/types/*; test -e "net/$2/wireless" && echo "net/$2/wireless:yes"';
+
+/** Reads a machine's end of the link; `undefined` where no rank is planned. */
+export async function readLink(
+  machine: Ranked,
+  files: Files,
+  { sys = "/sys/class", proc = "/proc" } = {},
+): Promise<LinkFacts | undefined> {
+  const ranked = linkedRanks(machine);
+  const name = ranked[0]?.rank.link.interface;
+  if (name === undefined) return undefined;
+  const { out } = await files.ask(["sh", "-c", TELL, "sh", sys, name], ASK_SECONDS);
+  const told = new Map(out.split("\n").map((line) => [line.replace(/:.*/, ""), line.replace(/^[^:]*:/, "")]));
+  const state = told.get(`net/${name}/operstate`);
+  const routes = (await files.text(`${proc}/net/route`)) ?? "";
+  // No destination and no mask: there goes what no other route takes.
+  const defaultRoute = new RegExp(`^${name}\\t0{8}\\t(?:\\S+\\t){5}0{8}\\t`, "m").test(routes);
+  const meminfo = (await files.text(`${proc}/meminfo`)) ?? "";
+  const kib = (field: string) => Number(new RegExp(`^${field}: +(\\d+) kB$`, "m").exec(meminfo)?.[1] ?? 0);
+  const revisions = ranked.map(async ({ server: { container, hubModels, modelCache } }) => {
+    const [model] = hubModels;
+    const reference = model && `${modelCache}/hub/models--${modelFolder(model.id)}/refs/main`;
+    const commit = reference === undefined ? undefined : (await files.text(reference))?.trim();
+    return commit === undefined || model?.revision !== undefined ? [] : [[container.name, commit]];
+  });
+  const at = { mtu: Number(told.get(`net/${name}/mtu`)), wireless: told.has(`net/${name}/wireless`), defaultRoute };
+  return {
+    ...(await readKernel(files, proc)),
+    addresses: await files.addresses(),
+    ...(state === undefined ? {} : { interface: { state, ...at } }),
+    hcas: hcasIn(told),
+    brokenCma: kib("CmaFree") > kib("CmaTotal"),
+    revisions: Object.fromEntries((await Promise.all(revisions)).flat()),
+  };
+}
+
+function hcasIn(told: ReadonlyMap<string, string>): Hca[] {
+  return [...told].flatMap(([path, state]) => {
+    const [, port, name] = /^(infiniband\/([^/]+)\/ports\/1)\/state$/.exec(path) ?? [];
+    if (name === undefined) return [];
+    const gids = [...told].flatMap(([path, gid]) => {
+      const [, index] = path.split(`${port}/gids/`);
+      const address = addressOf(gid);
+      const isV2 = told.get(`${port}/gid_attrs/types/${index}`) === "RoCE v2";
+      return address !== undefined && isV2 ? [{ index: Number(index), address }] : [];
+    });
+    return [{ name, state: state.replace(/^\d+: /, ""), gids: gids.sort((a, b) => a.index - b.index) }];
+  });
+}
+
+/** The IPv4 address that a GID is made of. */
+function addressOf(gid: string): string | undefined {
+  const hex = /^(?:0{4}:){5}ffff:([0-9a-f]{2})([0-9a-f]{2}):([0-9a-f]{2})([0-9a-f]{2})$/.exec(gid)?.slice(1);
+  return hex?.map((byte) => Number.parseInt(byte, 16)).join(".");
+}
