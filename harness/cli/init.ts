@@ -14,7 +14,7 @@ export const INIT_COMMANDS: CommandTable = {
       file: new Argument("[file]", "where to write it").default("automation.yaml"),
       options: [],
       usual: () => "automation.yaml",
-      text: async () => (await import("../automation/template")).AUTOMATION_TEMPLATE,
+      text: async () => (await import("../templates/template")).template("automation-template.yaml"),
     }),
   providers: async () =>
     initCommand({
@@ -23,7 +23,7 @@ export const INIT_COMMANDS: CommandTable = {
       file: HOME_FILE,
       options: [homeOption()],
       usual: ({ home }) => harnessFile(home, "providers"),
-      text: async () => (await import("../providers/template")).providersTemplate(),
+      text: async () => (await import("../templates/template")).template("providers-template.toml"),
     }),
   analytics: async () =>
     initCommand({

@@ -4,8 +4,6 @@ import { block, key, matching } from "../schema/key";
 /** The provider types that the specification's table names. */
 export const PROVIDER_TYPES = ["cli", "custom", "openai-compatible", "ollama"] as const;
 
-export type ProviderType = (typeof PROVIDER_TYPES)[number];
-
 /** What a command template replaces with the path of the request file. */
 export const REQUEST_PLACEHOLDER = "{review_request}";
 

@@ -74,12 +74,8 @@ export interface ReferenceDocument {
   readonly sections?: readonly ReferenceSection[];
 }
 
-/** A part of a page under a heading of its own. */
-export interface ReferenceSection {
-  readonly heading: string;
-  readonly text?: readonly string[];
-  readonly table?: { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
-}
+/** A part of a page under a heading of its own, as paragraphs. */
+export type ReferenceSection = { readonly heading: string; readonly text: readonly string[] };
 
 /** A file of the reference, by its name within the reference's folder. */
 export type ReferenceFile = { readonly name: string; readonly text: string };
@@ -93,7 +89,7 @@ export const OURS_MARK = "†";
 /** The words of a page: a Markdown file of its name in this folder, with what is made in the place of each `{{...}}`. */
 export function readPage(
   name: string,
-  made: Readonly<Record<string, unknown>>,
+  made: Readonly<Record<string, string>> = {},
 ): Pick<ReferenceDocument, "name" | "title" | "intro" | "sections"> {
   const [top = "", ...parts] = readTextFile(join(__dirname, `${name}.md`)).split(/^## /m);
   const [title = "", ...intro] = blocks(top, made);
@@ -105,20 +101,20 @@ export function readPage(
 }
 
 /** Parts of Markdown that an empty line divides. */
-function blocks(text: string, made: Readonly<Record<string, unknown>>): string[] {
-  const filled = text.trim().replace(/\{\{(\w+)\}\}/g, (_, key: string) => String(made[key]));
+function blocks(text: string, made: Readonly<Record<string, string>>): string[] {
+  const filled = text.trim().replace(/\{\{(\w+)\}\}/g, (_, key: string) => made[key] ?? "");
   return filled.split("\n\n");
 }
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
-export function renderMarkdown(document: ReferenceDocument): string {
+function renderMarkdown(document: ReferenceDocument): string {
   const keys = document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
   const made = `<!-- Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost. -->`;
   const parts = [
     made,
     `# ${document.title}`,
     ...document.intro,
-    ...[...keys, ...(document.sections ?? [])].flatMap(renderSection),
+    ...[...keys, ...(document.sections ?? [])].flatMap(({ heading, text }) => [`## ${heading}`, ...text]),
   ];
   return `${parts.join("\n\n")}\n`;
 }
@@ -129,10 +125,6 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), `|${head.map(() => " --- ").join("|")}|`, ...rows.map(line)].join("\n");
 }
 
-function renderSection({ heading, text = [], table }: ReferenceSection): string[] {
-  return [`## ${heading}`, ...text, ...(table === undefined ? [] : [renderTable(table.head, table.rows)])];
-}
-
 function keySections(schema: NonNullable<ReferenceDocument["schema"]>, prefix: string): ReferenceSection[] {
   const keys = schemaKeys(jsonSchemaOf(schema));
   const blocks: (SchemaKey | undefined)[] = [undefined, ...keys.filter(({ block }) => block)];
@@ -140,13 +132,9 @@ function keySections(schema: NonNullable<ReferenceDocument["schema"]>, prefix: s
     const path = block?.path ?? [];
     const own = keys.filter((key) => !key.block && isChild(path, key.path));
     if (block === undefined && own.length === 0) return [];
-    return [
-      {
-        heading: block === undefined ? "Keys of the file itself" : code(path.join(".")),
-        text: block === undefined ? [] : blockText(block, prefix),
-        ...(own.length === 0 ? {} : { table: keyTable(own, path.length, prefix) }),
-      },
-    ];
+    const heading = block === undefined ? "Keys of the file itself" : code(path.join("."));
+    const text = block === undefined ? [] : blockText(block, prefix);
+    return [{ heading, text: own.length === 0 ? text : [...text, keyTable(own, path.length, prefix)] }];
   });
 }
 
@@ -169,7 +157,7 @@ function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
 }
 
 /** Keys are shown relative to their block, whose whole path is the heading. */
-function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): NonNullable<ReferenceSection["table"]> {
+function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): string {
   const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
     { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
     { head: "Type", cell: ({ schema }) => typeText(schema) },
@@ -179,7 +167,11 @@ function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): No
   ];
   // An empty column says nothing.
   const filled = columns.filter(({ cell }) => keys.some((key) => cell(key) !== ""));
-  return { head: filled.map(({ head }) => head), rows: keys.map((key) => filled.map(({ cell }) => cell(key))) };
+  const heads = filled.map(({ head }) => head);
+  return renderTable(
+    heads,
+    keys.map((key) => filled.map(({ cell }) => cell(key))),
+  );
 }
 
 function defaultText(schema: JsonSchema): string | undefined {
@@ -187,9 +179,8 @@ function defaultText(schema: JsonSchema): string | undefined {
 }
 
 function meaning(schema: JsonSchema): string {
-  const { examples = [], refused, secret } = schema;
+  const { examples = [], secret } = schema;
   return [
-    refused === undefined ? "" : `Refused: ${refused}`,
     descriptionOf(schema),
     ...oursMark(schema),
     secret === true ? "A secret: it is never shown." : "",
@@ -209,7 +200,6 @@ const cell = (text: string): string => text.replace(/\s*\n\s*/g, " ").replaceAll
 
 /** What a key takes, in words: `whole number from 1 to 65535 (seconds)`. */
 function typeText(schema: JsonSchema): string {
-  if (schema.refused !== undefined) return "refused";
   const words = plainType(schema);
   return schema.unit === undefined ? words : `${words} (${schema.unit})`;
 }

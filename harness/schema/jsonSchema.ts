@@ -26,7 +26,6 @@ export interface JsonSchema extends KeyNotes {
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
-  not?: JsonSchema;
   minimum?: number;
   maximum?: number;
   exclusiveMinimum?: number;
@@ -62,7 +61,6 @@ export function publishedSchema(node: JsonSchema, prefix: string): JsonSchema {
     node.description,
     node.unit === undefined ? undefined : `Unit: ${node.unit}.`,
     node.variable === undefined ? undefined : `Environment variable: ${prefix}${node.variable}.`,
-    node.refused === undefined ? undefined : `Refused: ${node.refused}`,
   ].filter((text) => text !== undefined);
   if (words.length > 0) result.description = words.join(" ");
   for (const note of KEY_NOTES) delete result[note];
@@ -82,10 +80,7 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
     result.properties = Object.fromEntries(Object.entries(node.properties).map(([key, child]) => [key, change(child)]));
   if (typeof node.additionalProperties === "object") result.additionalProperties = change(node.additionalProperties);
   if (node.items !== undefined) result.items = Array.isArray(node.items) ? node.items.map(change) : change(node.items);
-  for (const part of ["not", "propertyNames"] as const) {
-    const child = node[part];
-    if (child !== undefined) result[part] = change(child);
-  }
+  if (node.propertyNames !== undefined) result.propertyNames = change(node.propertyNames);
   for (const part of ["anyOf", "oneOf", "allOf"] as const) {
     const children = node[part];
     if (children !== undefined) result[part] = children.map(change);
@@ -94,7 +89,7 @@ function mapChildren(node: JsonSchema, change: (child: JsonSchema) => JsonSchema
 }
 
 /** The names of the notes, which no published JSON Schema may hold since validators refuse unknown keywords. */
-const KEY_NOTES = ["unit", "variable", "secret", "refused", "ours", "placeholder"] as const;
+const KEY_NOTES = ["unit", "variable", "secret", "ours", "placeholder"] as const;
 
 export interface SchemaKey {
   /** The parts of the key's path; a map's free key is written `<name>`. */

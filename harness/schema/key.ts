@@ -7,8 +7,6 @@ export interface KeyNotes {
   variable?: string;
   /** The value is a secret: it is refused in a file and never shown. */
   secret?: boolean;
-  /** The key is known only to be refused; the text says why. */
-  refused?: string;
   /** The specification lists the key without a meaning: the description is ours. */
   ours?: boolean;
   /** Placeholder for a map's free key in the reference: `provider` is shown as `<provider>`. */

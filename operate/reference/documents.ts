@@ -1,70 +1,53 @@
 import { recipe } from "../../components/catalogue/recipe";
 import { NAMESPACE, stackSettings } from "../../components/settings/stackSettings";
-import { analyticsReference } from "../../harness/analytics/reference";
-import { automationReference } from "../../harness/automation/reference";
-import { providersReference } from "../../harness/providers/reference";
-import type { ReferenceDocument } from "../../harness/reference/render";
+import { analyticsSchema, KEYLESS_VARIABLES } from "../../harness/analytics/schema";
+import { automationSchema } from "../../harness/automation/schema";
+import { DEFAULT_HARNESS } from "../../harness/harness";
+import { providersProfileSchema } from "../../harness/providers/schema";
+import { OURS_MARK, type ReferenceDocument, readPage, renderTable } from "../../harness/reference/render";
 import type { JsonSchema } from "../../harness/schema/jsonSchema";
+import { template } from "../../harness/templates/template";
 import { rules } from "../../policies/rules";
 
-/** Every page of docs/reference, in the order of its table of contents. A new page is one more line here. */
+const { home, prefix } = DEFAULT_HARNESS;
+
+/** Every page of docs/reference, in the order of its table of contents. A new page is a row here, and its Markdown file. */
 export function referenceDocuments(): ReferenceDocument[] {
-  return [stackFile, modelRecipe, policies, automationReference(), providersReference(), analyticsReference()];
+  const started = template("automation-template.yaml").trimEnd();
+  return [
+    {
+      ...readPage("stack-file", { namespace: NAMESPACE }),
+      ...{ madeFrom: "components/settings", schema: stackSettings, wholeFile },
+    },
+    { ...readPage("model-recipe"), madeFrom: "components/catalogue", schema: recipe },
+    { ...readPage("policies", { rules: rulesTable() }), madeFrom: "policies/rules" },
+    {
+      ...readPage("automation-config", { ours: OURS_MARK, template: started }),
+      ...{ madeFrom: "harness/automation/schema.ts", schema: automationSchema, prefix },
+    },
+    {
+      ...readPage("providers-profile", { home }),
+      ...{ madeFrom: "harness/providers/schema.ts", schema: providersProfileSchema, closed: false },
+    },
+    {
+      ...readPage("session-analytics", { home, prefix, variables: variablesTable() }),
+      ...{ madeFrom: "harness/analytics/schema", schema: analyticsSchema, closed: false, prefix },
+    },
+  ];
 }
 
-const policies: ReferenceDocument = {
-  name: "policies",
-  title: "Policies",
-  madeFrom: "policies/rules",
-  intro: [
-    "Rules about what may run, judged by the images and arguments of every container. `mandatory` stops an update, " +
-      "`advisory` only warns. A policy configuration sets a rule's level by its name " +
-      '(`{ "moving-tag": "advisory" }`); a fixed level can\'t be lowered.',
-  ],
-  sections: [
-    {
-      heading: "Rules",
-      table: {
-        head: ["Rule", "Level", "What it asks for"],
-        rows: rules.map(({ name, level, fixed, advises, description }) => [
-          `\`${name}\``,
-          [level, fixed === true ? "fixed" : "", advises === true ? "gives advice, too" : ""]
-            .filter(Boolean)
-            .join(", "),
-          description,
-        ]),
-      },
-    },
-  ],
-};
+function rulesTable(): string {
+  const rows = rules.map(({ name, level, fixed, advises, description }) => {
+    const levels = [level, fixed === true ? "fixed" : "", advises === true ? "gives advice, too" : ""];
+    return [`\`${name}\``, levels.filter(Boolean).join(", "), description];
+  });
+  return renderTable(["Rule", "Level", "What it asks for"], rows);
+}
 
-const stackFile: ReferenceDocument = {
-  name: "stack-file",
-  title: "Stack file",
-  madeFrom: "components/settings",
-  schema: stackSettings,
-  wholeFile,
-  intro: [
-    `YAML, \`Pulumi.<stack>.yaml\`. Everything here goes under \`config\`, with \`${NAMESPACE}:\` before the first ` +
-      `part of a path: \`machines\` is written \`${NAMESPACE}:machines\`. The file is closed: a key that is not listed ` +
-      "is an error. All faults are listed at once, each with its line.",
-    "What can't be understood is refused when the file is read; what is understood but unwise is for the " +
-      "[policies](policies.md).",
-  ],
-};
-
-const modelRecipe: ReferenceDocument = {
-  name: "model-recipe",
-  title: "Model recipe",
-  madeFrom: "components/catalogue",
-  schema: recipe,
-  intro: [
-    "YAML, `models/<org>--<name>/recipe.yaml`: what is known of one model on this kind of machine. `serving models` reads " +
-      "it. A value that nobody published is left out, and shown as not known.",
-    "Every value of `weights`, `parsers`, `share` and `settings`, and `quantization`, `minimumVllm`, `image` and `draft`, " +
-      "is named in one entry of `sources`.",
-  ],
-};
+function variablesTable(): string {
+  const rows = Object.entries(KEYLESS_VARIABLES).map(([name, meaning]) => [`\`${prefix}${name}\``, meaning]);
+  return renderTable(["Variable", "Meaning"], rows);
+}
 
 /** The schema of our keys, placed as in the file that Pulumi reads. */
 function wholeFile(settings: JsonSchema): JsonSchema {

@@ -15,6 +15,6 @@ export function bundledServing(): string {
     logLevel: "error",
   });
   const template = "automation-template.yaml";
-  copyFileSync(join(__dirname, "../../harness/automation", template), join(dirname(outfile), template));
+  copyFileSync(join(__dirname, "../../harness/templates", template), join(dirname(outfile), template));
   return outfile;
 }

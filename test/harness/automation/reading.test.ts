@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { UnreadableInput } from "../../../faults/fault";
 import { checkAutomation } from "../../../harness/automation/checkAutomation";
-import { AUTOMATION_TEMPLATE } from "../../../harness/automation/template";
+import { template } from "../../../harness/templates/template";
 import { checkYaml, directoryWith, wholeConfig } from "./scene";
 
 const unreadable = (name: string, text: string): UnreadableInput => {
@@ -129,8 +129,9 @@ test("keys of the prototype are keys like others", () => {
 });
 
 test("the template is valid, and so is all of it uncommented", () => {
-  expect(checkYaml(AUTOMATION_TEMPLATE).issues).toEqual([]);
-  const all = AUTOMATION_TEMPLATE.split("\n")
+  expect(checkYaml(template("automation-template.yaml")).issues).toEqual([]);
+  const all = template("automation-template.yaml")
+    .split("\n")
     .map((line) => line.replace(/^# (?=[a-z ])/, ""))
     .filter((line) => /^\s*[a-z_0-9]+:/.test(line));
   const { issues, resolved } = checkYaml(all.join("\n"));

@@ -2,12 +2,13 @@ import { describe, expect, it } from "vitest";
 import { checkProfile } from "../../../harness/providers/check";
 import { parseProfile } from "../../../harness/providers/profile";
 import { PROVIDER_TYPES, providerSchema } from "../../../harness/providers/schema";
-import { providersTemplate } from "../../../harness/providers/template";
+import { jsonSchemaOf } from "../../../harness/schema/jsonSchema";
+import { template } from "../../../harness/templates/template";
 
 const check = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
 
 describe("the template of a profile", () => {
-  const text = providersTemplate();
+  const text = template("providers-template.toml");
 
   it("passes its own check without a warning", () => {
     expect(check(text)).toEqual([]);
@@ -23,6 +24,23 @@ describe("the template of a profile", () => {
 
   it("shows every key of a provider", () => {
     for (const key of Object.keys(providerSchema.shape)) expect(text).toMatch(new RegExp(`^(# )?${key} = `, "m"));
+  });
+
+  it("says of every key in its examples what the schema says, with its example or default", () => {
+    const { properties = {} } = jsonSchemaOf(providerSchema);
+    const examples = [...text.matchAll(/((?:^# {3}.*\n)+)# (\w+) = (.*)$/gm)];
+    expect(examples.length).toBeGreaterThan(20);
+    for (const [, comment = "", key = "", value = ""] of examples) {
+      const { description, examples: [example] = [], default: usual } = properties[key] ?? {};
+      expect(
+        comment
+          .replace(/^# {3}/gm, "")
+          .trim()
+          .replaceAll("\n", " "),
+        key,
+      ).toBe(description);
+      if (key !== "healthcheck") expect(JSON.parse(value), key).toEqual(example ?? usual);
+    }
   });
 
   it("keeps its lines short and ends with a newline", () => {

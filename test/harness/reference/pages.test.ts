@@ -1,12 +1,20 @@
 import { describe, expect, it } from "vitest";
-import { analyticsReference } from "../../../harness/analytics/reference";
-import { automationReference } from "../../../harness/automation/reference";
+import { objectOr } from "../../../faults/json";
+import { parseJson } from "../../../faults/jsonDocument";
+import { valueAt } from "../../../faults/schemaFaults";
+import { configureAnalytics } from "../../../harness/analytics/configuration";
 import { automationSchema } from "../../../harness/automation/schema";
 import { checkProfile } from "../../../harness/providers/check";
+import { measuredUsd } from "../../../harness/providers/cost";
 import { parseProfile } from "../../../harness/providers/profile";
-import { exampleProvider, providersReference } from "../../../harness/providers/reference";
-import { OURS_MARK, renderMarkdown } from "../../../harness/reference/render";
+import { reviewersFor } from "../../../harness/providers/reviewers";
+import { providerSchema } from "../../../harness/providers/schema";
+import { OURS_MARK, renderReference } from "../../../harness/reference/render";
 import { jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
+import { referenceDocuments } from "../../../operate/reference/documents";
+
+const files = new Map(renderReference(referenceDocuments()).map(({ name, text }) => [name, text]));
+const pageOf = (name: string) => files.get(`${name}.md`) ?? "";
 
 /** The rows of the specification's table whose meaning is empty, `test` aside, which is refused. */
 const WITHOUT_MEANING = [
@@ -38,7 +46,7 @@ const WITHOUT_MEANING = [
 ];
 
 describe("the page of the automation config", () => {
-  const page = renderMarkdown(automationReference());
+  const page = pageOf("automation-config");
 
   it("marks the descriptions that are ours, and only those, and says what the mark means", () => {
     const ours = schemaKeys(jsonSchemaOf(automationSchema)).filter(({ schema }) => schema.ours === true);
@@ -54,30 +62,53 @@ describe("the page of the automation config", () => {
 });
 
 describe("the page of the providers profile", () => {
-  const page = renderMarkdown(providersReference());
+  const page = pageOf("providers-profile");
+  const examples = [...page.matchAll(/```toml\n([\s\S]*?\n)```/g)].map(([, text = ""]) => parseProfile("p.toml", text));
 
-  it("has an example that both readings take without an issue", () => {
-    expect(page).toContain(`\`\`\`toml\n${exampleProvider()}\n\`\`\``);
-    expect(checkProfile(parseProfile("p.toml", `${exampleProvider()}\n`)).faults).toEqual([]);
+  it("has a provider that both readings take without an issue, each value but the type its key's own example", () => {
+    const [example] = examples;
+    expect(example && checkProfile(example).faults).toEqual([]);
+    const { type, ...values } = objectOr(valueAt(example?.value, ["providers", "local"]));
+    const keys = jsonSchemaOf(providerSchema).properties;
+    const own = Object.keys(values).map((key) => [key, keys?.[key]?.examples?.[0]]);
+    expect(values).toEqual(Object.fromEntries(own));
+    expect(type).toBe("openai-compatible");
   });
 
   it("says who reviews and what an invocation costs", () => {
-    expect(page).toContain("The work of `codex` goes to `local`, then `ollama`: nobody twice, and never to itself.");
-    expect(page).toContain("a request of 40000 tokens with an answer of 2000 costs 0.15 USD");
+    const { pairings } = checkProfile(examples[1] ?? parseProfile("p.toml", ""));
+    const reviewers = reviewersFor("codex", pairings).map((name) => `\`${name}\``);
+    expect(page).toContain(
+      `The work of \`codex\` goes to ${reviewers.join(", then ")}: nobody twice, and never to itself.`,
+    );
+    const usd = measuredUsd(
+      { price_usd_per_mtok_input: 3, price_usd_per_mtok_output: 15 },
+      { inputTokens: 40_000, outputTokens: 2000 },
+    );
+    expect(page).toContain(
+      `both prices, 3 and 15 USD per million tokens, a request of 40000 tokens with an answer of 2000 costs ${usd} USD`,
+    );
   });
 });
 
 describe("the page of session analytics", () => {
-  it("shows which layer wins, key by key", () => {
-    const page = renderMarkdown(analyticsReference());
+  it("shows which layer wins, key by key, as the layers themselves have it", () => {
+    const file = { judge: { workers: 2, default: { backend: "ollama", model: "llama3" } }, embedding: { workers: 8 } };
+    const { values } = configureAnalytics({
+      prefix: "HX_",
+      document: parseJson("session-analytics.json", JSON.stringify(file)),
+      dotenv: { file: ".env", variables: { HX_SA_EMBED_WORKERS: "4" } },
+      environment: { HX_SA_JUDGE_BACKEND: "openai", HX_SA_EMBED_WORKERS: "" },
+      settings: [{ key: "similarity.top_k", value: "9" }],
+    });
+    const page = pageOf("session-analytics");
     const rows = page.slice(page.indexOf("## Example: which layer wins")).split("\n").slice(4, 10);
-    expect(rows.map((row) => row.split(" | ").slice(-2).join(" | "))).toEqual([
-      "`2` | file |",
-      "`4` | dotenv |",
-      "`openai` | env |",
-      "empty | env |",
-      "`9` | cli |",
-      "`0.55` | default |",
-    ]);
+    const shown = rows.map((row) => row.slice(2, -2).split(" | "));
+    const made = shown.map(([key = "", said]) => {
+      const { value, layer } = values.get(key.replaceAll("`", "")) ?? {};
+      return [key, said, value === "" ? "empty" : `\`${String(value)}\``, layer];
+    });
+    expect(shown).toEqual(made);
+    expect(shown.map(([, , , layer]) => layer)).toEqual(["file", "dotenv", "env", "env", "cli", "default"]);
   });
 });

@@ -20,12 +20,11 @@ const document: ReferenceDocument = {
           .optional()
           .describe("Part.")
           .meta({ unit: "USD", examples: [0.5] }),
-        old: z.never().optional().describe("Was once.").meta({ refused: "it does nothing." }),
       })
       .prefault({})
       .describe("A block."),
   }),
-  sections: [{ heading: "More", text: ["Words."], table: { head: ["A"], rows: [["1"]] } }],
+  sections: [{ heading: "More", text: ["Words.", renderTable(["A"], [["1"]])] }],
 };
 const list: ReferenceDocument = { name: "list", title: "List", madeFrom: "x", intro: [], sections: [] };
 
@@ -72,7 +71,6 @@ A block.
 | Key | Type | Meaning |
 | --- | --- | --- |
 | \`share\` | number from 0 to 1 (USD) | Part. Example: \`0.5\` |
-| \`old\` | refused | Refused: it does nothing. Was once. |
 
 ## More
 

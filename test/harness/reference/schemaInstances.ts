@@ -110,7 +110,7 @@ function texts({ format, pattern, allOf, examples, minLength = 0 }: JsonSchema):
 }
 
 function objects(node: JsonSchema): fc.Arbitrary<unknown> {
-  const properties = Object.entries(node.properties ?? {}).filter(([, child]) => child.not === undefined);
+  const properties = Object.entries(node.properties ?? {});
   const record = fc.record(Object.fromEntries(properties.map(([key, child]) => [key, instances(child)])), {
     requiredKeys: node.required ?? [],
   });

@@ -16,7 +16,6 @@ const schema = z.strictObject({
     .meta({ placeholder: "machine" }),
   rules: z.array(z.strictObject({ id: z.string().describe("Id.") })).optional(),
   either: z.union([z.literal("none"), z.strictObject({ a: z.string(), b: z.string().optional() })]).optional(),
-  old: z.never().optional().meta({ refused: "it does nothing." }),
 });
 
 describe("the keys of a schema", () => {
@@ -33,7 +32,6 @@ describe("the keys of a schema", () => {
       ["either", false, true],
       ["either.a", true, false],
       ["either.b", false, false],
-      ["old", false, false],
     ]);
   });
 
@@ -62,8 +60,7 @@ describe("a published JSON Schema", () => {
       description: "TCP port. Unit: number. Environment variable: HX_PORT.",
       examples: [8080],
     });
-    expect(published.properties?.old?.description).toBe("Refused: it does nothing.");
-    expect(JSON.stringify(published)).not.toMatch(/"(unit|variable|secret|refused|placeholder)":/);
+    expect(JSON.stringify(published)).not.toMatch(/"(unit|variable|secret|placeholder)":/);
   });
 
   it("is closed as the schema is, or open throughout", () => {
