@@ -31,7 +31,7 @@ function build() {
     metafile: true,
     logLevel: "warning",
   });
-  const texts = ["components", "harness"].flatMap((folder) =>
+  const texts = ["components", "harness", "operate"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
       .filter((file) => /\.(sh|py|md|yaml|toml)$/.test(file))
       .map((file) => `${folder}/${file}`),

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import type { Readable } from "node:stream";
 import { defined } from "../faults/defined";
 import { ENDING_SIGNALS } from "./interrupt";
@@ -157,8 +158,14 @@ export function eachLine(output: Readable, line: (text: string) => void): void {
   });
 }
 
+/** The first program of these names in a PATH that this user may run. */
+export function programOnPath(names: readonly string[], path = ""): string | undefined {
+  const folders = path.split(delimiter).filter(Boolean);
+  return folders.flatMap((folder) => names.map((name) => join(folder, name))).find(isExecutable);
+}
+
 /** Whether a file is there that this user may run. */
-export function isExecutable(file: string): boolean {
+function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
     return statSync(file).isFile();

@@ -2,13 +2,7 @@ import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
 import { AlreadyFrozen, alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
-import {
-  type FindTimeout,
-  findHostTimeout,
-  type MeasureSetting,
-  measureCoverage,
-  NO_HOST_TIMEOUT,
-} from "./measureCoverage";
+import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./measureCoverage";
 import { inThrowawayWorktree } from "./throwawayWorktree";
 
 /** What was frozen, or why nothing was. */
@@ -22,7 +16,6 @@ export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "superv
   readonly file: string;
   /** Commit that the baseline `admission` is captured from. */
   readonly base: string;
-  readonly findTimeout?: FindTimeout;
 }
 
 /**
@@ -33,8 +26,7 @@ export async function freezeContract(contract: AutomationContract, setting: Free
   const { file, base } = setting;
   const { coverage } = contract.verification;
   if (existsSync(file)) return { fault: alreadyFrozen(file) };
-  if (coverage !== undefined && (setting.findTimeout ?? findHostTimeout)() === undefined)
-    return { fault: NO_HOST_TIMEOUT };
+  if (coverage !== undefined && findHostTimeout(setting.env.PATH) === undefined) return { fault: NO_HOST_TIMEOUT };
   let baseline: CapturedBaseline | null = null;
   if (coverage?.baseline === "admission") {
     const captured = await captureBaseline({ ...setting, ledger: await setting.openLedger(), coverage }, base);

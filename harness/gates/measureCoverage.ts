@@ -1,6 +1,5 @@
-import { delimiter, join } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
-import { isExecutable } from "../../commandLine/run";
+import { programOnPath } from "../../commandLine/run";
 import { shell } from "../app/commandEnvironment";
 import type { Ledger } from "../app/ledger";
 import { CommandNotStarted, type Supervisor } from "../app/supervisor";
@@ -20,8 +19,6 @@ export interface MeasureSetting {
   readonly env: Readonly<Record<string, string>>;
   readonly ledger: Ledger;
   readonly interrupt: AbortSignal;
-  /** Finds the host's timeout mechanism; exchanged in tests. */
-  readonly findTimeout?: FindTimeout;
   /** Supervisor that runs the command when there is already one. */
   readonly supervisor?: Supervisor;
 }
@@ -29,7 +26,7 @@ export interface MeasureSetting {
 /** Runs the coverage command and reads its artifact: measured coverage, or why it doesn't count. */
 export async function measureCoverage(setting: MeasureSetting): Promise<Coverage | { readonly fault: string }> {
   const { coverage, root, env, ledger, interrupt, supervisor } = setting;
-  const timeout = (setting.findTimeout ?? findHostTimeout)();
+  const timeout = findHostTimeout(env.PATH);
   if (timeout === undefined) return { fault: NO_HOST_TIMEOUT };
   const log = ledger.openLog("coverage.log");
   const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
@@ -54,25 +51,11 @@ export async function measureCoverage(setting: MeasureSetting): Promise<Coverage
   }
 }
 
-/** Names of the host's timeout mechanism: coreutils' own, and as it is called on macOS. */
-const NAMES = ["timeout", "gtimeout"] as const;
-
-export type FindTimeout = () => string | undefined;
-
 /**
- * The file of the host's timeout mechanism, looked up in PATH. A coverage command runs under it, as a second bound that
- * holds even when this program and its supervisor are both killed; so a host without one refuses coverage.
+ * The host's timeout mechanism: coreutils' own, also as it is called on macOS. A coverage command runs under it, as a second
+ * bound that holds even when this program and its supervisor are both killed; so a host without one refuses coverage.
  */
-export function findHostTimeout(path: string | undefined = process.env.PATH): string | undefined {
-  for (const directory of (path ?? "").split(delimiter)) {
-    if (directory === "") continue;
-    for (const name of NAMES) {
-      const file = join(directory, name);
-      if (isExecutable(file)) return file;
-    }
-  }
-  return undefined;
-}
+export const findHostTimeout = (path?: string) => programOnPath(["timeout", "gtimeout"], path);
 
 export const NO_HOST_TIMEOUT =
   "this host has no timeout mechanism (`timeout`, or `gtimeout` on macOS, in PATH), so coverage can't be bounded. Install coreutils.";

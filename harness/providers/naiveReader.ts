@@ -10,25 +10,18 @@ export type NaiveProfile = ReturnType<typeof readNaively>;
  * and the spaces after it, less one double quote at its start and one at its end. The first match in a section wins.
  */
 export function readNaively(text: string) {
-  const sections = new Map<string, number>();
   const values = new Map<string, Map<string, NaiveValue>>();
   let current = "";
   for (const [index, line] of text.split("\n").entries()) {
-    const number = index + 1;
-    if (line.startsWith("[")) {
-      current = line.replace(/[[\] ]/g, "");
-      if (!sections.has(current)) sections.set(current, number);
-    }
+    if (line.startsWith("[")) current = line.replace(/[[\] ]/g, "");
     const equals = line.indexOf("=");
     if (equals === -1) continue;
     const key = trimSpacesEnd(line.slice(0, equals));
     const section = values.get(current) ?? new Map<string, NaiveValue>();
     values.set(current, section);
-    if (!section.has(key)) section.set(key, { text: valueBehind(line, equals), line: number });
+    if (!section.has(key)) section.set(key, { text: valueBehind(line, equals), line: index + 1 });
   }
   return {
-    /** Section names to the line of their (first) header. */
-    sections,
     /** What the harness finds under a key of a section; the key is looked up as it is written (`peer_for.codex`). */
     get: (section: string, key: string) => values.get(section)?.get(key),
     *entries() {

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { z } from "zod";
-import { readTextFile } from "../../faults/textFile";
+import { filledFile } from "../../faults/textFile";
 import {
   descriptionOf,
   type JsonSchema,
@@ -91,19 +91,13 @@ export function readPage(
   name: string,
   made: Readonly<Record<string, string>> = {},
 ): Pick<ReferenceDocument, "name" | "title" | "intro" | "sections"> {
-  const [top = "", ...parts] = readTextFile(join(__dirname, `${name}.md`)).split(/^## /m);
-  const [title = "", ...intro] = blocks(top, made);
+  const [top = "", ...parts] = filledFile(join(__dirname, `${name}.md`), made).split(/^## /m);
+  const [title = "", ...intro] = top.trim().split("\n\n");
   const sections = parts.map((part) => {
-    const [heading = "", ...text] = blocks(part, made);
+    const [heading = "", ...text] = part.trim().split("\n\n");
     return { heading, text };
   });
   return { name, title: title.replace("# ", ""), intro, sections };
-}
-
-/** Parts of Markdown that an empty line divides. */
-function blocks(text: string, made: Readonly<Record<string, string>>): string[] {
-  const filled = text.trim().replace(/\{\{(\w+)\}\}/g, (_, key: string) => made[key] ?? "");
-  return filled.split("\n\n");
 }
 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */

@@ -1,4 +1,4 @@
-import { basename } from "node:path";
+import { basename, join } from "node:path";
 import { codex } from "../../components/clients/codex";
 import type { ClientPlan } from "../../components/clients/plannedClients";
 import { clients } from "../../components/clients/settings";
@@ -8,6 +8,7 @@ import { hostOnNetwork } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { machineFault } from "../../components/settings/places";
 import { FaultyInput } from "../../faults/fault";
+import { filledFile } from "../../faults/textFile";
 import type { OneMachine } from "../stack/readStack";
 
 /** A file of a bundle. One at `home/x` is for `~/x` of the laptop. */
@@ -50,41 +51,20 @@ function check(baseUrl: string, variable: string | undefined): string {
   return `printf 'Authorization: Bearer %s\\n' "$${variable}" | curl -fsS -H @- ${url}`;
 }
 
-/** The note of a bundle, and how it begins. */
+/** The note of a bundle, and how it begins (laptop-note.md). */
 export const NOTE = "README.md";
 export const NOTE_HEAD = "# Clients of ";
 
 function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnType<typeof clientBundle>): string {
   const { files, variables, checks } = bundle;
   const lines = (texts: readonly string[]) => texts.map((text) => `    ${text}`).join("\n");
-  const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:
-
-${lines(variables.map((name) => `export ${name}=...`))}`;
-  return `${NOTE_HEAD}${machine}
-
-With these files, programs on a laptop (macOS, Linux, WSL) use the models of ${machine}. They hold no key. The next
-\`serving clients export\` replaces them.
-
-## Install
-
-    cp -R home/. ~/
-
-copies them beside your own configuration of these programs, which stays as it is. \`~/.local/bin\` must be on PATH.
-
-| file | goes to |
-| --- | --- |
-${files.map(({ path }) => `| \`${path}\` | \`~${path.replace("home", "")}\` |`).join("\n")}
-
-## Key
-
-${variables.length === 0 ? "None is needed: the servers check none." : keys}
-
-## Check
-
-This lists the models, or says why not:
-
-${lines(checks)}
-
-Then start a client by its launcher, such as \`${basename(planned[0]?.command ?? "")}\`, which says what is missing.
-`;
+  const keys = `Set before you start a launcher, in \`~/.profile\` for example; ask whoever runs ${machine} for the value:`;
+  const exports = lines(variables.map((name) => `export ${name}=...`));
+  return filledFile(join(__dirname, "laptop-note.md"), {
+    machine,
+    files: files.map(({ path }) => `| \`${path}\` | \`~${path.replace("home", "")}\` |`).join("\n"),
+    keys: variables.length === 0 ? "None is needed: the servers check none." : `${keys}\n\n${exports}`,
+    checks: lines(checks),
+    launcher: basename(planned[0]?.command ?? ""),
+  });
 }

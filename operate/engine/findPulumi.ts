@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { Failed } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
-import { isExecutable } from "../../commandLine/run";
+import { programOnPath } from "../../commandLine/run";
 
 /** Seconds between two signs of life while the engine is being installed. */
 const SIGN_OF_LIFE_SECONDS = 5;
@@ -32,8 +32,7 @@ export async function findPulumi(env: NodeJS.ProcessEnv = process.env): Promise<
 
 /** The Pulumi CLI that is there already. */
 export function installedPulumi(env: NodeJS.ProcessEnv): string | undefined {
-  const folders = [...(env.PATH ?? "").split(delimiter).filter(Boolean), join(pulumiHome(env), "bin")];
-  return folders.map((folder) => join(folder, "pulumi")).find(isExecutable);
+  return programOnPath(["pulumi"], [env.PATH, join(pulumiHome(env), "bin")].join(delimiter));
 }
 
 /** Folder of the engine's own files: credentials, plugins, versions. */

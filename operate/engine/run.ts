@@ -8,11 +8,10 @@ import { runShown } from "../../commandLine/run";
 import { defined } from "../../faults/defined";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
-import { failedPulls } from "../fetch/failedPull";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
+import { failedPulls, waitsForEver } from "./eventLog";
 import { findPulumi, pathWith } from "./findPulumi";
-import { waitsForEver } from "./waitsForEver";
 
 /** What each of our words means to the engine. */
 const ENGINE_COMMANDS = { preview: "preview", up: "up", down: "destroy" } as const;

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { isDeepStrictEqual, promisify } from "node:util";
+import { promisify } from "node:util";
 import type { EngineData } from "../../components/inference-server/engineData";
 
 const run = promisify(execFile);
@@ -52,26 +52,14 @@ export async function readEngine(version: string): Promise<ReadEngine> {
   }
 }
 
-/** `npm run engine-data -- [--check] VERSION...`: writes the data of each version, or says where it is not vLLM's own. */
-async function main([first, ...rest]: readonly string[]): Promise<void> {
-  const check = first === "--check";
-  const versions = check ? rest : [first, ...rest];
+/** `npm run engine-data -- VERSION...`: writes the data of each version. */
+async function main(versions: readonly string[]): Promise<void> {
+  if (versions.length === 0 || !versions.every((version) => /^\d+\.\d+\.\d+$/.test(version)))
+    throw new Error("Usage: npm run engine-data -- VERSION... (such as 0.33.0)");
   for (const version of versions) {
-    if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version))
-      throw new Error("Usage: npm run engine-data -- [--check] VERSION... (such as 0.33.0)");
-    const file = join(FOLDER, `${version}.json`);
     const { data } = await readEngine(version);
-    if (!check) writeFileSync(file, `${JSON.stringify(data, null, 1)}\n`);
-    else if (!existsSync(file) || !isSame(data, JSON.parse(readFileSync(file, "utf8")))) {
-      process.exitCode = 1;
-      process.stdout.write(`${file} differs from what ${data.madeBy.wheel} says.\n`);
-    }
+    writeFileSync(join(FOLDER, `${version}.json`), `${JSON.stringify(data, null, 1)}\n`);
   }
-}
-
-/** Whether two data are the same but for who made them, and when. */
-export function isSame(one: EngineData, other: EngineData): boolean {
-  return isDeepStrictEqual({ ...one, madeBy: undefined }, { ...other, madeBy: undefined });
 }
 
 if (require.main === module) void main(process.argv.slice(2));

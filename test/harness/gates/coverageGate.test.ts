@@ -151,7 +151,7 @@ describe.concurrent("coverage gate", () => {
 
   test("a host without a timeout mechanism refuses, and runs nothing", async () => {
     const root = project();
-    const result = await gate(root, { command: "touch ran" }, { findTimeout: () => undefined });
+    const result = await gate(root, { command: "touch ran" }, { env: {} });
     expect(result.failures[0]).toContain("this host has no timeout mechanism");
     expect(existsSync(join(root, "ran"))).toBe(false);
   });

@@ -2,7 +2,7 @@ import { appendFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { runShown } from "../../commandLine/run";
-import { waitsForEver } from "../../operate/engine/waitsForEver";
+import { waitsForEver } from "../../operate/engine/eventLog";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 let log = "";

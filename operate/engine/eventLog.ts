@@ -1,0 +1,45 @@
+import { existsSync, readFileSync, statSync } from "node:fs";
+import { stripVTControlCharacters } from "node:util";
+import { explained } from "../../components/fetch/causes";
+import { jsonIn, objectOr, textOr } from "../../faults/json";
+
+/** What the engine told of an update, one event a line. */
+const eventsIn = (log: string) =>
+  readFileSync(log, "utf8")
+    .split("\n")
+    .map((line) => objectOr(jsonIn(line)));
+
+/** Long enough for what else is under way to say something. */
+const QUIET_MS = 60_000;
+
+/**
+ * Whether an update waits for what never comes, by the engine's event log: where the old container of a replacement could
+ * not be removed, an engine that goes on waits for the new one for ever (seen with Pulumi 3.246.0; pulumi/pulumi#16373).
+ */
+export function waitsForEver(log: string): () => boolean {
+  let [size, since, judged] = [0, Date.now(), false];
+  return () => {
+    const now = statSync(log, { throwIfNoEntry: false })?.size ?? 0;
+    if (now !== size) [size, since, judged] = [now, Date.now(), false];
+    // A quiet log is read once: a long pull says nothing for an hour.
+    if (judged || size === 0 || Date.now() - since < QUIET_MS) return false;
+    judged = true;
+    return eventsIn(log).some(({ resOpFailedEvent }) => {
+      return objectOr(objectOr(resOpFailedEvent).metadata).op === "delete-replaced";
+    });
+  };
+}
+
+/** The provider's words for an image that it could not pull. */
+const FAILED_PULL = /pull(?:ing)? (?:image )?"?([^\s"]+?)"?: (.*)/s;
+
+/** What to run next for each image that an update could not pull. */
+export function failedPulls(log: string): string[] {
+  const said = (existsSync(log) ? eventsIn(log) : []).flatMap(({ diagnosticEvent }) => {
+    const { severity, message } = objectOr(diagnosticEvent);
+    const [, name, words] = FAILED_PULL.exec(stripVTControlCharacters(textOr(message))) ?? [];
+    if (severity !== "error" || name === undefined || words === undefined) return [];
+    return [explained({ kind: "image", name }, words, "`npm run up` again (`serving fetch` loads everything first)")];
+  });
+  return [...new Set(said)];
+}
