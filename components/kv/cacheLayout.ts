@@ -108,7 +108,7 @@ export function cacheLayout(model: ModelShape, engine: ResolvedKvEngineSettings)
 function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
   if (model.linear === null) return 0;
   const dtype = engine.mambaSsmCacheDtype === "auto" ? null : engine.mambaSsmCacheDtype;
-  const state = stateBytes(model.linear, engine.draftTokens, dtype) / engine.tensorParallelSize;
+  const state = stateBytes(model.linear, engine.draftTokens, dtype, engine.tensorParallelSize);
   return model.compressedIndex === undefined
     ? state
     : Math.max(state, ngramStateBytes(model.compressedIndex, engine.draftTokens));

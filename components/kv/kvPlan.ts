@@ -56,10 +56,18 @@ function checkedWindow(
   const waiting = index === undefined ? 1 : waitingTokens(index, settings.draftTokens);
   const waitingKeys = `With ${settings.draftTokens} drafts the keys of ${waiting} tokens wait to become one, and vLLM stops where they don't divide a block, here of ${layout.blockSize} tokens; use at most ${index?.tokensPerKey}.`;
   if (layout.blockSize % waiting !== 0) faults.push(errorAt("draftTokens", "impossible_value", waitingKeys));
-  const heads = model.linear?.heads ?? [];
-  const undividedHeads = `${heads.join(" and ")} heads of linear layers can't be divided among ${settings.tensorParallelSize} devices.`;
-  if (heads.some((count) => count % settings.tensorParallelSize !== 0))
-    faults.push(errorAt("tensorParallelSize", "impossible_value", undividedHeads));
+  const uneven = undividedHeads(model, settings.tensorParallelSize);
+  const undivided = `${uneven.join(" and ")} heads can't be divided among ${settings.tensorParallelSize} devices.`;
+  if (uneven.length > 0) faults.push(errorAt("tensorParallelSize", "impossible_value", undivided));
   if (maxModelLen === null || faults.length > 0) throw new FaultyInput("engine settings", faults);
   return maxModelLen;
+}
+
+/** Counts of heads that vLLM refuses to divide. Of key/value heads each device has one where there are fewer than devices. */
+function undividedHeads({ attention, slidingAttention, queryHeads, linear }: ModelShape, devices: number): number[] {
+  const keyValue = [attention, slidingAttention].flatMap((each) => (each?.kind === "heads" ? each.kvHeads : []));
+  return [
+    ...[queryHeads, ...(linear?.heads ?? [])].filter((count) => count % devices !== 0),
+    ...keyValue.filter((count) => count % devices !== 0 && devices % count !== 0),
+  ];
 }

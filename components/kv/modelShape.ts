@@ -26,6 +26,8 @@ export interface ModelShape {
   /** Of the full-attention layers, and of the sliding ones unless `slidingAttention` says otherwise. */
   readonly attention: AttentionShape;
   readonly slidingAttention?: AttentionShape;
+  /** Query heads of an attention layer. */
+  readonly queryHeads: number;
   readonly layers: LayerCounts;
   /** Window of the sliding layers in tokens, `null` where there are none. */
   readonly slidingWindow: number | null;
@@ -102,6 +104,7 @@ function shapeOf(config: ConfigFields, root: JsonObject): { shape: ModelShape; f
   const shape: ModelShape = {
     attention: full ?? found.attention,
     ...defined({ slidingAttention: full === null ? undefined : found.attention }),
+    queryHeads: config.num_attention_heads,
     ...defined({ index, compressedIndex: indexOfGroups, compressed }),
     layers: counts,
     slidingWindow: counts.sliding > 0 ? (config.sliding_window ?? null) : null,

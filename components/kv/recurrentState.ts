@@ -8,6 +8,8 @@ import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from
 export interface RecurrentState {
   readonly kind: "gated-delta-net" | "state-space";
   readonly convChannels: number;
+  /** Those of them that every device keeps whole. */
+  readonly sharedChannels: number;
   readonly convKernel: number;
   readonly recurrentNumbers: number;
   /** Heads that are divided among devices; each count has to divide evenly. */
@@ -30,10 +32,17 @@ const FLOAT32_BYTES = 4;
  * @param drafts draft tokens of a step; the convolution remembers one more input for each
  * @param stateDtype `--mamba-ssm-cache-dtype`; `null`: what the config asks for
  */
-export function stateBytes(state: RecurrentState, drafts: number, stateDtype: StateDtype | null): number {
-  const conv = state.convChannels * (state.convKernel - 1 + drafts) * HALF_BYTES;
+export function stateBytes(
+  state: RecurrentState,
+  drafts: number,
+  stateDtype: StateDtype | null,
+  devices: number,
+): number {
+  const channels = (state.convChannels - state.sharedChannels) / devices + state.sharedChannels;
   const dtype = stateDtype ?? state.stateDtype;
-  return conv + state.recurrentNumbers * (dtype === "float32" ? FLOAT32_BYTES : HALF_BYTES);
+  const numbers = state.recurrentNumbers / devices;
+  const conv = channels * (state.convKernel - 1 + drafts) * HALF_BYTES;
+  return conv + numbers * (dtype === "float32" ? FLOAT32_BYTES : HALF_BYTES);
 }
 
 const FIELDS = [
@@ -58,6 +67,7 @@ export function linearAttention(config: ConfigFields): { state: RecurrentState |
   const state: RecurrentState = {
     kind: "gated-delta-net",
     convChannels: 2 * keyHeads * keyWidth + valueHeads * valueWidth,
+    sharedChannels: 0,
     convKernel: kernel,
     recurrentNumbers: valueHeads * valueWidth * keyWidth,
     heads: [keyHeads, valueHeads],
@@ -119,9 +129,11 @@ export function stateSpaceState(config: ConfigFields): RecurrentState {
   return {
     kind: "state-space",
     convChannels: heads * width + 2 * groups * stateSize,
+    // vLLM gives each device a group of its own where there is only one.
+    sharedChannels: groups === 1 ? 2 * stateSize : 0,
     convKernel: kernel,
     recurrentNumbers: heads * width * stateSize,
-    heads: [heads, groups],
+    heads: groups === 1 ? [heads] : [heads, groups],
     keyHeadDim: null,
     stateDtype: dtype === "auto" ? null : dtype,
   };

@@ -240,6 +240,32 @@ describe("settings of the engine", () => {
     expect(faultOf(() => kvPlan(hybrid, { ...pair, tensorParallelSize: 3 }, GIB))).toEqual([
       ["tensorParallelSize", "impossible_value"],
     ]);
+    expect(faultOf(() => kvPlan(mla, { ...pair, tensorParallelSize: 5 }, GIB))).toEqual([
+      ["tensorParallelSize", "impossible_value"],
+    ]);
+    const unevenGroups = modelShape({
+      num_hidden_layers: 4,
+      num_attention_heads: 12,
+      num_key_value_heads: 3,
+      head_dim: 64,
+    });
+    expect(() => kvPlan(unevenGroups, pair, GIB)).toThrow("3 heads can't be divided among 2 devices.");
+  });
+
+  it("a state-space layer with one group keeps it on each device", () => {
+    const of = (n_groups: number) =>
+      modelShape({
+        ...{ num_hidden_layers: 2, num_attention_heads: 8, num_key_value_heads: 2, head_dim: 128 },
+        ...{ mamba_num_heads: 8, mamba_head_dim: 64, ssm_state_size: 64, n_groups, conv_kernel: 4 },
+        hybrid_override_pattern: "*M",
+      });
+    const pair = { tensorParallelSize: 2, maxModelLen: 4096 };
+    const states = [1, 2].map((groups) => {
+      const { pageBytes, padding } = kvPlan(of(groups), pair, GIB).layout;
+      return Math.round(pageBytes / (1 + padding));
+    });
+    // Half of the 8 heads of 64, and of one group keys and values of 64 each; vLLM's own figure for two such ranks.
+    expect(states).toEqual([(256 + 128) * 3 * 2 + 4 * 64 * 64 * 4, (256 + 128) * 3 * 2 + 4 * 64 * 64 * 4]);
   });
 
   it.each([

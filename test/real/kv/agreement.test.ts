@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { KV_ENGINE_DEFAULTS } from "../../../components/kv";
 import { servingKv } from "./askServing";
 import { type Answer, askVllm, SECONDS } from "./askVllm";
-import { CASES_OF_FAMILIES, type Case, CONFIGS_OF_A_FAMILY, PAIRS } from "./cases";
+import { CASES_OF_FAMILIES, CASES_OF_RANKS, type Case, CONFIGS_OF_A_FAMILY, CONFIGS_OF_RANKS, PAIRS } from "./cases";
 import { installVllm, VERSIONS } from "./environment";
 import { FAMILIES } from "./families";
 import { ODD_CASES, REFUSALS, UNKNOWN } from "./oddCases";
@@ -28,7 +28,7 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     vllm = await installVllm(version);
     folder = mkdtempSync(join(tmpdir(), "kv-agreement-"));
     answers = await askVllm(vllm.python, folder, [
-      ...CASES_OF_FAMILIES.flatMap(({ cases }) => cases),
+      ...[...CASES_OF_FAMILIES, ...CASES_OF_RANKS].flatMap(({ cases }) => cases),
       ...PAIRS.map(({ other }) => other),
       ...[...ODD_CASES, ...SERVED_MODELS, ...UNKNOWN, ...REFUSALS].map((each) => each.asked),
     ]);
@@ -52,6 +52,14 @@ describe.each(VERSIONS)("KV plans of vLLM %s's own classes", (version) => {
     "%s: ours are the same",
     async (_, { cases }) => {
       expect(cases).toHaveLength(CONFIGS_OF_A_FAMILY);
+      for (const each of cases) expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
+    },
+  );
+
+  it.each(byName(CASES_OF_RANKS.filter(({ only = version }) => only === version)))(
+    "%s, on two machines: ours are those of a rank",
+    async (_, { cases }) => {
+      expect(cases).toHaveLength(CONFIGS_OF_RANKS);
       for (const each of cases) expect(await ours(folder, version, each)).toEqual(figuresOf(answerTo(each), each));
     },
   );

@@ -14,6 +14,7 @@ export async function servingKv(folder: string, version: string, asked: Case): P
     ...["--max-num-batched-tokens", String(engine.maxNumBatchedTokens)],
     ...["--mamba-ssm-cache-dtype", engine.mambaSsmCacheDtype ?? "auto"],
     ...["--gdn-prefill-backend", engine.gdnPrefillBackend ?? "auto"],
+    ...["--tensor-parallel-size", String(engine.tensorParallelSize ?? 1)],
     ...(engine.prefixCaching === false ? ["--no-prefix-caching"] : []),
     ...["--format", "json"],
   ]);

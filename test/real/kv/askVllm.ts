@@ -23,7 +23,9 @@ export interface Answers {
  */
 export async function askVllm(python: string, folder: string, cases: readonly Case[]): Promise<Answers> {
   const file = join(folder, "cases.json");
-  const asked = cases.map((each) => ({ ...each, engine: vllmArguments(each.engine) }));
+  const asked = cases.map(({ config, engine, availableBytes, availableOfRanks = availableBytes }) => ({
+    ...{ config, engine: vllmArguments(engine), availableBytes: availableOfRanks },
+  }));
   writeFileSync(file, JSON.stringify(asked));
   const ran = await runToEnd(python, [join(__dirname, "vllmKvPlans.py"), file], {
     env: { PATH: process.env.PATH ?? "", HOME: folder, TMPDIR: folder },
@@ -46,6 +48,7 @@ function vllmArguments(engine: KvEngineSettings): Record<string, unknown> {
     max_num_batched_tokens: engine.maxNumBatchedTokens,
     enable_prefix_caching: engine.prefixCaching ?? true,
     mamba_ssm_cache_dtype: engine.mambaSsmCacheDtype ?? "auto",
+    tensor_parallel_size: engine.tensorParallelSize ?? 1,
     gdn_prefill_backend: engine.gdnPrefillBackend ?? "auto",
     ...(draftTokens > 0 ? { speculative_config: { method: "mtp", num_speculative_tokens: draftTokens } } : {}),
   };

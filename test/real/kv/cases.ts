@@ -7,10 +7,14 @@ export interface Case {
   readonly config: Config;
   readonly engine: KvEngineSettings;
   readonly availableBytes: number;
+  /** What the ranks of an engine over several machines have, where it isn't the same; the least is `availableBytes`. */
+  readonly availableOfRanks?: readonly number[];
 }
 
 /** Each family gets as many perturbed configs; the same ones in every run. */
 export const CONFIGS_OF_A_FAMILY = 12;
+/** And so many of these once more for an engine of two ranks. */
+export const CONFIGS_OF_RANKS = 4;
 const SEED = 20_260_727;
 
 const FORMATS = [
@@ -54,6 +58,16 @@ function caseOf(config: Config, sampled: KvEngineSettings, memory: string | numb
   return { config, engine, availableBytes: memory === "enough" ? enough : enough - 1 };
 }
 
+/** Whether our plan has a config for two ranks at all; `REFUSALS` asks vLLM about those that can't be divided. */
+function divides({ config, engine }: Case): boolean {
+  const plan = () => kvPlan(modelShape(config), { ...engine, tensorParallelSize: 2 }, 0);
+  try {
+    return plan().bytesPerBlock > 0;
+  } catch {
+    return false;
+  }
+}
+
 /** The same model as far as its cache goes: other sizes beside it, other numbers, other names in our eyes. */
 function elsewhereDifferent(config: Config): Config {
   const others = { vocab_size: 2048, rope_theta: 5_000_000, intermediate_size: 512, rms_norm_eps: 1e-5 };
@@ -69,6 +83,17 @@ export const CASES_OF_FAMILIES = FAMILIES.map((family) => ({
     .sample(fc.tuple(family.configs, engines(family), memories), { numRuns: CONFIGS_OF_A_FAMILY, seed: SEED })
     .map((sample) => caseOf(...sample)),
 }));
+/** Of every family some of these, each on an engine of two ranks. */
+export const CASES_OF_RANKS = CASES_OF_FAMILIES.map(({ cases, ...family }) => ({
+  ...family,
+  cases: cases
+    .filter(divides)
+    .slice(0, CONFIGS_OF_RANKS)
+    .map(({ config, engine, availableBytes }, index) =>
+      caseOf(config, { ...engine, tensorParallelSize: 2 }, index === 0 ? "enough" : availableBytes),
+    ),
+}));
+
 /** Of each family one case, and the same with everything else different. */
 export const PAIRS = CASES_OF_FAMILIES.flatMap(({ name, cases: [first] }) =>
   first === undefined ? [] : [{ name, first, other: { ...first, config: elsewhereDifferent(first.config) } }],

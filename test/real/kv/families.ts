@@ -38,6 +38,9 @@ const FEWER = ["auto", "bfloat16", "float16", "fp8", "fp8_e4m3"] as const;
 /** Those that it has where vectors are packed with their scales. */
 const PACKED = ["auto", "fp8", "fp8_e4m3"] as const;
 
+/** The one format of such a model for which vLLM has an attention of its own on a GB10. */
+const BFLOAT = { torch_dtype: "bfloat16" };
+
 /** Configs of one kind of model, each perturbed in what its cache depends on. */
 export interface Family {
   readonly name: string;
@@ -166,7 +169,7 @@ export const FAMILIES: readonly Family[] = [
   },
   {
     name: "sparse attention over compressed vectors",
-    configs: config("GlmMoeDsaForCausalLM", "glm_moe_dsa", selections, EXPERTS, INDEX, drafter),
+    configs: config("GlmMoeDsaForCausalLM", "glm_moe_dsa", selections, EXPERTS, INDEX, drafter, BFLOAT),
     drafts: true,
     formats: PACKED,
   },

@@ -74,6 +74,18 @@ export const ODD_CASES: readonly { readonly name: string; readonly asked: Case }
     name: "a hybrid with one sequence more than blocks",
     asked: { ...asked(HYBRID, { maxModelLen: 256, maxNumSeqs: 61 }), availableBytes: 60 * HYBRID_BLOCK },
   },
+  {
+    name: "two ranks of machines that differ: the least memory counts",
+    asked: { ...asked(DENSE, { tensorParallelSize: 2 }), availableOfRanks: [2 ** 31, 2 ** 30] },
+  },
+  {
+    name: "more ranks than heads, each has one",
+    asked: asked(DENSE, { tensorParallelSize: 4 }),
+  },
+  {
+    name: "state space of one group, which each of two ranks keeps",
+    asked: asked(stateSpace("*M*M"), { tensorParallelSize: 2 }),
+  },
   { name: "a request of one token", asked: asked(DENSE, { maxModelLen: 1 }) },
   { name: "memory of less than a block", asked: { ...asked(DENSE), availableBytes: 1 } },
 ];
@@ -143,6 +155,15 @@ export const REFUSALS: readonly {
     }),
     words: "Sliding window for some but all layers is not supported",
     ours: "error unknown_architecture",
+  },
+  {
+    name: "attention heads that two ranks can't share",
+    asked: asked(
+      { ...DENSE, num_attention_heads: 3, num_key_value_heads: 1, hidden_size: 384 },
+      { tensorParallelSize: 2 },
+    ),
+    words: "Total number of attention heads (3) must be divisible by tensor parallel size (2)",
+    ours: "error impossible_value",
   },
   {
     name: "a window above the model's own",

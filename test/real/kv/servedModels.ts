@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { KvEngineSettings } from "../../../components/kv";
+import { type KvEngineSettings, modelShape } from "../../../components/kv";
 import type { Case } from "./cases";
 import { COMPRESSED, type Config, EXPERTS, INDEX, OTHERS, SMALL_VISION, STATE_SPACE_REST } from "./parts";
 
@@ -27,23 +27,28 @@ const LEFT_OUT: Readonly<Record<string, Config>> = {
   step3p7: {
     ...{ architectures: ["Step3p5ForCausalLM"], model_type: "step3p5", ...EXPERTS, max_seq_len: 65_536 },
     ...{ moe_num_experts: 4, moe_top_k: 2, share_expert_dim: 128, num_attention_groups: 8 },
-    ...{ use_moe_router_bias: true, norm_expert_weight: true, need_fp32_gate: false },
+    ...{ use_moe_router_bias: true, norm_expert_weight: true, need_fp32_gate: true },
     moe_router_scaling_factor: 3.5,
   },
 };
 
-/** Positions of text, picture and time, for models of a quarter of the head. */
-const ROPE = {
+/** Positions of text, picture and time, in a quarter of the head or in all of it. */
+const QUARTER = {
   ...{ rope_type: "default", rope_theta: 10_000, partial_rotary_factor: 0.25 },
   ...{ mrope_section: [11, 11, 10], mrope_interleaved: true },
 };
+
+const WHOLE = { ...QUARTER, partial_rotary_factor: 1, mrope_section: [24, 20, 20] };
 
 /** Weights stay out of it: a quantization asks for kernels, and one that the cache depends on is in the families. */
 function whole(cut: Config): Config {
   const { text_config, quantization_config: _, ...root } = cut;
   const leftOut = LEFT_OUT[String(root.model_type)] ?? {};
   if (typeof text_config !== "object") return { ...OTHERS, ...root, ...leftOut, ...own(root) };
-  const rope = "vision_config" in leftOut && root.model_type !== "gemma4" ? { rope_parameters: ROPE } : {};
+  const rope =
+    "vision_config" in leftOut && root.model_type !== "gemma4"
+      ? { rope_parameters: root.model_type === "qwen3_vl" ? WHOLE : QUARTER }
+      : {};
   return { ...root, ...leftOut, text_config: { ...OTHERS, ...rope, ...text_config } };
 }
 
@@ -61,6 +66,7 @@ const ENGINES: readonly KvEngineSettings[] = [
     maxNumBatchedTokens: 2048,
     prefixCaching: false,
   },
+  { kvCacheDtype: "fp8", maxModelLen: 16_384, maxNumSeqs: 8, maxNumBatchedTokens: 8192, tensorParallelSize: 2 },
 ];
 
 /** The models of the repository as they are, but for their weights. */
@@ -72,8 +78,12 @@ export const SERVED_MODELS: readonly { readonly name: string; readonly asked: Ca
     const cut: Config = JSON.parse(readFileSync(join(MODELS, name, "config.json"), "utf8"));
     // A family of its own stands for it, since vLLM takes one of the two formats from 0.32 on alone.
     if (cut.model_type === "qwen4_exp") return [];
-    return ENGINES.map((engine, index) => ({
-      name: `${name}, engine ${index + 1}`,
-      asked: { config: whole(cut), engine, availableBytes: 20 * 2 ** 30 },
-    }));
+    return ENGINES.map((engine, index) => {
+      const config = whole(cut);
+      const window = Math.min(engine.maxModelLen ?? 0, modelShape(config).window ?? 0);
+      return {
+        name: `${name}, engine ${index + 1}`,
+        asked: { config, engine: { ...engine, maxModelLen: window }, availableBytes: 20 * 2 ** 30 },
+      };
+    });
   });

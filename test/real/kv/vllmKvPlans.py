@@ -4,7 +4,7 @@ vLLM's own KV plans, on a machine without a GPU that is told it is a GB10.
     python vllmKvPlans.py CASES.json
 
 Each case is {config, engine, availableBytes}: a model's config.json, arguments of the engine and the bytes for its
-cache. The whole way to the plan is vLLM's: its arguments, its configuration, its model without weights (on torch's
+cache, one figure for each rank where the engine has several. The whole way to the plan is vLLM's: its arguments, its configuration, its model without weights (on torch's
 "meta" device, and the drafting module with it), the specs of that model's layers, the block size, the groups, the fit
 check, the concurrency. Left out are the compiled kernels alone: they need a driver to load, and nothing calls them.
 Prints {version, plans} after the word PLANS; a case that vLLM refuses has its words in `refused`.
@@ -99,11 +99,22 @@ def on_meta():
     return OnMeta()
 
 
-def engine_of(case):
+def as_rank(rank, ranks):
+    """Models that are built from here on are a rank's part of them. Nothing is said between ranks until they run."""
+    from vllm.distributed import get_tp_group
+    group = get_tp_group()
+    group.rank_in_group, group.world_size = rank, ranks
+
+
+def engine_of(case, rank):
     from vllm.engine.arg_utils import EngineArgs
     model = tempfile.mkdtemp()
     Path(model, "config.json").write_text(json.dumps(case["config"]))
-    return EngineArgs(model=model, skip_tokenizer_init=True, enforce_eager=True, **case["engine"]).create_engine_config()
+    ranks = case["engine"].get("tensor_parallel_size", 1)
+    several = {"nnodes": ranks, "node_rank": rank, "distributed_executor_backend": "mp"} if ranks > 1 else {}
+    as_rank(rank, ranks)
+    return EngineArgs(
+        model=model, skip_tokenizer_init=True, enforce_eager=True, **several, **case["engine"]).create_engine_config()
 
 
 def cache_specs(engine):
@@ -139,29 +150,34 @@ def grouped(engine, specs):
     """The groups, the bytes of a block of the pool and of one request, and what makes the whole plan of a memory."""
     from vllm.v1.core import kv_cache_utils as kv
     if hasattr(kv, "get_kv_cache_configs"):
-        groups = kv.get_kv_cache_groups(engine, dict(specs))
+        groups = kv.get_kv_cache_groups(engine, dict(specs[0]))
         return (groups, kv._pool_bytes_per_block(groups), kv._max_memory_usage_bytes_from_groups(engine, groups),
-                lambda memory: kv.get_kv_cache_configs(engine, [specs], [memory]))
+                lambda memories: kv.get_kv_cache_configs(engine, specs, memories))
     # From 0.31 on the platform has the builder of the plan.
     from vllm.v1.core import kv_cache_planning as planning
     from vllm.v1.core.kv_cache_config_builder import get_kv_cache_config_builder
     builder = get_kv_cache_config_builder(engine)
-    groups = planning.get_global_kv_cache_groups(engine, [specs])
+    groups = planning.get_global_kv_cache_groups(engine, specs)
     return (groups, planning._pool_bytes_per_block_from_builder(builder, engine, groups),
             planning._max_memory_usage_bytes_from_groups(builder, engine, groups),
-            lambda memory: planning.get_kv_cache_configs(engine, [specs], [memory], groups))
+            lambda memories: planning.get_kv_cache_configs(engine, specs, memories, groups))
 
 
 def plan(case):
     from vllm.v1.core.kv_cache_utils import get_kv_cache_capacity
-    engine = engine_of(case)
-    specs = cache_specs(engine)
+    ranks = case["engine"].get("tensor_parallel_size", 1)
+    specs = []
+    for rank in reversed(range(ranks)):
+        engine = engine_of(case, rank)
+        specs.insert(0, cache_specs(engine))
     _, bytes_per_block, bytes_per_request, configs_of = grouped(engine, specs)
     answer = {"fits": False, "starts": False, "blockSize": engine.cache_config.block_size,
               "bytesPerBlock": bytes_per_block, "bytesPerRequest": bytes_per_request,
               "blocksPerRequest": bytes_per_request // bytes_per_block}
     try:
-        [cache] = configs_of(case["availableBytes"])
+        available = case["availableBytes"]
+        cache, *others = configs_of(available if isinstance(available, list) else [available] * ranks)
+        assert all(other.num_blocks == cache.num_blocks for other in others)
         tokens, concurrency = get_kv_cache_capacity(engine, cache)
         answer |= {"fits": True, "numBlocks": cache.num_blocks, "tokens": tokens, "maxConcurrency": concurrency}
         check_sequences(engine, cache)
