@@ -26,6 +26,7 @@ const publishedStarts = strictObject({
       totalGiB: z.number().positive().describe("The machine's MemTotal in GiB."),
       availableKvGiB: z.number().describe("`Available KV cache memory` of its log in GiB; may be negative."),
       draftTokens: z.int().min(1).optional().describe("Draft tokens of a step; left out where there were none."),
+      ranks: z.int().min(2).optional().describe("Ranks that shared the model, one a machine; left out for one."),
       source: z.string().min(1).describe("Who measured it, on what, and when."),
     }),
   ),

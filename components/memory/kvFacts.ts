@@ -13,8 +13,11 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the window: status 400)"}`;
   });
   return [
-    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, room.highGiB + low)]),
-    ["room", `${gibRange(room)} (${room.basis})`],
+    ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, kv.ranks, room.highGiB + low)]),
+    [
+      "room",
+      `${gibRange(room)} (${room.basis})${kv.leastOn === undefined ? "" : `, for each rank what ${kv.leastOn} has`}`,
+    ],
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
       "full windows",
@@ -46,8 +49,8 @@ function windowText(tokens: number | null): string {
   return tokens === 0 ? "none" : `${thousands(tokens)} tokens`;
 }
 
-function weightsFact(gb: number, shareGiB: number): [label: string, text: string] {
-  return ["weights", `${weightsText(gb)}, ${weightBand(gb, shareGiB).verdict}`];
+function weightsFact(gb: number, ranks: number, shareGiB: number): [label: string, text: string] {
+  return ["weights", `${weightsText(gb, ranks)}, ${weightBand(gb / ranks, shareGiB).verdict}`];
 }
 
 /** Whether the engine refuses to start, for want of room for one request. */

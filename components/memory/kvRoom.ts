@@ -31,9 +31,14 @@ export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?
   return { basis, lowGiB: hundredths(budget - high), highGiB: hundredths(budget - low), outsideGiB, source };
 }
 
-/** Whether the record is of the image that runs. */
-export function isMeasured({ measured, image }: InferenceServerSettings): boolean {
-  return measured !== undefined && isOf(image, measured);
+/** Among how many ranks a server's weights are divided: each has a GPU of its own. */
+export const ranksOf = (server: InferenceServerSettings): number =>
+  server.tensorParallelSize * server.pipelineParallelSize;
+
+/** Whether the record is of the image that runs, divided as it is. */
+export function isMeasured(server: InferenceServerSettings): boolean {
+  const { measured, image } = server;
+  return measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === ranksOf(server);
 }
 
 /** The recorded rates, where they are of the image that runs. */
@@ -45,16 +50,21 @@ export function ownSpeeds({ measuredSpeeds: own, image }: InferenceServerSetting
 const isOf = (image: string, record: { readonly image: string }) =>
   record.image.split("@").at(-1) === image.split("@").at(-1);
 
-/** Size of a model's weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
+/** Size of a model's whole weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
 export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
   return model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
 }
 
-/** Memory that a model's loaded weights take, in GiB: as it is declared or known of this model, else their size on disk. */
+/**
+ * Memory that a rank's part of the loaded weights takes, in GiB: as it is declared or known of the whole model, else its size
+ * on disk, divided evenly. By vLLM 0.33's own classes each rank also keeps some of it whole (norms, routers, projections of
+ * compressed vectors): 0.8 of DeepSeek-V4-Flash's 284 billion numbers, 0.05 of MiniMax-M2.7's 229.
+ */
 export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
   const onDisk = weightsGB(server, evidence);
   const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
-  return known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
+  const whole = known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
+  return whole === undefined ? undefined : whole / ranksOf(server);
 }
 
 /** Whether the weights' size rests on nothing but a judgement. */
@@ -77,7 +87,7 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
     const { nonKvGiB, at } = measured;
     return { basis: "measured", low: nonKvGiB, high: nonKvGiB, source: `measured on ${at}` };
   }
-  const published = publishedOutside(model);
+  const published = publishedOutside(server, model);
   if (published !== undefined) return published;
   const weightsGiB = residentGiB(server, model);
   if (weightsGiB === undefined) return undefined;
@@ -85,13 +95,13 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
     basis: "estimated",
     low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least),
     high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most),
-    source: `${hundredths(weightsGiB)} GiB of weights and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
+    source: `${hundredths(weightsGiB)} GiB of weights${ranksOf(server) === 1 ? "" : ` for each of ${ranksOf(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
   };
 }
 
-/** What published starts of this model took outside the KV cache; `undefined` where there is none. */
-export function publishedOutside(model?: ModelEvidence): Outside | undefined {
-  const starts = model?.starts ?? [];
+/** What a rank of published starts of this model, divided as here, took outside the KV cache; `undefined` where there is none. */
+export function publishedOutside(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
+  const starts = (model?.starts ?? []).filter(({ ranks = 1 }) => ranks === ranksOf(server));
   if (starts.length === 0) return undefined;
   const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
   const sources = [...new Set(starts.map(startText))].join("; ");

@@ -64,7 +64,7 @@ function outside(
   if (isMeasured(settings) && settings.measured !== undefined) return { outsideGiB: settings.measured.nonKvGiB };
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
-  const seen = publishedOutside(model);
+  const seen = publishedOutside(settings, model);
   return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
 }
 
@@ -123,3 +123,12 @@ export function totalFinding(declaredGiB: number, machineGiB: number) {
 export function plannedTotal(declaredGiB: number, machineGiB: number | undefined): number {
   return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
 }
+
+/** The least memory of the machines that share a model, and whose it is where it isn't this one's. */
+export function leastMemory(own: string, nodes: readonly string[] = [], totalOf: (machine: string) => number) {
+  const least = (now: Memory, machine: string): Memory =>
+    totalOf(machine) < now.totalGiB ? { totalGiB: totalOf(machine), leastOn: machine } : now;
+  return nodes.reduce(least, { totalGiB: totalOf(own) });
+}
+
+type Memory = { readonly totalGiB: number; readonly leastOn?: string };

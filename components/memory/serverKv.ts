@@ -14,12 +14,16 @@ import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admi
 import type { ModelEvidence } from "../planned/evidence";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { type KvRoom, kvRoom, ownSpeeds, weightsGB } from "./kvRoom";
+import { type KvRoom, kvRoom, ownSpeeds, ranksOf, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
   readonly room: KvRoom;
   /** Size of the weights in GB (10^9 bytes); `null` where it is not known. */
   readonly weightsGB: number | null;
+  /** Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one. */
+  readonly ranks: number;
+  /** The machine with the least memory of those that share the model, which has the room that counts for all; absent for one. */
+  readonly leastOn?: string;
   readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
   /** How many coding agents work at once, by size. */
   readonly agents: readonly Admission[];
@@ -28,9 +32,7 @@ export interface ServerKv extends KvPlan {
 }
 
 /** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
-export const NOT_FOLLOWED = [
-  ...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides", "--pipeline-parallel-size"],
-];
+export const NOT_FOLLOWED = [...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"]];
 
 /** A server's KV plan, or why there is none; `notes` are worth a warning either way. */
 export interface ServerKvResult {
@@ -42,8 +44,10 @@ export interface ServerKvResult {
 
 /** What a server's KV plan rests on beside its own settings. */
 export interface Around {
-  /** The machine's memory. */
+  /** The machine's memory; of those that share the model the least, as vLLM gives all ranks as many blocks as that one holds. */
   readonly totalGiB: number;
+  /** The machine that has it, where several share the model. */
+  readonly leastOn?: string | undefined;
   /** Most tokens that an agent of this server may be answered with, where one says so. */
   readonly maxOutputTokens: number | undefined;
 }
@@ -51,7 +55,7 @@ export interface Around {
 /** Plans the KV cache of one server from its settings and what was read of its model. */
 export function serverKv(
   server: InferenceServerSettings,
-  { totalGiB, maxOutputTokens }: Around,
+  { totalGiB, leastOn, maxOutputTokens }: Around,
   model?: ModelEvidence,
 ): ServerKvResult {
   if (model === undefined) {
@@ -66,6 +70,8 @@ export function serverKv(
     return none(
       "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
     );
+  if (server.pipelineParallelSize > 1)
+    return none("With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.");
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
   const own = ownSpeeds(server);
@@ -82,6 +88,8 @@ export function serverKv(
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
       agents: agentsAtOnce(least, maxOutputTokens),
       weightsGB: weightsGB(server, model) ?? null,
+      ranks: ranksOf(server),
+      ...defined({ leastOn }),
       prefill: prefillOf(prefill ?? model.prefill, least.maxModelLen),
     };
     const notes = least.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);

@@ -10,7 +10,7 @@ import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 export type StartNeeds = Partial<ReturnType<typeof startNeeds>>;
 
 /** Options and variables with which other weights are loaded than lie on disk. */
-const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only", "pipeline-parallel-size"];
+const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
 const TABLES_ELSEWHERE = "VLLM_PLE_TABLE_MEMORY";
 
 /** vLLM then takes a window longer than the model's own. */
@@ -28,11 +28,17 @@ export function startNeeds(
 ) {
   const args = readServerArguments(container.command);
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
+  // Stages of a pipeline are not of one size.
   const certain =
     settings.model.residentGiB !== undefined ||
-    !(has(LOADS_OTHERWISE) || Object.hasOwn(container.env, TABLES_ELSEWHERE) || isJudged(settings, model));
+    !(
+      settings.pipelineParallelSize > 1 ||
+      has(LOADS_OTHERWISE) ||
+      Object.hasOwn(container.env, TABLES_ELSEWHERE) ||
+      isJudged(settings, model)
+    );
   const resident = certain ? residentGiB(settings, model) : undefined;
-  const weightsGiB = resident && Math.max(0, resident / settings.tensorParallelSize - (memory.hostGiB ?? 0));
+  const weightsGiB = resident && Math.max(0, resident - (memory.hostGiB ?? 0));
   const { measured, kvCacheMemoryBytes } = settings;
   const outsideGiB = measured !== undefined && isMeasured(settings) ? measured.nonKvGiB : weightsGiB;
   const drafts = settings.speculative?.method ?? "mtp";

@@ -15,7 +15,7 @@ const BANDS: readonly WeightBand[] = [
   { upToGB: 100, verdict: "untested on this machine (90 to 100 GB)", comfortable: false },
 ];
 
-const BEYOND = "too large for one machine: it needs several nodes (over 100 GB)";
+const BEYOND = "too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`)";
 const TOO_LARGE: WeightBand = { upToGB: Number.POSITIVE_INFINITY, verdict: BEYOND, comfortable: false };
 
 /** The band of so many GB (10^9 bytes) of weights, for a server with a share of so many GiB. */
@@ -26,5 +26,8 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
   return { ...band, verdict, comfortable: false };
 }
 
-/** A size of weights as a person reads it. */
-export const weightsText = (weightsGB: number): string => `${Number(weightsGB.toFixed(1))} GB`;
+/** A size of weights as a person reads it, and what each rank has of it. */
+export function weightsText(weightsGB: number, ranks = 1): string {
+  const gb = (size: number) => `${Number(size.toFixed(1))} GB`;
+  return ranks === 1 ? gb(weightsGB) : `${gb(weightsGB)}, ${gb(weightsGB / ranks)} for each of ${ranks} ranks`;
+}

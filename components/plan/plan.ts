@@ -4,7 +4,7 @@ import type { ClientPlan } from "../clients/plannedClients";
 import { plannedHarness } from "../harness-files/plannedHarness";
 import { plannedServer } from "../inference-server/plannedServer";
 import { gateFile } from "../inference-server/startGate";
-import { type KnownServer, machineMemory, plannedTotal, totalFault } from "../memory/machineMemory";
+import { type KnownServer, leastMemory, machineMemory, plannedTotal, totalFault } from "../memory/machineMemory";
 import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
@@ -58,7 +58,9 @@ export function machinePlan(
   const evidence = { ...given, homeHere: given.home, home: homeOn(declared, given) };
   const meminfo = evidence.meminfo?.[name];
   const { totalGiB } = declared;
-  const machine = { ...declared, totalGiB: plannedTotal(totalGiB, meminfo?.totalGiB) };
+  const totalOf = (each: string) =>
+    plannedTotal(machines[each]?.totalGiB ?? totalGiB, evidence.meminfo?.[each]?.totalGiB);
+  const machine = { ...declared, totalGiB: totalOf(name) };
   const state = onMachine(machine.stateDirectory, evidence);
   const directories = {
     modelCache: onMachine(machine.modelCache, evidence),
@@ -83,7 +85,8 @@ export function machinePlan(
   const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
   const servers = known.map((server) => {
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    return { ...server, kv: serverKv(server.settings, { totalGiB: machine.totalGiB, maxOutputTokens }, server.model) };
+    const memory = leastMemory(name, server.settings.nodes, totalOf);
+    return { ...server, kv: serverKv(server.settings, { ...memory, maxOutputTokens }, server.model) };
   });
   const inferenceServers = known.filter(answers).map((server) => server.plan);
   const ranks = known.filter((server) => !answers(server)).map((server) => server.plan);

@@ -58,6 +58,8 @@ export interface PublishedStart {
   readonly availableKvGiB: number;
   /** Draft tokens of a step; none where it is left out. */
   readonly draftTokens?: number | undefined;
+  /** Among how many ranks the model was divided; the figures are those of one. Left out where it ran on one. */
+  readonly ranks?: number | undefined;
   readonly source: string;
 }
 

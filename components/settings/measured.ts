@@ -17,6 +17,13 @@ export const measured = strictObject({
     .number()
     .positive()
     .describe("`Maximum concurrency` of the log: requests of the whole window that the KV cache holds."),
+  ranks: z
+    .int()
+    .min(2)
+    .optional()
+    .describe(
+      "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the head. Divided otherwise, the record no longer counts. Default: 1.",
+    ),
   at: z.iso
     .date('Expected a day in quotes, such as "2026-11-21"')
     .describe(

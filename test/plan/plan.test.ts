@@ -160,7 +160,7 @@ describe("a plan", () => {
       "b: 90 GB of weights are possible with tuning and a reduced context (45 to 90 GB).",
       "b: 90.1 GB of weights are untested on this machine (90 to 100 GB).",
       "b: 100 GB of weights are untested on this machine (90 to 100 GB).",
-      "b: 100.1 GB of weights are too large for one machine: it needs several nodes (over 100 GB).",
+      "b: 100.1 GB of weights are too large for one machine (over 100 GB): two or more that are linked can share it (`nodes`).",
     ]);
     const byIndex = { "org/model": { source: "config.json", weightsGB: 60.04 } };
     expect(

@@ -8,6 +8,8 @@ export interface StartedServer {
   readonly gpuMemoryUtilization: number;
   readonly totalGiB: number;
   readonly maxNumSeqs: number;
+  /** Ranks that share its model. */
+  readonly ranks: number;
   /** As it was started, with its digest. */
   readonly image: string;
   /** Largest share that the ledger leaves it beside everything else; 0 where none fits. */
@@ -19,7 +21,8 @@ export function measurementOf(log: EngineLog, server: StartedServer, at: string)
   const { availableKvGiB, kvTokens, maxConcurrency } = log;
   if (availableKvGiB === undefined || kvTokens === undefined || maxConcurrency === undefined) return undefined;
   const nonKvGiB = outsideKvGiB(server, availableKvGiB);
-  return { nonKvGiB, kvTokens, maxConcurrency, at, image: server.image.split("@").at(-1) ?? server.image };
+  const ranks = server.ranks === 1 ? {} : { ranks: server.ranks };
+  return { nonKvGiB, kvTokens, maxConcurrency, ...ranks, at, image: server.image.split("@").at(-1) ?? server.image };
 }
 
 /** Memory in GiB that a started server took outside its KV cache: its share, less what its log says was left. */
@@ -34,6 +37,7 @@ export function measuredLines(measured: MeasuredSettings): string[] {
     `  nonKvGiB: ${measured.nonKvGiB}`,
     `  kvTokens: ${measured.kvTokens}`,
     `  maxConcurrency: ${measured.maxConcurrency}`,
+    ...(measured.ranks === undefined ? [] : [`  ranks: ${measured.ranks}`]),
     `  at: "${measured.at}"`,
     `  image: ${measured.image}`,
   ];

@@ -70,6 +70,7 @@ function startedServer({ machine }: MachineTarget, { container, serve }: Inferen
     gpuMemoryUtilization: state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization,
     totalGiB,
     maxNumSeqs: machine.kv[container.name]?.maxNumSeqs ?? 1,
+    ranks: machine.kv[container.name]?.ranks ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
     largestUtilization: largestUtilizationThatFits[container.name] ?? 0,
   };
