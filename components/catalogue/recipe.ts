@@ -67,7 +67,7 @@ export const recipe = z
     kind: z.enum(["chat", "embedding", "rerank"]).default("chat").describe("What the model is asked for."),
     family: model.shape.family.unwrap().describe("Family, as `model.family` of the stack file."),
     thinking: z.boolean().describe("Whether the model has a thinking mode, as `model.thinking`."),
-    machines: z.int().min(1).default(1).describe("Machines that it needs. Above 1 it is listed only."),
+    machines: z.int().min(1).default(1).describe("Machines that it needs, joined by a link (`nodes`)."),
     config: z
       .strictObject({
         from: z

@@ -30,12 +30,14 @@ export interface Placement {
   readonly beside: boolean;
   /** The largest share that the machine leaves for the server; at most this is chosen. Default: 0.90. */
   readonly largest?: number;
+  /** The machines that would share the model, and the GPUs of all. Default: one machine alone. */
+  readonly shared?: { readonly nodes: readonly string[]; readonly gpus: number };
   /** Whether drafts are wanted, where the recipe has any. Default: no. */
   readonly drafts?: boolean;
 }
 
-/** Keys of a server that belong to its model: with another model they are replaced, or go. */
-export const MODEL_KEYS: readonly (readonly string[])[] = [
+/** Keys of a server that belong to its model. */
+const MODEL_KEYS: readonly (readonly string[])[] = [
   ...["id", "family", "kind", "thinking", "weightsGB", "residentGiB", "revision"].map((key) => ["model", key]),
   ...["servedModelName", "aliases", "gpuMemoryUtilization", "maxModelLen", "maxNumSeqs"].map((key) => [key]),
   ...["maxNumBatchedTokens", "kvCacheDtype", "kvCacheMemoryBytes", "trustRemoteCode"].map((key) => [key]),
@@ -43,6 +45,14 @@ export const MODEL_KEYS: readonly (readonly string[])[] = [
   ...["reasoningParser", "moeBackend", "attentionBackend", "gdnPrefillBackend", "loadFormat"].map((key) => [key]),
   ...["chatTemplate", "speculative", "extraArgs", "measured", "measuredSpeeds"].map((key) => [key]),
 ];
+
+/** Keys of a server that another model with these values replaces, or that go. */
+export function modelKeys(now: { readonly nodes?: unknown } | undefined, values: readonly ServerValue[]) {
+  const isShared = values.some(({ path }) => path[0] === "nodes");
+  const ranks = ["nodes", "tensorParallelSize", "pipelineParallelSize"].map((key) => [key]);
+  // One over several machines listens on the link alone.
+  return [...MODEL_KEYS, ...(isShared || now?.nodes !== undefined ? ranks : []), ...(isShared ? [["listen"]] : [])];
+}
 
 /** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */
 export function shareFor({ share }: Recipe, { beside, largest = LARGEST }: Placement): number | undefined {
@@ -55,10 +65,11 @@ const LARGEST = 0.9;
 
 /**
  * The values that a recipe gives to a server's block, in the order of the stack file, each with its reason. Keys of
- * `MODEL_KEYS` that are not among them are to be left out; the rest of the block (image, port and so on) isn't the model's.
+ * `modelKeys` that are not among them are to be left out; the rest of the block (image, port and so on) isn't the model's.
  */
 export function serverValues(given: Recipe, placement: Placement): ServerValue[] {
-  const { settings, parsers, draft } = given;
+  const { settings, parsers, draft, machines } = given;
+  const { shared } = placement;
   const share = shareFor(given, placement);
   const usual = familyParsers(given.family, given.thinking);
   const tool = parsers.tool === usual.tool ? undefined : parsers.tool;
@@ -72,6 +83,12 @@ export function serverValues(given: Recipe, placement: Placement): ServerValue[]
     ...value("model.kind", given.kind, "kind"),
     ...value("model.thinking", given.thinking, "thinking"),
     ...value("servedModelName", given.servedModelName),
+    ...(shared === undefined
+      ? []
+      : [
+          { path: ["nodes"], value: shared.nodes, why: `it needs ${machines} machines` },
+          { path: ["tensorParallelSize"], value: shared.gpus, why: "a part of each layer for every GPU of them" },
+        ]),
     ...(share === undefined
       ? []
       : [{ path: ["gpuMemoryUtilization"], value: share, why: shareReason(given, placement, share) }]),

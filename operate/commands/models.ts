@@ -6,7 +6,7 @@ import { cacheOn } from "../../components/evidence/modelCache";
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { homeOn, onMachine } from "../../components/planned/evidence";
 import { addModel } from "../models/addModel";
-import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
+import { aloneIn, type Fit, fitModel, nodesFor, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
@@ -27,13 +27,15 @@ export function modelsCommand(): Command {
   const list = command({
     name: "models",
     description: "List the models that are known, and whether each fits on the machine of the stack file.",
-    options: [...seatOptions(), new Option("--all", "also those for several machines")],
+    options: [...seatOptions(), new Option("--all", "also those for more machines than are linked")],
     notes: `"perhaps" is what starts at best: what it takes outside its weights is not known of that model.
 The first line of each entry's sources: serving models show MODEL. Exit code: 0, or 2 for wrong use.`,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
       const { seat } = placed(options);
-      const shown = readCatalogue(seat.project).filter(({ machines }) => options.all === true || machines === 1);
+      const shown = readCatalogue(seat.project).filter(
+        (recipe) => options.all === true || nodesFor(recipe, seat) !== undefined,
+      );
       const rows = shown.map((recipe) => rowOf(recipe, seat)).sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
       const text = [`Machine ${seat.machine}, server ${seat.server}, ${where}:`, "", ...modelTable(rows), ""];

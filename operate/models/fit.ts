@@ -2,15 +2,17 @@ import { join } from "node:path";
 import { gte, valid } from "@renovatebot/pep440";
 import { modelFolder, readRecipe } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
-import { MODEL_KEYS, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
+import { modelKeys, type ServerValue, serverValues, shareFor } from "../../components/catalogue/serverValues";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { ownSpeeds } from "../../components/memory/kvRoom";
 import type { ServerKv } from "../../components/memory/serverKv";
 import { plan } from "../../components/plan/plan";
+import { rankContainer } from "../../components/planned/rank";
 import { BYTES_PER_GIB, upToHundredth, utilizationText } from "../../components/planned/utilization";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
 import type { StackSettings } from "../../components/settings/stackSettings";
+import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
 import { imageReference } from "../../policies/lib/imageReference";
 
@@ -37,6 +39,8 @@ export interface Fit {
   readonly verdict: "yes" | "perhaps" | "no";
   /** What speaks against it, where that is the verdict. */
   readonly reasons: readonly string[];
+  /** It needs more machines than are linked to the seat's. */
+  readonly lacksMachines?: true;
   /** How much memory it lacks, in GiB, where that is the reason. */
   readonly missingGiB?: number;
   /** What the server's block would hold of it. */
@@ -57,8 +61,12 @@ const ONE_JOB: ServerValue = {
 
 /** Plans a model in its seat with the values of its recipe: the largest share that is left, and a window that fits at best. */
 export function fitModel(recipe: Recipe, seat: Seat): Fit {
-  const beside = besideOthers(seat);
-  const placement = { beside, ...(seat.drafts === undefined ? {} : { drafts: seat.drafts }) };
+  const nodes = nodesFor(recipe, seat);
+  const beside = besideOthers(seat, nodes ?? []);
+  if (nodes === undefined) return { recipe, beside, ...lackOfMachines(recipe, seat) };
+  const gpus = nodes.length * machineOf(seat.settings, seat.machine).gpus;
+  const shared = nodes.length === 1 ? undefined : { nodes, gpus };
+  const placement = { beside, ...defined({ drafts: seat.drafts, shared }) };
   const reasons = unfit(recipe, seat, beside);
   const wanted = shareFor(recipe, placement);
   const none: Fit = { recipe, beside, verdict: "no", reasons, values: [], kv: null };
@@ -120,17 +128,42 @@ export function leavesOf({ settings, machine, server, project }: Omit<Seat, "lea
   return Object.keys(leaving?.settings.environment ?? {});
 }
 
-/** Whether other engines take memory of the machine. */
-function besideOthers({ settings, machine, server }: Seat): boolean {
-  const { instanceA, inferenceServers } = machineOf(settings, machine);
-  return instanceA !== "none" || Object.keys(inferenceServers).some((key) => key !== server);
+/** The machines that a model would run on, the seat's first; `undefined` where too few are linked to it. */
+export function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] | undefined {
+  if (wanted === 1) return [machine];
+  const { gpus } = machineOf(settings, machine);
+  const linked = Object.entries(settings.machines).filter(([, { link, ...each }]) => link && each.gpus === gpus);
+  const others = linked.map(([name]) => name).filter((name) => name !== machine);
+  return others.length < linked.length && linked.length >= wanted ? [machine, ...others].slice(0, wanted) : undefined;
 }
 
-/** The same seat on a machine that runs nothing else. */
+function lackOfMachines({ machines: wanted }: Recipe, { settings, machine }: Seat) {
+  const count = Object.keys(settings.machines).length;
+  const why =
+    count < wanted
+      ? `this stack has ${count}: declare the others, each with its \`link\``
+      : `too few are linked to ${machine}: write the \`link\` of each`;
+  const reasons = [`It needs ${wanted} machines, and ${why}.`];
+  return { verdict: "no", lacksMachines: true, reasons, values: [], kv: null } as const;
+}
+
+/** Whether other engines take memory of the machines. */
+function besideOthers({ settings, machine, server }: Seat, nodes: readonly string[]): boolean {
+  return [machine, ...nodes].some((name) => {
+    const { instanceA, inferenceServers } = machineOf(settings, name);
+    return instanceA !== "none" || Object.keys(inferenceServers).some((key) => name !== machine || key !== server);
+  });
+}
+
+/** The same seat on machines that run nothing else. */
 export function aloneIn(seat: Seat): Seat {
-  const machine = machineOf(seat.settings, seat.machine);
-  const inferenceServers = { [seat.server]: currentServer(seat) };
-  return { ...seat, settings: { machines: { [seat.machine]: { ...machine, instanceA: "none", inferenceServers } } } };
+  const own = { [seat.server]: currentServer(seat) };
+  const machines = Object.entries(seat.settings.machines).flatMap(([name, machine]) => {
+    const inferenceServers = name === seat.machine ? own : {};
+    const isOf = name === seat.machine || machine.link !== undefined;
+    return isOf ? [[name, { ...machine, instanceA: "none" as const, inferenceServers }] as const] : [];
+  });
+  return { ...seat, settings: { machines: Object.fromEntries(machines) } };
 }
 
 /** What rules a model out before any figure. */
@@ -139,7 +172,6 @@ function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
   const { minimumVllm: least, share } = recipe;
   const has = versions?.vllm;
   const repository = imageReference(image)?.repository;
-  if (recipe.machines > 1) return [`It needs ${recipe.machines} machines.`];
   if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.image !== undefined && repository !== recipe.image)
@@ -154,7 +186,7 @@ function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
 /** The stack's settings with a model's values in the seat. */
 export function withModel(seat: Seat, values: readonly ServerValue[]): StackSettings {
   const block: Record<string, unknown> = structuredClone(currentServer(seat));
-  const gone = [...MODEL_KEYS, ...seat.leaves.map((name) => ["environment", name])];
+  const gone = [...modelKeys(currentServer(seat), values), ...seat.leaves.map((name) => ["environment", name])];
   for (const path of gone) put(block, path, undefined);
   for (const { path, value } of values) put(block, path, value);
   const machine = machineOf(seat.settings, seat.machine);
@@ -167,8 +199,14 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   const whole = plan(settings, readEvidence(settings, seat.project));
   const own = whole.machines.find(({ name }) => name === seat.machine);
   const name = own?.inferenceServers.find(({ key }) => key === seat.server)?.container.name ?? "";
-  const largest = Math.min(own?.ledger.largestUtilizationThatFits[name] ?? 0, seat.free ?? 1);
-  const shortGiB = own === undefined ? 0 : own.ledger.sumGiB - own.ledger.totalGiB;
+  const nodes = settings.machines[seat.machine]?.inferenceServers[seat.server]?.nodes ?? [seat.machine];
+  const held = nodes.flatMap((node, index) => {
+    const ledger = whole.machines.find((each) => each.name === node)?.ledger;
+    return ledger === undefined ? [] : [{ ledger, container: rankContainer(name, index) }];
+  });
+  const left = held.map(({ ledger, container }) => ledger.largestUtilizationThatFits[container] ?? 0);
+  const largest = Math.min(...left, seat.free ?? 1);
+  const shortGiB = Math.max(...held.map(({ ledger }) => ledger.sumGiB - ledger.totalGiB));
   return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
 }
 type Planned = ReturnType<typeof planned>;

@@ -22,8 +22,9 @@ export function modelTable(rows: readonly ModelRow[]): string[] {
   ]);
 }
 
-function fitText({ verdict, missingGiB }: Fit): string {
+function fitText({ recipe, verdict, missingGiB, lacksMachines }: Fit): string {
   if (verdict !== "no") return verdict;
+  if (lacksMachines) return `needs ${recipe.machines} machines`;
   return missingGiB === undefined ? "no" : `no: ${missingGiB.toFixed(1)} GiB over`;
 }
 
@@ -46,7 +47,7 @@ function speedText({ speeds }: Recipe): string {
 
 function needs({ minimumVllm, image, weights, machines }: Recipe, { verdict, beside }: Fit, alone: string): string {
   return [
-    ...(machines > 1 ? [`${machines} machines`] : []),
+    ...(machines > 1 ? [`${machines} linked machines`] : []),
     ...(beside && verdict === "no" && alone !== "no" ? ["the machine for itself"] : []),
     ...(image === undefined ? [] : [`image ${image}`]),
     ...(minimumVllm === undefined ? [] : [`vLLM ${minimumVllm}`]),

@@ -3,7 +3,7 @@ import { isMap, parseDocument } from "yaml";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { modelFolder, readCatalogue } from "../../components/catalogue/readCatalogue";
 import type { Recipe } from "../../components/catalogue/recipe";
-import { BEGINS_REASON, MODEL_KEYS, reasonsOf } from "../../components/catalogue/serverValues";
+import { BEGINS_REASON, modelKeys, reasonsOf } from "../../components/catalogue/serverValues";
 import { downToHundredth } from "../../components/planned/utilization";
 import { parseStackFile } from "../../components/settings/load";
 import { NAMESPACE } from "../../components/settings/stackSettings";
@@ -90,7 +90,7 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
   const stays = Object.keys(server?.environment ?? {}).some((name) => !seat.leaves.includes(name));
   const variables = stays || values.some(({ path }) => path[0] === "environment");
   const leaves = variables ? seat.leaves.map((name) => ["environment", name]) : [["environment"]];
-  const gone = [...MODEL_KEYS, ...leaves].filter((path) => !kept(path));
+  const gone = [...modelKeys(server, values), ...leaves].filter((path) => !kept(path));
   const { image, versions, port } = currentServer(seat);
   const added: Edit[] =
     server === undefined
@@ -110,7 +110,8 @@ function editsOf({ settings }: OneMachine, seat: Seat, { values }: Fit): Edit[] 
   ];
 }
 
-function refusal({ recipe, reasons, beside, missingGiB }: Fit, seat: Seat): string {
+function refusal({ recipe, reasons, beside, missingGiB, lacksMachines }: Fit, seat: Seat): string {
+  if (lacksMachines) return `${recipe.id}: ${reasons.join(" ")}`;
   const { instanceA, totalGiB } = seat.settings.machines[seat.machine] ?? { instanceA: "none", totalGiB: 0 };
   const there = beside ? "beside the other engines of this machine" : "on this machine";
   const alone = beside && fitModel(recipe, aloneIn(seat)).verdict !== "no";

@@ -18,7 +18,13 @@ const link = (last: number) => ({ interface: "enp1s0f1np1", address: `192.168.10
 function pair(server: Keys = {}, second: Keys = {}): StackSettings {
   const nodes = { nodes: ["dgx1", "dgx2"], tensorParallelSize: 2 };
   const machine = { totalGiB: 121.69, instanceA: "none" };
-  const b = serverInput({ model: { id: "org/model" }, ...nodes, gpuMemoryUtilization: 0.8, maxModelLen: 131_072, ...server });
+  const b = serverInput({
+    model: { id: "org/model" },
+    ...nodes,
+    gpuMemoryUtilization: 0.8,
+    maxModelLen: 131_072,
+    ...server,
+  });
   return stackSettings.parse({
     machines: {
       dgx1: { ...machine, link: link(1), inferenceServers: { b } },

@@ -41,7 +41,7 @@ describe("serving models", () => {
     expect(models).toHaveLength(24);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
       verdict: "no",
-      reasons: ["It needs 2 machines."],
+      reasons: ["It needs 2 machines, and this stack has 1: declare the others, each with its `link`."],
     });
   });
 
