@@ -1,6 +1,7 @@
 import { knownMaps } from "../components/inference-server/argv/unknown";
 import { MACHINE_LABEL, SERVER_LABEL } from "../components/planned/container";
 import { TYPE } from "../components/planned/type";
+import { onOtherMachine } from "../components/settings/bridge";
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
 import { defined } from "../faults/defined";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
@@ -58,11 +59,17 @@ function blockOf({ type, name, props }: DeclaredResource, server?: string): stri
   if (type === TYPE.machine) {
     const key = server && knownMaps(props.servers).find((each) => each.name === server)?.key;
     if (server === undefined) return ["machines", name];
-    return typeof key === "string" ? ["machines", name, "inferenceServers", key] : undefined;
+    return typeof key === "string" ? serverBlock(name, key) : undefined;
   }
   const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
   const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
   if (typeof machine !== "string") return undefined;
-  if (typeof key === "string") return ["machines", machine, "inferenceServers", key];
+  if (typeof key === "string") return serverBlock(machine, key);
   return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
+}
+
+/** Where a server is declared; a worker goes by its head's machine and key. */
+function serverBlock(machine: string, name: string): string[] {
+  const { on, key } = onOtherMachine(name) ?? { on: machine, key: name };
+  return ["machines", on, "inferenceServers", key];
 }

@@ -34,8 +34,8 @@ export interface Rank {
 /** Port, on the link, by which the start gates of the ranks see each other. */
 export const gatePort = (masterPort: number): number => masterPort + 1;
 
-/** Key of a worker among the servers of its machine. */
-export const workerKey = (head: string, key: string): string => `${head}-${key}`;
+/** Key of a worker on its machine, as a bridge's settings name a server of another one: `dgx1.b`. */
+export const workerKey = (head: string, key: string): string => `${head}.${key}`;
 
 /** Container of a rank, by its head's. */
 export const rankContainer = (head: string, index: number): string => (index === 0 ? head : `${head}-rank${index}`);

@@ -1,4 +1,4 @@
-import { RANK_VARIABLES, workerKey } from "../planned/rank";
+import { RANK_VARIABLES } from "../planned/rank";
 import type { InferenceServerSettings } from "./inferenceServer";
 import type { MachineSettings } from "./machine";
 import type { MachineFault } from "./referenceFaults";
@@ -14,8 +14,7 @@ export function rankFaults(own: string, machines: Machines): MachineFault[] {
     ...linkFaults(own, machine, machines),
     ...Object.entries(machine.inferenceServers).flatMap(([key, server]) => {
       const faults = server.nodes === undefined ? oneMachineFaults(own, machine, server) : [];
-      const over =
-        server.nodes === undefined ? [] : nodesFaults(own, key, { ...server, nodes: server.nodes }, machines);
+      const over = server.nodes === undefined ? [] : nodesFaults(own, { ...server, nodes: server.nodes }, machines);
       return [...faults, ...over].map((fault) => ({ ...fault, path: ["inferenceServers", key, ...fault.path] }));
     }),
   ];
@@ -46,7 +45,6 @@ function oneMachineFaults(own: string, { gpus }: MachineSettings, server: Infere
 /** Faults of a server over several machines; the path starts below the server. */
 function nodesFaults(
   own: string,
-  key: string,
   server: InferenceServerSettings & { readonly nodes: readonly string[] },
   machines: Machines,
 ): MachineFault[] {
@@ -97,11 +95,6 @@ function nodesFaults(
     faults.push(
       impossible(["environment", variable], `Each rank gets its own, from its machine's \`link\`: delete this line.`),
     );
-  for (const name of others) {
-    const taken = workerKey(own, key);
-    const message = `${name} has a server \`${taken}\`, which is the name of this server's worker there: rename one of them.`;
-    if (machines[name]?.inferenceServers[taken] !== undefined) faults.push(impossible(["nodes"], message));
-  }
   return faults;
 }
 

@@ -1,4 +1,8 @@
-import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import {
+  isOn,
+  readServerArguments,
+  type ServerArguments,
+} from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
 import { droppedVariables } from "../../components/inference-server/droppedVariables";
@@ -75,6 +79,33 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hin
     ...(unknownWord ? ["its `entrypoints` or `command` is not known before the update; give them as plain text"] : []),
   ];
   return { kind: "possible", unreadable };
+}
+
+/** A server's place among several machines, as its arguments have it. */
+export interface RankOf {
+  readonly index: string;
+  /** How many ranks there are. */
+  readonly nodes: string;
+  /** Address at which they meet; the head's. */
+  readonly address: string;
+  /** The same with the port. */
+  readonly meetsAt: string;
+  readonly port: number;
+  readonly headless: boolean;
+}
+
+/** Which rank a server is; `undefined` for one of a machine alone. */
+export function rankOf(server: ServerArguments): RankOf | undefined {
+  const value = (option: string, byDefault: string) => {
+    const word = server.options.get(option)?.[0] ?? byDefault;
+    return isText(word) ? word : "not known yet";
+  };
+  const [nodes, index] = [value("nnodes", "1"), value("node-rank", "0")];
+  if (nodes === "1" && index === "0") return undefined;
+  // What vLLM takes where they are left out.
+  const [address, port] = [value("master-addr", "127.0.0.1"), value("master-port", "29501")];
+  const headless = isOn(server, "headless");
+  return { index, nodes, address, meetsAt: `${address}:${port}`, port: Number(port), headless };
 }
 
 /** The arguments that a wrapper hands on to vLLM, as far as they tell that it does. */

@@ -1,8 +1,9 @@
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { gatePort } from "../../components/planned/rank";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
-import { readContainer } from "../lib/inferenceServer";
+import { rankOf, readContainer } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -28,21 +29,35 @@ export const hostPorts: Rule = {
   judgeMachine: (group) => [...usedTwice(group), ...onHostInstance(group)],
 };
 
+/** A port that a container takes, with the setting that chooses it where that isn't `port`. */
+type TakenPort = PublishedPort & { readonly setting?: "masterPort" };
+
 /** The ports that a container takes, as far as they are known. */
-function portsOf(container: DeclaredResource): readonly PublishedPort[] {
+function portsOf(container: DeclaredResource): readonly TakenPort[] {
   const ports = takenPorts(container);
   return ports === UNKNOWN ? [] : ports;
 }
 
-function takenPorts(container: DeclaredResource): readonly PublishedPort[] | typeof UNKNOWN {
+function takenPorts(container: DeclaredResource): readonly TakenPort[] | typeof UNKNOWN {
   if (text(container.props.networkMode) !== "host") return publishedPorts(container.props);
   // In the host's network nothing is published: the server's own port is the host's port.
   const reading = readContainer(container);
   if (reading.kind !== "yes") return [];
-  return reading.servers.map((server) => {
+  return reading.servers.flatMap((server): TakenPort[] => {
     const given = server.options.get("port")?.[0];
-    const port = typeof given === "string" ? given : given === undefined ? VLLM_DEFAULT_PORT : UNKNOWN;
-    return { address: EVERY_ADDRESS, port, protocol: "tcp" };
+    const at = { address: EVERY_ADDRESS, protocol: "tcp" };
+    const api: TakenPort = {
+      ...at,
+      port: typeof given === "string" ? given : given === undefined ? VLLM_DEFAULT_PORT : UNKNOWN,
+    };
+    const rank = rankOf(server);
+    if (rank === undefined) return [api];
+    // Ranks meet at one, and their start gates at the next.
+    const meeting = [rank.port, gatePort(rank.port)].map((each) => String(each));
+    return [
+      ...(rank.headless ? [] : [api]),
+      ...meeting.map((each) => ({ ...at, port: each, setting: "masterPort" as const })),
+    ];
   });
 }
 
@@ -54,12 +69,12 @@ function notKnown(resource: DeclaredResource, what: string): Finding | [] {
 }
 
 /** A port that nothing of the machine takes, as far as is known, and where to write it. */
-function freePort(group: MachineGroup) {
-  const taken = group.containers.flatMap(portsOf).map(({ port }) => port);
-  const hosts = hostInstancePorts(group);
-  let value = 8001;
-  while ([...taken, ...hosts].includes(String(value))) value += 1;
-  return { setting: "port", value };
+function freePort(group: MachineGroup, { setting = "port" }: { readonly setting?: "port" | "masterPort" }) {
+  const taken = [...group.containers.flatMap(portsOf).map(({ port }) => port), ...hostInstancePorts(group)];
+  const isTaken = (port: number) => taken.includes(String(port));
+  let value = setting === "port" ? 8001 : 29_501;
+  while (isTaken(value) || (setting === "masterPort" && isTaken(gatePort(value)))) value += 1;
+  return { setting, value };
 }
 
 function usedTwice(group: MachineGroup): Finding[] {
@@ -67,7 +82,7 @@ function usedTwice(group: MachineGroup): Finding[] {
   return taken.flatMap(({ container, port }, index) => {
     const other = taken.slice(0, index).find((each) => collide(each.port, port));
     if (other === undefined) return [];
-    const change = freePort(group);
+    const change = freePort(group, port);
     const message = `${displayName(container)} takes host port ${String(port.port)}/${port.protocol} on ${addressText(port)}, which ${displayName(other.container)} takes on ${addressText(other.port)}. Give one of them another port, such as ${change.value}.`;
     return violation(container, message, change);
   });
@@ -100,9 +115,9 @@ function hostInstancePorts(group: MachineGroup) {
 function onHostInstance(group: MachineGroup): Finding[] {
   const declared = hostInstancePorts(group);
   return group.containers.flatMap((container) =>
-    portsOf(container).flatMap(({ port }) => {
+    portsOf(container).flatMap(({ port, ...chosen }) => {
       if (typeof port !== "string" || !declared.includes(port)) return [];
-      const change = freePort(group);
+      const change = freePort(group, chosen);
       const message = `${displayName(container)} takes host port ${port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
       return violation(container, message, change);
     }),

@@ -8,6 +8,7 @@ import { inferenceContainer } from "./inferenceContainer";
 import { lanExposure } from "./lanExposure";
 import { memorySum } from "./memorySum";
 import { otherGpuMemory } from "./otherGpuMemory";
+import { ranksAgree } from "./ranksAgree";
 import { reasoningParser } from "./reasoningParser";
 import type { Rule } from "./rule";
 import { secretValues } from "./secretValues";
@@ -30,6 +31,7 @@ export const rules: readonly Rule[] = [
   engineNames,
   inferenceContainer,
   hostPorts,
+  ranksAgree,
   toolCalling,
   reasoningParser,
   clientBaseUrl,

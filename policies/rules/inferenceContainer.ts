@@ -1,7 +1,7 @@
 import { holdsUnknown, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, shown } from "../lib/container";
-import { readContainer } from "../lib/inferenceServer";
+import { rankOf, readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
 /** What the container of an inference server must have (specification, "Inference-server launch parameters"). */
@@ -16,14 +16,17 @@ type Props = DeclaredResource["props"];
 export const inferenceContainer: Rule = {
   name: "inference-container",
   description:
-    "An inference server's container has all GPUs, the host's IPC namespace and the restart policy unless-stopped.",
+    "An inference server's container has all GPUs, the host's IPC namespace (a rank of several: its own, with a size) and the restart policy unless-stopped.",
   level: "mandatory",
   of: TYPE.container,
   judgeResource(resource) {
-    if (readContainer(resource).kind !== "yes") return [];
+    const reading = readContainer(resource);
+    if (reading.kind !== "yes") return [];
+    // With the machine's, two ranks on one computer would take each other for processes of one.
+    const ownMemory = typeof resource.props.shmSize === "number" && reading.servers.some((server) => rankOf(server));
     return WANTED.flatMap(({ what, setting, wanted, read }) => {
       const value = read(resource.props, setting);
-      if (value === wanted) return [];
+      if (value === wanted || (setting === "ipcMode" && ownMemory)) return [];
       return `${displayName(resource)} lacks ${what}: it has ${shown(value)}. Set \`${setting}: "${wanted}"\`.`;
     });
   },

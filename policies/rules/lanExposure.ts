@@ -4,7 +4,7 @@ import { isLoopback } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { containerLaunch, type DeclaredResource, displayName, publishedPorts } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
-import { readContainer } from "../lib/inferenceServer";
+import { rankOf, readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";
 
 /** Whoever reaches the port of a server that checks nobody may use it. */
@@ -18,7 +18,9 @@ export const lanExposure: Rule = {
     const open = openTo(resource);
     if (open === undefined) return [];
     if (text(resource.props.networkMode) === "host")
-      return violation(resource, `${displayName(resource)} is in the host's network: ${open}`);
+      return onLinkAlone(resource)
+        ? []
+        : violation(resource, `${displayName(resource)} is in the host's network: ${open}`);
     const ports = publishedPorts(resource.props);
     return (ports === UNKNOWN ? [] : ports).flatMap(({ address, port }) => {
       if (typeof address !== "string" || isLoopback(address)) return [];
@@ -30,6 +32,16 @@ export const lanExposure: Rule = {
     });
   },
 };
+
+/** Whether a container's servers are ranks that listen where they meet, on the link between their machines, or nowhere. */
+function onLinkAlone(resource: DeclaredResource): boolean {
+  const reading = readContainer(resource);
+  if (reading.kind !== "yes" || reading.unreadable.length > 0) return false;
+  return reading.servers.every((server) => {
+    const rank = rankOf(server);
+    return rank !== undefined && (rank.headless || server.options.get("host")?.[0] === rank.address);
+  });
+}
 
 const REACHED = "everyone on the local network can use it";
 

@@ -1,5 +1,8 @@
 import { readdirSync } from "node:fs";
+import { homedir } from "node:os";
 import { describe, expect, it } from "vitest";
+import type { PlannedContainer } from "../../components/planned/container";
+import { dockerRun } from "../../operate/plan/dockerRun";
 import { runServing } from "../operate/runServing";
 
 /** Container names and published ports of each example, as `serving plan` has them. */
@@ -12,6 +15,11 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
     "vllm-gpt-oss-20b-8002": "127.0.0.1:8002",
     "litellm-8787": "127.0.0.1:8787",
+  },
+  "two-sparks.yaml": {
+    "vllm-minimax-m2.7-8001": "",
+    "litellm-8787": "127.0.0.1:8787",
+    "vllm-minimax-m2.7-8001-rank1": "",
   },
   "document-search.yaml": {
     "vllm-qwen3.6-35b-a3b-8001": "127.0.0.1:8001",
@@ -30,12 +38,7 @@ const EXAMPLES: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 interface Planned {
   readonly warnings: readonly { readonly code: string }[];
   readonly machines: readonly {
-    readonly containers: readonly {
-      readonly role: string;
-      readonly name: string;
-      readonly ports: readonly { readonly ip: string; readonly host: number }[];
-      readonly secretEnv: readonly string[];
-    }[];
+    readonly containers: readonly PlannedContainer[];
     readonly endpoints: readonly { readonly name: string; readonly url: string; readonly network?: string }[];
     readonly files: readonly { readonly role: string; readonly text: string }[];
   }[];
@@ -50,6 +53,12 @@ async function planned(example: string): Promise<Planned> {
   const { code, out, err } = await runServing(["plan", "--file", `examples/${example}`, "--format", "json"]);
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return JSON.parse(out);
+}
+
+/** As `docker run`, with the server itself instead of its gate, and one home whoever runs this. */
+function ungatedRun(container: PlannedContainer): string {
+  const mounts = container.mounts.map((mount) => ({ ...mount, source: mount.source.replace(homedir(), "/home/me") }));
+  return dockerRun({ ...container, mounts, entrypoint: ["vllm", "serve"] });
 }
 
 const containersOf = ({ machines }: Planned) => machines.flatMap(({ containers }) => containers);
@@ -77,6 +86,22 @@ describe("the stack files in examples/", () => {
     expect(text("codex-config")).toContain('"qwen3.6-35b-a3b"');
     expect(text("client-env")).toContain("http://127.0.0.1:8002/v1");
     expect(text("client-env")).toContain("gpt-oss-20b");
+  });
+
+  it("two-sparks.yaml runs one rank on each machine, whose gates know each other", async () => {
+    const plan = await planned("two-sparks.yaml");
+    const ranks = containersOf(plan).filter(({ role }) => role === "inference-server");
+    const gates = plan.machines.flatMap(({ files }) => files).filter(({ role }) => role === "start-gate");
+    const shown = [...ranks.map((each) => ungatedRun(each)), ...gates.map(({ text }) => text)].join("\n\n");
+    await expect(`${shown.trimEnd()}\n`).toMatchFileSnapshot("../golden/two-sparks.txt");
+    expect(plan.machines.map(({ endpoints }) => endpoints.map(({ url, network }) => [url, network]))).toEqual([
+      [
+        ["http://192.168.100.11:8001/v1", undefined],
+        ["http://127.0.0.1:8787", undefined],
+      ],
+      [],
+    ]);
+    expect(plan.warnings.map(({ code }) => code)).not.toContain("link-by-sockets");
   });
 
   it("lan-with-key.yaml serves the network by what checks who comes, and warns of nothing else", async () => {

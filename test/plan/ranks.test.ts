@@ -25,9 +25,9 @@ describe("a server over two machines", () => {
     expect(first.inferenceServers.map(({ key }) => key)).toEqual(["b"]);
     expect(first.ranks).toEqual([]);
     expect(second.inferenceServers).toEqual([]);
-    expect(second.ranks.map(({ key }) => key)).toEqual(["dgx1-b"]);
+    expect(second.ranks.map(({ key }) => key)).toEqual(["dgx1.b"]);
     expect([head?.container.name, worker?.container.name]).toEqual(["vllm-model-8001", "vllm-model-8001-rank1"]);
-    expect([head?.container.resource, worker?.container.resource]).toEqual(["dgx1-b", "dgx2-dgx1-b"]);
+    expect([head?.container.resource, worker?.container.resource]).toEqual(["dgx1-b", "dgx2-dgx1.b"]);
     const nodes = [
       { machine: "dgx1", address: "192.168.100.1", container: "vllm-model-8001" },
       { machine: "dgx2", address: "192.168.100.2", container: "vllm-model-8001-rank1" },

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
-import { serverInput } from "../fixtures/machine";
 import { link, twoMachines } from "../fixtures/ranks";
 
 function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
@@ -104,12 +103,6 @@ describe("a server over several machines", () => {
       [{ environment: { VLLM_HOST_IP: "10.0.0.1", NCCL_DEBUG: "INFO" } }],
       `${B}.environment.VLLM_HOST_IP: Each rank gets its own, from its machine's \`link\`: delete this line.`,
       [{ environment: { NCCL_DEBUG: "INFO" } }],
-    ],
-    [
-      "a server of the worker's name",
-      [{}, {}, { inferenceServers: { "dgx1-b": serverInput() } }],
-      `${B}.nodes: dgx2 has a server \`dgx1-b\`, which is the name of this server's worker there: rename one of them.`,
-      [{}, {}, { inferenceServers: { c: serverInput() } }],
     ],
     [
       "no GID",

@@ -1,0 +1,89 @@
+import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { TYPE } from "../../components/planned/type";
+import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type RankOf, rankOf, readContainer } from "../lib/inferenceServer";
+import { type Finding, type Rule, violation } from "./rule";
+
+/** One rank of a server: its container, what it starts with, and where it meets the others. */
+interface Declared extends RankOf {
+  readonly container: DeclaredResource;
+  readonly server: ServerArguments;
+}
+
+/** Options that a rank may have for itself; a worker has no API. */
+const OWN = ["node-rank", "headless", "host", "port"];
+
+/** vLLM compares little of it: ranks that differ start, and hang in the middle of an answer. */
+export const ranksAgree: Rule = {
+  name: "ranks-agree",
+  description:
+    "The ranks of a server over several machines are all declared, once each, with one image and one set of arguments, and divide its model equally.",
+  level: "mandatory",
+  judgeStack(resources) {
+    const servers = new Map<string, Declared[]>();
+    for (const rank of ofType(resources, TYPE.container).flatMap(ranksIn))
+      servers.set(rank.meetsAt, [...(servers.get(rank.meetsAt) ?? []), rank]);
+    return [...servers.values()].flatMap(judgeServer);
+  },
+};
+
+function ranksIn(container: DeclaredResource): Declared[] {
+  const reading = readContainer(container);
+  return (reading.kind === "yes" ? reading.servers : []).flatMap((server) => {
+    const rank = rankOf(server);
+    return rank === undefined ? [] : { ...rank, container, server };
+  });
+}
+
+function judgeServer(ranks: readonly Declared[]): Finding[] {
+  const [first, ...others] = [...ranks].sort((a, b) => Number(a.index) - Number(b.index));
+  if (first === undefined) return [];
+  const { container, server, nodes, meetsAt } = first;
+  const names = ranks.map((each) => displayName(each.container)).join(", ");
+  const name = displayName(container);
+  const findings: Finding[] = [];
+  if (ranks.length !== Number(nodes)) {
+    const message = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, and ${ranks.length} of them are declared (${names}): vLLM would wait for the rest. Declare a container for each, and no more.`;
+    findings.push(violation(container, message));
+  }
+  const [parts, stages] = ["tensor-parallel-size", "pipeline-parallel-size"].map((option) =>
+    Number(server.options.get(option)?.[0] ?? 1),
+  );
+  if (((parts ?? 1) * (stages ?? 1)) % Number(nodes) !== 0) {
+    const message = `${name} divides its model in ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`), which ${nodes} machines can't share equally. Make it the number of all their GPUs.`;
+    findings.push(violation(container, message, { setting: "tensorParallelSize" }));
+  }
+  for (const [at, other] of others.entries()) {
+    const before = [first, ...others.slice(0, at)];
+    const twin = before.find(({ index }) => index === other.index);
+    const its = displayName(other.container);
+    if (twin !== undefined) {
+      const message = `${its} and ${displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${meetsAt}. Number its ranks from 0, each once.`;
+      findings.push(violation(other.container, message));
+    }
+    const [image, expected] = [other, first].map((each) => containerLaunch(each.container.props).image);
+    if (image !== expected) {
+      const message = `${its} runs ${shown(image)}, and ${name}, a rank of the same server, ${shown(expected)}. Give both one image, by its digest.`;
+      findings.push(violation(other.container, message));
+    }
+    const different = differences(other.server, server);
+    if (different.length > 0) {
+      const message = `${its} and ${name} are ranks of one server, and differ in ${different.join(", ")}: vLLM would start, and hang later. Give both the same.`;
+      findings.push(violation(other.container, message));
+    }
+  }
+  return findings;
+}
+
+/** Where two ranks have other arguments, as `--max-model-len (8192, 16384)`. */
+function differences(one: ServerArguments, other: ServerArguments): string[] {
+  const texts = ({ model, options }: ServerArguments) =>
+    new Map([
+      ["the model", String(model)],
+      ...[...options].map(([name, words]) => [`--${name}`, words.join(" ")] as const),
+    ]);
+  const [here, there] = [texts(one), texts(other)];
+  return [...new Set([...here.keys(), ...there.keys()])]
+    .filter((name) => !OWN.includes(name.slice(2)) && here.get(name) !== there.get(name))
+    .map((name) => `${name} (${here.get(name) ?? "not given"}, ${there.get(name) ?? "not given"})`);
+}
