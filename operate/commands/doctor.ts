@@ -50,9 +50,7 @@ Exit code: 0 no trouble, 1 diagnoses, 2 wrong use or an unreadable file.`,
       const fromAfar = (["log", ...GIVEN] as const).some((name) => options[name] !== undefined);
       const { unreadable, ...known } = fromAfar ? stackFromAfar(options) : { stack: stackOf(options) };
       const { facts: read, notes } =
-        fromAfar || known.stack === undefined
-          ? await fromGivenFiles(options)
-          : await fromMachine(known.stack.plan, known.stack.file);
+        fromAfar || known.stack === undefined ? await fromGivenFiles(options) : await fromMachine(known.stack);
       for (const note of notes) say(note);
       const facts: Facts = { ...read, ...known, ...defined({ serverKey: options.server }) };
       const diagnoses = diagnose(facts, options);

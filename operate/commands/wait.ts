@@ -22,8 +22,6 @@ const START_SECONDS = 3600;
 /** A look at a container costs the daemon a few milliseconds. */
 const INTERVAL_MILLISECONDS = 2000;
 
-const HEALTH_SECONDS = 5;
-
 export function waitCommand(): Command {
   return command({
     name: "wait",
@@ -44,15 +42,16 @@ export function waitCommand(): Command {
       );
       if (servers.length === 0) throw noServer(planned.machines, options.server);
       await expectAnUp(options, servers);
-      const results: WaitResult[] = [];
+      const results: Result[] = [];
       const deadline = performance.now() + options.timeout * 1000;
       for (const { machine, server } of servers) {
         const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
-        const result = await waitFor({ machine, server }, left);
-        results.push(result);
-        if (result.outcome !== "ready") break;
+        const found = await waitFor(ranksOf({ machine, server }, planned.machines), left);
+        results.push(...found);
+        if (found.some(({ outcome }) => outcome !== "ready")) break;
       }
-      const diagnoses = await diagnosesOf(options, servers, results);
+      const died = results.find(({ outcome }) => outcome === "died");
+      const diagnoses = died === undefined ? [] : await diagnosesOf(options, died.machine);
       const { doctorText } = await import("../doctor/report/diagnose");
       const explained = diagnoses.length === 0 ? [] : [doctorText(diagnoses, [])];
       return {
@@ -69,6 +68,21 @@ interface Waited {
   readonly server: InferenceServerPlan;
 }
 
+/** A container's name is not unique: two machines may run the same model. */
+type Result = WaitResult & { readonly machine: string };
+
+/** A server's ranks, its head first; the server alone where it has no others. */
+function ranksOf(head: Waited, machines: readonly MachinePlan[]): Waited[] {
+  const [, ...workers] = head.server.rank?.nodes ?? [];
+  const found = workers.flatMap(({ machine: name, container }) =>
+    machines
+      .filter((machine) => machine.name === name)
+      .flatMap((machine) => machine.ranks.map((server) => ({ machine, server })))
+      .filter(({ server }) => server.container.name === container),
+  );
+  return [head, ...found];
+}
+
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly Waited[]): Promise<void> {
   const { nothingApplied } = await import("../engine/backend");
@@ -81,45 +95,45 @@ async function expectAnUp(options: StackFileOptions, servers: readonly Waited[])
   if (found.every((each) => each === undefined)) throw new Failed("Nothing runs yet: run `npm run up` first.");
 }
 
-/** What the doctor says of the machine whose container died; nothing where none did. */
-async function diagnosesOf(
-  options: StackFileOptions,
-  servers: readonly Waited[],
-  results: readonly WaitResult[],
-): Promise<DiagnosisReport[]> {
-  // A container's name is not unique: two machines may run the same model.
-  const machine = servers[results.findIndex(({ outcome }) => outcome === "died")]?.machine;
-  if (machine === undefined) return [];
+/** What the doctor says of the machine whose container died. */
+async function diagnosesOf(options: StackFileOptions, machine: string): Promise<DiagnosisReport[]> {
   const { diagnose } = await import("../doctor/report/diagnose");
   const { fromMachine, readStack } = await import("../doctor/read/fromMachine");
-  const { facts, notes } = await fromMachine(machine, stackFile(options));
+  const stack = readStack(stackFile(options), machine);
+  const { facts, notes } = await fromMachine(stack);
   for (const note of notes) say(note);
-  return diagnose({ ...facts, stack: readStack(stackFile(options), machine.name) }, options);
+  return diagnose({ ...facts, stack }, options);
 }
 
-async function waitFor({ machine, server }: Waited, timeoutSeconds: number): Promise<WaitResult> {
+/** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
+async function waitFor(ranks: readonly Waited[], timeoutSeconds: number): Promise<Result[]> {
   // Loaded when it is used: other commands start faster without it.
   const { dockerReader } = await import("../wait/container");
   const { waitProgress } = await import("../wait/phases");
   const { waitForStart } = await import("../wait/waitForStart");
-  const { ask } = await import("../../http/ask");
-  const { originFromHere } = await import("../verify/reach");
-  const { container } = server;
-  const [port] = container.ports;
-  const origin = port && originFromHere(machine, { address: port.ip, port: port.host });
-  return waitForStart({
-    container: container.name,
-    image: container.image,
-    reader: dockerReader(machine.dockerHost),
-    healthy: async () => {
-      if (origin?.url === undefined) return "unknown";
-      const asked = ask(`${origin.url}/health`, { timeoutSeconds: HEALTH_SECONDS });
-      return (await asked.catch(() => undefined))?.status === 200;
-    },
-    timeoutSeconds,
-    intervalMilliseconds: INTERVAL_MILLISECONDS,
-    progress: waitProgress(process.stderr, container.name),
+  const { isReady } = await import("../wait/isReady");
+  const lines = new Map(ranks.map(({ server }) => [server.container.name, ""]));
+  let [ready, over] = [false, false];
+  const results = ranks.map(async ({ machine, server }): Promise<Result> => {
+    const { name, image } = server.container;
+    const isWorker = (server.rank?.index ?? 0) > 0;
+    const result = await waitForStart({
+      container: name,
+      image,
+      reader: dockerReader(machine.dockerHost),
+      // A worker answers nobody: it serves once its head does.
+      healthy: isWorker ? async () => ready : (state) => isReady(machine, server, state),
+      over: () => over,
+      timeoutSeconds,
+      intervalMilliseconds: INTERVAL_MILLISECONDS,
+      progress: waitProgress(process.stderr, name, lines),
+    });
+    ready ||= result.outcome === "ready";
+    over ||= result.outcome === "died";
+    const on = ranks.length === 1 || result.reason === "" ? "" : `on ${machine.name}: `;
+    return { ...result, machine: machine.name, reason: `${on}${result.reason}` };
   });
+  return (await Promise.all(results)).filter(({ outcome }) => outcome !== "left");
 }
 
 function noServer(machines: readonly MachinePlan[], key: string | undefined): WrongUse {
@@ -131,7 +145,7 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
   );
 }
 
-function text({ container, outcome, seconds, phase, reason, cause, lastLines }: WaitResult): string {
+function text({ container, outcome, seconds, phase, reason, cause, lastLines }: Result): string {
   if (outcome === "ready") return `${container} is ready (${Math.round(seconds)} s).`;
   return [
     `${container}: ${reason}`,

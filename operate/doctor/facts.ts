@@ -39,6 +39,8 @@ export interface Stack {
   readonly machine: string;
   readonly settings: MachineSettings;
   readonly plan: MachinePlan;
+  /** Plans of all machines: ranks of its servers may run on others. */
+  readonly machines: readonly MachinePlan[];
   readonly refusals: readonly { readonly name: string; readonly message: string }[];
 }
 
@@ -85,23 +87,30 @@ export type Server = Readonly<ReturnType<typeof serverOf>>;
 /** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
 export function serverOf(facts: Facts, log?: LogReading) {
   const { stack } = facts;
-  const planned = stack?.plan.inferenceServers ?? [];
+  const planned = [...(stack?.plan.inferenceServers ?? []), ...(stack?.plan.ranks ?? [])];
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
   const found =
     planned.find((each) => each.container.name === log?.container) ??
+    planned.find(({ rank }) => rank?.nodes.some(({ container }) => container === log?.container)) ??
     planned.find((each) => each.key === facts.serverKey) ??
-    planned.find((each) => each.container.ports.some((published) => String(published.container) === port)) ??
+    planned.find(({ reach }) => String(reach.port) === port) ??
     (planned.length === 1 ? planned[0] : undefined);
-  const key = found?.key ?? facts.serverKey ?? "<server>";
-  const settings = stack?.settings.inferenceServers[key];
+  // A worker has the settings of its head, on another machine.
+  const [head] = found?.rank?.nodes ?? [];
+  const machine = head?.machine ?? stack?.machine ?? "<machine>";
+  const own = found?.key ?? facts.serverKey ?? "<server>";
+  const key = found?.rank?.index ? own.slice(machine.length + 1) : own;
+  const settings = machine === stack?.machine ? stack.settings.inferenceServers[key] : undefined;
   return {
     /** Key in the stack file; a name in angle brackets where it isn't known. */
     key,
-    container: found?.container.name ?? log?.container ?? "<container>",
+    container: log?.container ?? found?.container.name ?? "<container>",
     ...defined({ settings }),
     /** An edit of one of its settings, such as `("tools", "parser")`. */
-    set: (path: readonly string[], value: EditValue | undefined) =>
-      machineEdit(facts, ["inferenceServers", key, ...path], value),
+    set: (path: readonly string[], value: EditValue | undefined): Edit => ({
+      path: ["machines", machine, "inferenceServers", key, ...path],
+      value,
+    }),
   };
 }
 

@@ -159,13 +159,18 @@ export function progressLine({ phase, share, note }: StartProgress, seconds: num
   return `${duration(seconds)}: ${phase}${bar}${note === undefined ? "" : `, ${note}`}${advice === undefined ? "" : ` (${advice})`}`;
 }
 
-/** On a terminal one line that changes; elsewhere a line for each phase, each tenth of it, and each minute. */
-export function waitProgress(stream: ProgressStream, container: string) {
+/**
+ * On a terminal one line that changes, which those that are waited for together share; elsewhere a line for each phase, each
+ * tenth of it, and each minute.
+ */
+export function waitProgress(stream: ProgressStream, container: string, lines = new Map([[container, ""]])) {
   let shown = { step: "", seconds: 0 };
   return (progress: StartProgress, seconds: number): void => {
     const line = forTerminal(`${container}: ${progressLine(progress, seconds)}`);
     if (stream.isTTY === true) {
-      stream.write(`${CLEAR_LINE}${line.slice(0, (stream.columns ?? 80) - 1)}`);
+      lines.set(container, line);
+      const width = Math.floor((stream.columns ?? 80) / lines.size) - 1;
+      stream.write(`${CLEAR_LINE}${[...lines.values()].map((each) => each.slice(0, width)).join("|")}`);
       if (progress.phase === "ready") stream.write("\n");
       return;
     }

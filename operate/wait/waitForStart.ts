@@ -9,7 +9,8 @@ import { afterLine, beforeContainer, type Phase, START, type StartProgress } fro
 
 export interface WaitResult {
   readonly container: string;
-  readonly outcome: "ready" | "died" | "timeout";
+  /** `left`: another rank of the server ended first. */
+  readonly outcome: "ready" | "died" | "timeout" | "left";
   readonly seconds: number;
   /** Phase that it ended in. */
   readonly phase: Phase;
@@ -25,7 +26,9 @@ export interface WaitOptions {
   readonly image: string;
   readonly reader: ContainerReader;
   /** Whether the server itself says that it is ready; "unknown" where it can't be asked from here. */
-  readonly healthy: () => Promise<boolean | "unknown">;
+  readonly healthy: (state: ContainerState) => Promise<boolean | "unknown">;
+  /** Whether nobody waits for it any more. */
+  readonly over?: () => boolean;
   readonly timeoutSeconds: number;
   /** Milliseconds between two looks. */
   readonly intervalMilliseconds: number;
@@ -108,13 +111,14 @@ export async function waitForStart(options: WaitOptions): Promise<WaitResult> {
           return result("died", death);
         }
         if (progress.phase === "gate closed") return result("died", progress.note ?? "");
-        const healthy = await options.healthy();
+        const healthy = await options.healthy(state);
         if (healthy === true || (healthy === "unknown" && state.health === "healthy")) {
           progress = { phase: "ready" };
           options.progress(progress, seconds());
           return result("ready", "");
         }
       }
+      if (options.over?.() === true) return result("left", "");
       if (!(looked instanceof Failed)) options.progress(progress, seconds());
       if (seconds() >= timeoutSeconds) {
         return result("timeout", `not ready after ${timeoutSeconds} s (${progress.phase})`);

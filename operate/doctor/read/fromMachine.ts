@@ -23,7 +23,11 @@ const LOG_LINES = "50000";
 const FRESH_HOURS = 24;
 
 /** Reads the machine: containers and their logs, the kernel's log, memory, sockets, files, and what `verify` last found. */
-export async function fromMachine(machine: MachinePlan, stackFile: string) {
+export async function fromMachine({
+  plan: machine,
+  machines,
+  file: stackFile,
+}: Pick<Stack, "plan" | "machines" | "file">) {
   const asked = await readContainers(machine.dockerHost).then(
     (containers) => ({ containers, allContainers: true }),
     (error: unknown) => {
@@ -34,22 +38,49 @@ export async function fromMachine(machine: MachinePlan, stackFile: string) {
   const ours = ("containers" in asked ? asked.containers : []).filter(({ name }) =>
     machine.containers.some((each) => each.name === name),
   );
-  const docker = "containers" in asked || machine.containers.length > 0 ? asked : {};
+  const elsewhere = await otherRanks(machine, machines);
+  const found =
+    "containers" in asked ? { ...asked, containers: [...asked.containers, ...elsewhere.containers] } : asked;
+  const docker = "containers" in asked || machine.containers.length > 0 ? found : {};
   const read = await readThere(machine);
   const kept = await lastVerify({ stackFile, machine: machine.name });
   const { fresh, stale } = byAge(kept, ours);
   const logs = [
     ...(await containerLogs(machine, ours)),
+    ...elsewhere.logs,
     ...read.logs,
     ...(fresh.length === 0 ? [] : [await scanProbes(fresh)]),
   ];
   const old = stale.map(({ name }) => name).join(", ");
-  const { notes } = read;
+  const notes = [...read.notes, ...elsewhere.notes];
   if (old !== "")
     notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
   return {
     notes: [...notes, ...cutShortNotes(logs)],
     facts: { ...docker, ...read.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
+  };
+}
+
+/** The ranks on other machines that share a model with this one, and their logs. */
+async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
+  const nodes = [...machine.inferenceServers, ...machine.ranks].flatMap(({ rank }) => rank?.nodes ?? []);
+  const read = machines.map(async (there) => {
+    const names = nodes.filter((each) => each.machine === there.name).map(({ container }) => container);
+    if (there.name === machine.name || names.length === 0) return { containers: [], logs: [], notes: [] };
+    const notRead = (error: unknown) => {
+      if (!(error instanceof Failed)) throw error;
+      return `The ranks on ${there.name} could not be read: ${error.message}`;
+    };
+    const found = await readContainers(there.dockerHost).catch(notRead);
+    if (typeof found === "string") return { containers: [], logs: [], notes: [found] };
+    const containers = found.filter(({ name }) => names.includes(name));
+    return { containers, logs: await containerLogs(there, containers), notes: [] };
+  });
+  const all = await Promise.all(read);
+  return {
+    containers: all.flatMap(({ containers }) => containers),
+    logs: all.flatMap(({ logs }) => logs),
+    notes: all.flatMap(({ notes }) => notes),
   };
 }
 
@@ -107,5 +138,5 @@ export function readStack(file: string, wanted?: string): Stack {
   const refusals = judge(declaredResources(plan), readLevels(join(projectFolder(), LEVELS_FILE))).filter(
     ({ verdict }) => verdict === "refused",
   );
-  return { file, text, machine: name, settings, plan: machine, refusals };
+  return { file, text, machine: name, settings, plan: machine, machines: plan.machines, refusals };
 }

@@ -53,6 +53,7 @@ export function stackOf(text = STACK_TEXT): Stack {
     machine: "dgx",
     settings: own,
     plan: machine,
+    machines: planned.machines,
     refusals: judge(declaredResources(planned)).filter(({ verdict }) => verdict === "refused"),
   };
 }

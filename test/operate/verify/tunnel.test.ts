@@ -83,7 +83,11 @@ describe("what is read of a machine over ssh", () => {
       writeFileSync(join(ssh.folder, program), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
     vi.stubEnv("PATH", ssh.path);
     const machine = planned(DGX);
-    const { facts, notes } = await fromMachine(machine, join(DGX.home, "Pulumi.dgx.yaml"));
+    const { facts, notes } = await fromMachine({
+      plan: machine,
+      machines: [machine],
+      file: join(DGX.home, "Pulumi.dgx.yaml"),
+    });
     expect(notes).toEqual([]);
     expect(Object.keys(facts).sort()).toEqual(
       ["addresses", "allContainers", "containers", "files", "logs", "meminfo", "sockets"].sort(),

@@ -260,4 +260,11 @@ describe("a start that is followed", () => {
       lastLines: log,
     });
   });
+
+  it("leaves a rank that nobody waits for any more, and only after one look", async () => {
+    const { reader, stops } = scripted([RUNNING]);
+    const result = await wait(reader, { over: () => true });
+    expect(result).toMatchObject({ outcome: "left", reason: "" });
+    expect(stops()).toBe(1);
+  });
 });
