@@ -174,6 +174,8 @@ function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
   const repository = imageReference(image)?.repository;
   if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
+  if (recipe.settings.maxModelLen === undefined)
+    return ["Its recipe names no window yet: write `settings.maxModelLen`."];
   if (recipe.image !== undefined && repository !== recipe.image)
     return [`It needs the image ${recipe.image}, and ${seat.server} runs ${repository}.`];
   if (least !== undefined && has !== undefined && valid(has) !== null && !gte(has, least))

@@ -38,7 +38,7 @@ describe("serving models", () => {
   it("lists those for several machines with --all", async () => {
     const { out } = await runServing(["models", "--all", "--format", "json", "--file", stackFile()]);
     const { models } = JSON.parse(out);
-    expect(models).toHaveLength(24);
+    expect(models).toHaveLength(30);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
       verdict: "no",
       reasons: ["It needs 2 machines, and this stack has 1: declare the others, each with its `link`."],
@@ -65,6 +65,65 @@ describe("serving models", () => {
     expect([several.code, several.err.trim()]).toEqual([
       2,
       "gpt-oss: which one? openai/gpt-oss-120b, openai/gpt-oss-20b.",
+    ]);
+  });
+});
+
+/** The second of two machines, below the first of a stack file, and the links of both. */
+const SECOND = `    dgx2:
+      dockerHost: ssh://me@dgx2
+      totalGiB: 121.63
+      link: { interface: enp1s0f1np1, address: 192.168.100.12 }
+      instanceA: none
+`;
+const linked = (text: string) =>
+  `${text.replace("instanceA:", "link: { interface: enp1s0f1np1, address: 192.168.100.11 }\n      instanceA:").trimEnd()}\n${SECOND}`;
+
+describe("serving models for two machines that are linked", () => {
+  it("lists those that need both, writes nodes and shares, and takes them back", async () => {
+    const file = stackFile(linked(ALONE));
+    const listed = await runServing(["models", "--file", file]);
+    expect(listed.out).toMatch(/^minimax-m2\.7-gb10 +yes .* 2 linked machines, vLLM 0\.24\.0, 130\.6 GB of disk$/m);
+    const used = await runServing(["models", "use", "minimax-m2.7-gb10", "--write", "--file", file]);
+    expect([used.code, used.err]).toEqual([0, ""]);
+    expect(used.out).toContain('nodes: ["dgx","dgx2"]  it needs 2 machines');
+    const serverOf = () => parse(readFileSync(file, "utf8")).config["local-serving:machines"].dgx.inferenceServers.b;
+    expect(serverOf()).toMatchObject({ nodes: ["dgx", "dgx2"], tensorParallelSize: 2 });
+    const planned = await runServing(["plan", "--file", file]);
+    expect([planned.code, planned.err]).toEqual([0, ""]);
+    const back = await runServing(["models", "use", "qwen3.6-35b-a3b", "--write", "--file", file]);
+    expect([back.code, back.err]).toEqual([0, ""]);
+    expect(serverOf()).not.toHaveProperty("nodes");
+    expect(serverOf()).not.toHaveProperty("tensorParallelSize");
+  });
+
+  it("says what is missing: another machine, or its link", async () => {
+    const alone = await runServing(["models", "use", "minimax-m2.7-gb10", "--file", stackFile(ALONE)]);
+    expect([alone.code, alone.err.trim()]).toEqual([
+      1,
+      "saricles/MiniMax-M2.7-NVFP4-GB10: It needs 2 machines, and this stack has 1: declare the others, each with its `link`.",
+    ]);
+    const unlinked = linked(ALONE).replace(/ {6}link: .*100\.12 \}\n/, "");
+    const { out } = await runServing(["models", "--all", "--file", stackFile(unlinked)]);
+    expect(out).toMatch(/^minimax-m2\.7-gb10 +needs 2 machines /m);
+    const shown = await runServing(["models", "show", "minimax-m2.7-gb10", "--file", stackFile(unlinked)]);
+    expect(shown.out).toContain(
+      "here: needs 2 machines. It needs 2 machines, and too few are linked to dgx: write the `link` of each.",
+    );
+  });
+
+  it("counts what runs on the other machine", async () => {
+    const busy = SECOND.replace("instanceA: none", "instanceA: { gpuMemoryUtilization: 0.45 }");
+    const { code, err } = await runServing([
+      "models",
+      "use",
+      "minimax-m2.7-gb10",
+      "--file",
+      stackFile(linked(ALONE).replace(SECOND, busy)),
+    ]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining("It is only ever published as the one engine of its machine."),
     ]);
   });
 });

@@ -8,11 +8,13 @@ import { readEvidence } from "../../../components/evidence/readEvidence";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
 import type { PublishedStart } from "../../../components/planned/evidence";
+import { crossFaults } from "../../../components/settings/crossFaults";
 import { loadStackFile } from "../../../components/settings/load";
-import type { StackSettings } from "../../../components/settings/stackSettings";
+import { type StackSettings, stackSettings } from "../../../components/settings/stackSettings";
 import { aloneIn, type Fit, fitModel, type Seat, seatFor, withModel } from "../../../operate/models/fit";
 import { graveWarnings } from "../../../operate/plan/memoryText";
 import { judge } from "../../../policies/judge";
+import { DIGEST } from "../../fixtures/machine";
 
 const project = process.cwd();
 const recipes = readCatalogue(project);
@@ -33,11 +35,16 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
   "Intel/Qwen3.5-122B-A10B-int4-AutoRound": ["no", "perhaps"],
   "local-inference-lab/Qwen3.8-Flash-Next-NVFP4": ["no", "no"],
   "mistralai/Mistral-Small-4-119B-2603-NVFP4": ["no", "perhaps"],
-  "nvidia/DeepSeek-V4-Flash-NVFP4": ["no", "no"],
+  ...Object.fromEntries(
+    [
+      ...["deepseek-ai/DeepSeek-V4-Flash-0731", "Intel/Qwen3.5-397B-A17B-int4-AutoRound"],
+      ...["nvidia/DeepSeek-V4-Flash-NVFP4", "nvidia/MiniMax-M2.7-NVFP4", "Qwen/Qwen3-235B-A22B-GPTQ-Int4"],
+      ...["saricles/MiniMax-M2.7-NVFP4-GB10", "stepfun-ai/Step-3.7-Flash-FP8", "stepfun-ai/Step-3.7-Flash-NVFP4"],
+    ].map((needsTwo) => [needsTwo, ["no", "no"]] as const),
+  ),
   "nvidia/Gemma-4-26B-A4B-NVFP4": ["perhaps", "yes"],
   "nvidia/Gemma-4-31B-IT-NVFP4": ["perhaps", "yes"],
   "nvidia/Llama-3.3-70B-NVFP4": ["perhaps", "yes"],
-  "nvidia/MiniMax-M2.7-NVFP4": ["no", "no"],
   "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-NVFP4": ["perhaps", "yes"],
   "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4": ["no", "yes"],
   "nvidia/NVIDIA-Nemotron-3.5-Lightning-30B-A3B-NVFP4": ["perhaps", "yes"],
@@ -52,6 +59,18 @@ const VERDICTS: Readonly<Record<string, readonly [beside: Fit["verdict"], alone:
   "Qwen/Qwen3-VL-Embedding-8B": ["no", "perhaps"],
   "Qwen/Qwen3.6-35B-A3B-FP8": ["perhaps", "yes"],
   "saricles/Qwen3-Coder-Next-NVFP4-GB10": ["perhaps", "perhaps"],
+};
+
+/** The same of those that need two machines, on two, with what speaks against them. */
+const ON_TWO: Readonly<Record<string, readonly [Fit["verdict"], readonly string[]]>> = {
+  "deepseek-ai/DeepSeek-V4-Flash-0731": ["yes", []],
+  "Intel/Qwen3.5-397B-A17B-int4-AutoRound": ["perhaps", []],
+  "nvidia/DeepSeek-V4-Flash-NVFP4": ["perhaps", []],
+  "nvidia/MiniMax-M2.7-NVFP4": ["perhaps", []],
+  "Qwen/Qwen3-235B-A22B-GPTQ-Int4": ["yes", []],
+  "saricles/MiniMax-M2.7-NVFP4-GB10": ["yes", []],
+  "stepfun-ai/Step-3.7-Flash-FP8": ["perhaps", []],
+  "stepfun-ai/Step-3.7-Flash-NVFP4": ["yes", []],
 };
 
 /** What speaks against settings: policies, and starts that the plan doesn't believe in. */
@@ -76,6 +95,46 @@ describe("every entry of the catalogue, planned", () => {
       else expect(against(withModel(seat, values))).toEqual([]);
     }
   });
+});
+
+const link = (last: number) => ({ interface: "enp1s0f1np1", address: `192.168.100.${last}`, hcas: [] });
+
+/** The same stack alone on its machine, with another image where one is named, and a second machine that is linked to it. */
+function linkedTo(image?: string, second: Record<string, unknown> = {}): Seat {
+  const { machines } = stackSettings.parse({
+    machines: { dgx2: { totalGiB: 121.63, instanceA: "none", dockerHost: "ssh://me@dgx2", link: link(2), ...second } },
+  });
+  const { dgx } = structuredClone(alone.settings.machines);
+  const b = dgx?.inferenceServers.b;
+  if (dgx === undefined || b === undefined) throw new Error("no server b");
+  if (image !== undefined) Object.assign(b, { image: `${image}:v1@${DIGEST}` });
+  return { ...alone, settings: { machines: { dgx: { ...dgx, link: link(1) }, ...machines } } };
+}
+
+describe("models that need two machines, on two that are linked", () => {
+  const several = recipes.filter(({ machines }) => machines > 1).map((recipe) => [recipe.id, recipe] as const);
+
+  it.each(several)("%s", (id, recipe) => {
+    const seat = linkedTo(recipe.image);
+    const { verdict, values, reasons, kv } = fitModel(recipe, seat);
+    expect([id, verdict, reasons]).toEqual([id, ...(ON_TWO[id] ?? [])]);
+    if (verdict === "no") return;
+    expect(values.find(({ path }) => path[0] === "nodes")?.value).toEqual(["dgx", "dgx2"]);
+    expect(values.find(({ path }) => path[0] === "tensorParallelSize")?.value).toBe(2);
+    expect(kv?.ranks).toBe(2);
+    expect(crossFaults(withModel(seat, values))).toEqual([]);
+    expect(against(withModel(seat, values))).toEqual([]);
+  });
+});
+
+it("what the other machine has no room for, is not promised on both", () => {
+  const [recipe] = recipes.filter(({ id }) => id === "Qwen/Qwen3-235B-A22B-GPTQ-Int4");
+  if (recipe === undefined) throw new Error("no such recipe");
+  const { verdict, reasons } = fitModel(recipe, linkedTo(undefined, { otherGpuMemoryGiB: 60 }));
+  expect([verdict, reasons]).toEqual([
+    "no",
+    ["It needs a share of 0.52 at the least, and 0.46 is left: 7.3 GiB too little."],
+  ]);
 });
 
 /** The best and the least that the plan of a published start says. */
