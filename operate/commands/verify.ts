@@ -58,6 +58,7 @@ before the first \`npm run up\`.`,
           ...defined({ only, baseUrl }),
           timeoutSeconds,
           host: hostOf,
+          machines: planned.machines,
           progress: verifyProgress(process.stderr),
         });
         probes.push(...found);

@@ -3,9 +3,9 @@ import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { wholeNumber } from "../../commandLine/values";
-import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
 import type { MachinePlan } from "../../components/plan/types";
 import type { DiagnosisReport } from "../doctor/report/diagnose";
+import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions, stackName } from "../stack/stackFile";
 import { afterTimeout } from "../wait/phases";
@@ -63,28 +63,11 @@ export function waitCommand(): Command {
   });
 }
 
-interface Waited {
-  readonly machine: MachinePlan;
-  readonly server: InferenceServerPlan;
-}
-
 /** A container's name is not unique: two machines may run the same model. */
 type Result = WaitResult & { readonly machine: string };
 
-/** A server's ranks, its head first; the server alone where it has no others. */
-function ranksOf(head: Waited, machines: readonly MachinePlan[]): Waited[] {
-  const [, ...workers] = head.server.rank?.nodes ?? [];
-  const found = workers.flatMap(({ machine: name, container }) =>
-    machines
-      .filter((machine) => machine.name === name)
-      .flatMap((machine) => machine.ranks.map((server) => ({ machine, server })))
-      .filter(({ server }) => server.container.name === container),
-  );
-  return [head, ...found];
-}
-
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
-async function expectAnUp(options: StackFileOptions, servers: readonly Waited[]): Promise<void> {
+async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
   const { nothingApplied } = await import("../engine/backend");
   // Of a file by itself nobody knows the state.
   if (options.file !== undefined || !nothingApplied(projectFolder(), stackName(options), process.env)) return;
@@ -106,7 +89,7 @@ async function diagnosesOf(options: StackFileOptions, machine: string): Promise<
 }
 
 /** Waits for a server, and for all of its ranks at once: what ends one ends the wait. */
-async function waitFor(ranks: readonly Waited[], timeoutSeconds: number): Promise<Result[]> {
+async function waitFor(ranks: readonly OnMachine[], timeoutSeconds: number): Promise<Result[]> {
   // Loaded when it is used: other commands start faster without it.
   const { dockerReader } = await import("../wait/container");
   const { waitProgress } = await import("../wait/phases");

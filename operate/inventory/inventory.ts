@@ -69,7 +69,9 @@ async function allContainers(machine: MachinePlan, problems: string[]): Promise<
     const entries: ContainerEntry[] = [];
     for (const state of states) {
       const ours = state.labels[MACHINE_LABEL] === machine.name;
-      const server = machine.inferenceServers.some(({ container }) => container.name === state.name);
+      const server = [...machine.inferenceServers, ...machine.ranks].some(
+        ({ container }) => container.name === state.name,
+      );
       entries.push({
         name: state.name,
         image: state.image,

@@ -5,6 +5,7 @@ import type { HostSimpleServerPlan } from "../../components/simple-server/planne
 import type { AnalyticsConfiguration } from "../../harness/analytics/configuration";
 import type { ProfileCheck } from "../../harness/providers/check";
 import type { AskedProvider } from "../../harness/providers/probe";
+import type { OnMachine } from "../stack/ranksOf";
 import type { Api } from "./api";
 import type { Host } from "./host";
 import type { ProcessStart } from "./metrics";
@@ -37,6 +38,17 @@ export interface ServerTarget extends Common {
   /** `true` if `--base-url` named it: the rest of the plan may be elsewhere. */
   readonly alone: boolean;
 }
+
+/** A server of ours over several machines. */
+export interface RanksTarget extends Common {
+  readonly kind: "ranks";
+  readonly api: Api;
+  readonly head: RankTarget;
+  readonly workers: readonly RankTarget[];
+}
+
+/** One of its ranks, and what is read on its machine. */
+export type RankTarget = OnMachine & Pick<Common, "host">;
 
 export interface BridgeTarget extends Common {
   readonly kind: "bridge";
@@ -101,6 +113,7 @@ export interface MachineTarget extends Common {
 
 export type Target =
   | ServerTarget
+  | RanksTarget
   | BridgeTarget
   | ChatUiTarget
   | OllamaTarget

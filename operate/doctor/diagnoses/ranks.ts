@@ -1,6 +1,6 @@
 import { gateLine } from "../../../components/inference-server/startGate";
 import { APPLY, type Row } from "../diagnosis";
-import { seen } from "../facts";
+import { firstGroup, seen } from "../facts";
 import { OPENS, RAISED, sign, startSign } from "../sign";
 
 /** What the card says; NCCL's own error beside it names no cause. */
@@ -162,12 +162,12 @@ export const ranks: readonly Row[] = [
   {
     id: "rank-stalled",
     source: "vLLM v1/executor/multiproc_executor.py; vllm-project/vllm #48752, eugr/spark-vllm-docker #321",
-    when: startSign("RPC call to", /TimeoutError: RPC call to (\w+) timed out/),
+    when: startSign(["RPC call to", "stalled: "], /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/),
     say: ({ hit, server }) => {
       const variable = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
       const own = server.settings?.environment[variable] !== undefined;
       return {
-        cause: `A step of the model (${hit.groups[0]}) did not end in time: the link is down, a rank hangs, or it compiled. /health answered 200 until then.`,
+        cause: `A step of the model (${firstGroup(hit)}) did not end in time: the link is down, a rank hangs, or it compiled. /health answered 200 until then.`,
         ...(own ? { edits: [server.set(["environment", variable], undefined)] } : {}),
         advice: "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
         command: `${SEE_THE_LINK}; ${own ? APPLY : "serving wait"}`,

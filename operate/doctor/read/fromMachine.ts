@@ -8,6 +8,7 @@ import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
 import { LEVELS_FILE, readLevels } from "../../../policies/levels";
+import { ranksOf } from "../../stack/ranksOf";
 import { readOneMachine } from "../../stack/readStack";
 import { projectFolder } from "../../stack/stackFile";
 import { type KeptResult, lastVerify } from "../../verify/lastVerify";
@@ -63,25 +64,21 @@ export async function fromMachine({
 
 /** The ranks on other machines that share a model with this one, and their logs. */
 async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
-  const nodes = [...machine.inferenceServers, ...machine.ranks].flatMap(({ rank }) => rank?.nodes ?? []);
-  const read = machines.map(async (there) => {
-    const names = nodes.filter((each) => each.machine === there.name).map(({ container }) => container);
-    if (there.name === machine.name || names.length === 0) return { containers: [], logs: [], notes: [] };
-    const notRead = (error: unknown) => {
+  const read = { containers: [] as ContainerState[], logs: [] as LogReading[], notes: [] as string[] };
+  const all = [...machine.inferenceServers, ...machine.ranks].flatMap((server) =>
+    ranksOf({ machine, server }, machines),
+  );
+  for (const { machine: there, server } of all.filter((each) => each.machine.name !== machine.name)) {
+    try {
+      const found = (await readContainers(there.dockerHost)).filter(({ name }) => name === server.container.name);
+      read.containers.push(...found);
+      read.logs.push(...(await containerLogs(there, found)));
+    } catch (error) {
       if (!(error instanceof Failed)) throw error;
-      return `The ranks on ${there.name} could not be read: ${error.message}`;
-    };
-    const found = await readContainers(there.dockerHost).catch(notRead);
-    if (typeof found === "string") return { containers: [], logs: [], notes: [found] };
-    const containers = found.filter(({ name }) => names.includes(name));
-    return { containers, logs: await containerLogs(there, containers), notes: [] };
-  });
-  const all = await Promise.all(read);
-  return {
-    containers: all.flatMap(({ containers }) => containers),
-    logs: all.flatMap(({ logs }) => logs),
-    notes: all.flatMap(({ notes }) => notes),
-  };
+      read.notes.push(`${server.container.name} on ${there.name} could not be read: ${error.message}`);
+    }
+  }
+  return read;
 }
 
 async function readThere(machine: MachinePlan) {

@@ -8,7 +8,7 @@ import type { ProbesOf, ServerTarget } from "../target";
 const MEASURED_SHORTFALL = 0.02;
 
 /** The same for any other plan; below that, something else must have taken the memory. */
-const LARGEST_SHORTFALL = 0.1;
+export const LARGEST_SHORTFALL = 0.1;
 
 const roomFix = ({ setting }: ServerTarget) =>
   `Raise ${setting("gpuMemoryUtilization")} or lower ${setting("maxModelLen")}.`;

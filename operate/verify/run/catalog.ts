@@ -10,12 +10,14 @@ import { memoryProbes } from "../probes/memory";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
 import { poolingProbes } from "../probes/pooling";
+import { rankProbes } from "../probes/ranks";
 import { serverProbes, windowProbes } from "../probes/server";
 import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
 import type { ProbesOf, Target } from "../target";
 
 /** Probes by kind of target, in the order of a run: first what the others depend on. */
 const CATALOG: { readonly [Kind in Target["kind"]]: ProbesOf<Kind> } = {
+  ranks: rankProbes,
   "inference-server": [
     ...serverProbes,
     ...poolingProbes,
@@ -42,6 +44,7 @@ export const KINDS = Object.keys(CATALOG) as readonly Target["kind"][];
 
 /** Why a kind of target has no probes to run. */
 export const ABSENT: Readonly<Record<Target["kind"], string>> = {
+  ranks: "the plan has no server over several machines",
   "inference-server": "the plan has no inference server",
   bridge: "the plan has no bridge",
   "chat-ui": "the plan has no chat UI",

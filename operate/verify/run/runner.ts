@@ -20,15 +20,10 @@ import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
 import type { Target } from "../target";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
-import { targetsOf } from "./targets";
+import { type TargetOptions, targetsOf } from "./targets";
 
-export interface VerifyOptions {
+export interface VerifyOptions extends TargetOptions {
   readonly only?: readonly string[];
-  readonly timeoutSeconds: number;
-  /** Probe an inference server here, and nothing else unless `only` names it. */
-  readonly baseUrl?: string;
-  /** The machine's files, processes and Docker, by the machine's Docker address. */
-  readonly host: (dockerHost: string) => Host;
   readonly progress?: VerifyProgress;
 }
 

@@ -7,6 +7,7 @@ import { configureAnalytics } from "../../../harness/analytics/configuration";
 import { checkProfile } from "../../../harness/providers/check";
 import { askedProviders } from "../../../harness/providers/probe";
 import { parseProfile } from "../../../harness/providers/profile";
+import { ranksOf } from "../../stack/ranksOf";
 import { Api } from "../api";
 import type { Host } from "../host";
 import { processStart } from "../metrics";
@@ -17,10 +18,14 @@ import type { AsWritten, Common, HarnessTarget, ServerTarget, Target } from "../
 /** Headers of clients whose server ignores the key's value: one goes with each request. */
 const SERVER_HEADERS = { ...MESSAGES_VERSION, "x-api-key": PLACEHOLDER_KEY };
 
-interface TargetOptions {
+export interface TargetOptions {
   readonly timeoutSeconds: number;
-  /** Probe an inference server here instead of at its planned address. */
+  /** Probe an inference server here instead of at its planned address, and nothing else unless it is named. */
   readonly baseUrl?: string;
+  /** The machine's files, processes and Docker, by the machine's Docker address. */
+  readonly host: (dockerHost: string) => Host;
+  /** All machines of the plan: a server may have ranks on others. */
+  readonly machines?: readonly MachinePlan[];
 }
 
 type Here = Pick<Common, "machine" | "host" | "unreachable">;
@@ -50,6 +55,7 @@ export async function targetsOf(
   const servers = serversOf(machine, at, options);
   return [
     ...(await instanceA(here, options, tunnel)),
+    ...rankTargets(machine, at, options),
     ...servers,
     ...bridges(machine, host, at, servers),
     ...chatUis(machine, at),
@@ -79,6 +85,17 @@ function serversOf(machine: MachinePlan, at: At, { baseUrl, timeoutSeconds }: Ta
   const meant = all.find((each) => String(each.server.reach.port) === port) ?? all[0];
   if (meant === undefined) return [];
   return [{ ...meant, api: new Api(baseUrl, timeoutSeconds, SERVER_HEADERS), unreachable: undefined, alone: true }];
+}
+
+function rankTargets(machine: MachinePlan, at: At, { machines = [machine], host }: TargetOptions): Target[] {
+  return machine.inferenceServers.flatMap((server) => {
+    const ranks = ranksOf({ machine, server }, machines);
+    const [head, ...workers] = ranks.map((each) => ({ ...each, host: host(each.machine.dockerHost) }));
+    const name = server.container.name;
+    return head === undefined || workers.length === 0
+      ? []
+      : [{ kind: "ranks", name, ...at(server.reach), head, workers }];
+  });
 }
 
 const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");

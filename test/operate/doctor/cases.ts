@@ -807,6 +807,11 @@ export const cases: readonly MatrixCase[] = [
     name: "rank-stalled, with a bound of the operator's own",
     text: withServer(["environment", { VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS: "300" }]),
   },
+  {
+    ...own("rank-stalled", "probe ranks-answer: stalled", { cause: "(no token) did not end in time" }),
+    name: "rank-stalled, as `serving verify` finds it",
+    files: { log: "rank-stalled-probe.log" },
+  },
   own("worker-process-died", "VllmWorker-0 died unexpectedly", { change: "lower `gpuMemoryUtilization`" }),
   own("world-size-above-gpus", "World size (2)", { cause: "over 2 GPUs, and this machine has 1" }),
   own("ray-executor", "ray: command not found", { change: "`nodes`" }),

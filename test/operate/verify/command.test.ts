@@ -88,7 +88,7 @@ describe("serving verify", () => {
     [
       "an unknown probe",
       ["--only", "chat-tool"],
-      "no probe `chat-tool` (did you mean `chat-tools`?). There are: health, version",
+      "no probe `chat-tool` (did you mean `chat-tools`?). There are: ranks-answer, ranks-alike, ranks-kv, link-speed, health, version",
     ],
     ["no probe at all", ["--only", " , "], "Expected at least one name, such as models,chat-tools."],
     ["no address", ["--base-url", "localhost"], "such as http://127.0.0.1:8001"],

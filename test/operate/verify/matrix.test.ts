@@ -108,6 +108,7 @@ describe("the names of the probes", () => {
   it("stay, in their order, since scripts select by them", () => {
     expect(probeNames().join(" ")).toBe(
       [
+        "ranks-answer ranks-alike ranks-kv link-speed",
         "health version models max-model-len completions embeddings rerank",
         "chat chat-stream chat-tool-result chat-tools chat-tools-stream chat-several-tools chat-tools-thinking",
         "thinking-on thinking-off",
