@@ -8,7 +8,11 @@
 # each time, so that a correction restarts nothing. The policies follow `"$@"` to the arguments that vLLM gets: the word
 # `shift`, a `set` of arguments and a second `vllm serve` stay out.
 
-# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB GRACE_SECONDS HEALTH_URL`; others are ranks'.
+# A server over several machines is one *rank* a machine, none of use alone. Their gates read each other over the link: they
+# open together, and once a rank is gone each of the others ends its own and waits again.
+
+# Lines `floor MIB`, `starts PER_HOUR`, `instance-a MIB SECONDS [URL]`, `server CONTAINER MIB GRACE_SECONDS HEALTH_URL`; of a
+# rank also `rank CONTAINER INDEX ADDRESS GATE_PORT INTERFACE` and, of each other one, `peer CONTAINER MACHINE ADDRESS GATE_PORT`.
 DECLARED=/run/local-serving/gate
 # Shared by the gates of a machine, and kept when a container is replaced.
 SHARED=/var/lib/local-serving
@@ -16,6 +20,9 @@ SHARED=/var/lib/local-serving
 STARTS=$SHARED/$0.starts
 # MiB of a server that is starting; locked for as long as it is.
 CLAIM=$SHARED/$0.claim
+# The container's own. Other gates read its `rank`: `MARK ROUND STATE [ROUND...]`, then why it can't start. A wait and the
+# start behind it are a round; `running` names the rounds of the others that started with it, and of no later ones.
+RANK=/tmp/start-gate
 
 # Seconds in a row below the floor: a single look may be a moment's peak.
 FLOOR_SECONDS=3
@@ -23,6 +30,10 @@ FLOOR_SECONDS=3
 FLOOR_GRACE_SECONDS=10
 # vLLM gives up a start after an hour: what hangs for two takes no more.
 CLAIM_SECONDS=7200
+START_SECONDS=3600
+# More seconds without another rank, or without the head's answer, end this rank: a link may be down for less.
+ALONE_SECONDS=30
+SILENT_SECONDS=60
 
 say() { echo "start gate: $*"; }
 
@@ -38,7 +49,7 @@ pause() {
 
 answers() {
   [ -n "$1" ] || return 1
-  curl -fsS -m 3 -o /dev/null "$1" 2>/dev/null &
+  curl -fsS --noproxy '*' -m 3 -o /dev/null "$1" 2>/dev/null &
   wait $!
 }
 
@@ -53,13 +64,15 @@ memory() {
 }
 
 declared() {
-  need= floor=0 starts=0 a=0 a_seconds=0 a_url=
-  [ -r "$DECLARED" ] && while read -r what one two three four; do
+  need= floor=0 starts=0 a=0 a_seconds=0 a_url= index=0 own= peers=
+  [ -r "$DECLARED" ] && while read -r what one two three four five; do
     case $what in
       floor) floor=$one ;;
       starts) starts=$one ;;
       instance-a) a=$one a_seconds=$two a_url=$three ;;
       server) [ "$one" != "$0" ] || need=$two grace=$three health=$four ;;
+      rank) [ "$one" != "$0" ] || index=$two own=$three port=$four interface=$five ;;
+      peer) [ "$one" != "$0" ] || peers="$peers $two=$three:$four" ;;
     esac
   done <"$DECLARED"
 }
@@ -117,6 +130,7 @@ claim() {
 may_open() {
   declared
   memory
+  without=
   if [ -z "$need" ]; then
     why="waiting for a line about $0 in $DECLARED, which \`npm run up\` writes"
     return 1
@@ -126,8 +140,8 @@ may_open() {
     return 1
   fi
   if [ -z "$free" ]; then
-    say "MemAvailable is not readable here; starting without it"
-    return
+    without="MemAvailable is not readable here; starting without it"
+    return 0
   fi
   if [ "$free" -lt "$need" ]; then
     steady=0 held=0
@@ -146,8 +160,8 @@ may_open() {
       steady=0 held=$free
     fi
     if [ "$waited" -ge "$a_seconds" ] && [ "$steady" -ge 60 ] && claim "$need"; then
-      say "instance A did not answer for $waited s, and $(gib "$free") have been available for a minute: starting without it"
-      return
+      without="instance A did not answer for $waited s, and $(gib "$free") have been available for a minute: starting without it"
+      return 0
     fi
     [ -n "$starting" ] ||
       why="$why instance A, which does not answer ${a_url:-(it listens on loopback only)}, or for $(gib "$both")"
@@ -156,12 +170,108 @@ may_open() {
   return 1
 }
 
+# Shows the others what this rank tells. By itself Python's server asks the name service for its address, and may wait long.
+listen() {
+  [ -n "$listener" ] && kill -0 "$listener" 2>/dev/null && return
+  rm -f "$RANK/listening"
+  python3 -I -c 'import http.server as web, os, sys
+web.HTTPServer.server_bind = web.socketserver.TCPServer.server_bind
+os.chdir(sys.argv[3])
+server = web.ThreadingHTTPServer((sys.argv[1], int(sys.argv[2])), web.SimpleHTTPRequestHandler)
+open("listening", "w").close()
+server.serve_forever()' "$own" "$port" "$RANK" >/dev/null 2>&1 9<&- &
+  listener=$!
+  until [ -e "$RANK/listening" ]; do
+    pause 0.2
+    kill -0 "$listener" 2>/dev/null || return 1
+  done
+}
+
+tell() {
+  [ -n "$own" ] || return 0
+  printf '%s %s %s\n%s\n' "$mark" "$round" "$*" "$why" >"$RANK/rank"
+  listen
+}
+
+# What the gate at this address tells.
+ask() {
+  its_mark= its_round= its_state= its_rounds= its_why=
+  curl -fsS --noproxy '*' -m 2 -o "$RANK/answer" "http://$1/rank" 2>/dev/null &
+  wait $! && { read -r its_mark its_round its_state its_rounds; read -r its_why; } <"$RANK/answer"
+  [ -n "$its_state" ]
+}
+
+# Whether the other ranks can read this gate over the link; else `why`.
+linked() {
+  [ -n "$own" ] || return 0
+  link=missing
+  [ -r "/sys/class/net/$interface/operstate" ] && read -r link <"/sys/class/net/$interface/operstate"
+  why="waiting for the link: $interface is $link"
+  case $link in up | unknown) ;; *) return 1 ;; esac
+  why="waiting for the link: the gate can't listen on $own:$port (does $interface have that address, and is the port free?)"
+  listen
+}
+
+# Whether all other ranks can start now, or, once vLLM runs, run with it; else `why`. `lost`: that one is of no more use here.
+together() {
+  [ -n "$server" ] || rounds=
+  for peer in $peers; do
+    why="waiting for the rank on ${peer%%=*}: its gate at ${peer#*=} does not answer"
+    ask "${peer#*=}" || return 1
+    why="waiting for the rank on ${peer%%=*}"
+    if [ "$its_mark" != "$mark" ]; then
+      lost=yes why="$why: it has other arguments, another image or another environment; \`npm run up\` replaces both"
+    elif [ -z "$server" ]; then
+      case $its_state/$its_rounds in
+        ready/* | running/*"$round"*) rounds="$rounds $its_round" && continue ;;
+        *) why="$why: it can't start, $its_why" ;;
+      esac
+    else
+      case $rounds/$its_state in
+        *"$its_round"*/running) continue ;;
+        *"$its_round"*/ready | *"$its_round"*/waiting) why="$why: it has not started" ;;
+        *) lost=yes why="$why: it has ended" ;;
+      esac
+    fi
+    return 1
+  done
+}
+
+# Memory is claimed, and a start is counted, only when all ranks can start.
+can_start() {
+  may_open && linked || { exec 9<&-; tell waiting; return 1; }
+  [ -n "$own" ] || return 0
+  exec 9<&-
+  tell ready
+  together && may_open
+}
+
+# Every five seconds while vLLM runs. A head may be silent until it has answered once, or a start has had its time.
+accompany() {
+  lost= limit=$ALONE_SECONDS
+  [ "$index" -eq 0 ] || [ -z "$answered" ] || [ -n "$served" ] || { served=yes && say "the head answers"; }
+  if ! linked || ! together; then
+    alone=$((alone + 5))
+  elif [ "$index" -ne 0 ] && [ -z "$answered" ] && { [ -n "$served" ] || [ "$age" -ge "$START_SECONDS" ]; }; then
+    limit=$SILENT_SECONDS alone=$((alone + 5)) why="waiting for the head: $health has not answered for $limit s"
+  else
+    alone=0
+  fi
+  if [ -n "$lost" ] || [ "$alone" -gt "$limit" ]; then
+    reason=alone
+    say "stopped ${why#waiting }; vLLM ends here too, and starts again with all ranks"
+    end TERM "$FLOOR_GRACE_SECONDS"
+  fi
+}
+
 # To the process group; to vLLM alone where it has none.
 signal() { kill "-$1" "-$server" 2>/dev/null || kill "-$1" "$server" 2>/dev/null; }
 
 end() {
   signal "$1"
   left=${left:-$2}
+  why="its vLLM is ending"
+  tell ending
 }
 
 asked() {
@@ -172,8 +282,17 @@ asked() {
   end TERM "$grace"
 }
 
-server= grace=1 here=- writable= shared= taken=0
-[ -r /etc/hostname ] && read -r here </etc/hostname
+server= grace=1 here=- writable= shared= taken=0 own= why= listener= mark=${LOCAL_SERVING_RANKS:-}
+if [ -n "$mark" ]; then
+  # Its host name is the machine's: the container is known by what it wrote down itself.
+  mkdir -p "$RANK"
+  rm -f "$RANK/rank"
+  [ -s "$RANK/container" ] || cat /proc/sys/kernel/random/uuid >"$RANK/container"
+  read -r here <"$RANK/container"
+  trap '[ -z "$listener" ] || kill "$listener" 2>/dev/null' EXIT
+elif [ -r /etc/hostname ]; then
+  read -r here </etc/hostname
+fi
 trap 'asked TERM' TERM
 trap 'asked INT' INT
 if command -v setsid >/dev/null 2>&1; then
@@ -192,16 +311,19 @@ fi
 
 while :; do
   waited=0 steady=0 held=0
-  until may_open; do
+  [ -z "$mark" ] || read -r round </proc/sys/kernel/random/uuid
+  until can_start; do
     [ $((waited % 60)) -ne 0 ] || say "$why"
     pause 5
     waited=$((waited + 5))
   done
+  [ -z "$without" ] || say "$without"
   say "open after $waited s${free:+, $(gib "$free") are available}"
   [ -z "$writable" ] || date +%s >>"$STARTS"
-  reason= left= below=0 age=0 claimed=$granted
+  reason= left= below=0 age=0 claimed=$granted alone=0 served= why="it is in an earlier start"
   $apart vllm serve "$@" 9<&- &
   server=$!
+  tell running "$rounds"
   while kill -0 "$server" 2>/dev/null || kill -0 "-$server" 2>/dev/null; do
     pause 1
     if [ -n "$left" ]; then
@@ -217,12 +339,15 @@ while :; do
       declared
       memory
       age=$((age + 1))
-      if [ -n "$claimed" ] && [ $((age % 5)) -eq 0 ]; then
-        if [ "$age" -ge "$CLAIM_SECONDS" ] || answers "$health"; then
+      if [ $((age % 5)) -eq 0 ]; then
+        answered=
+        [ -z "$claimed" ] && [ "$index" -eq 0 ] || ! answers "$health" || answered=yes
+        if [ -n "$answered" ] || [ "$age" -ge "$CLAIM_SECONDS" ]; then
           # All of its memory is taken now, so MemAvailable says it.
           claimed=
           exec 9<&-
         fi
+        [ -z "$own" ] || accompany
       fi
       if [ -n "$free" ] && [ "$free" -lt "$floor" ]; then below=$((below + 1)); else below=0; fi
       if [ "$below" -ge "$FLOOR_SECONDS" ]; then
@@ -237,5 +362,5 @@ while :; do
   server=
   exec 9<&-
   [ "$reason" != asked ] || sed -i '$d' "$STARTS" 2>/dev/null
-  [ "$reason" = floor ] || exit "$code"
+  [ "$reason" = floor ] || [ "$reason" = alone ] || exit "$code"
 done

@@ -14,7 +14,7 @@ const TOTAL_KIB = 100 * 1024 ** 2;
 const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
 const NAME = "vllm-m-8001";
 /** The server takes 45 GiB and gets six seconds to end. */
-const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 8001\n`;
+const SERVER = `floor 2048\nstarts 3\nserver ${NAME} 46080 6 http://127.0.0.1:8001/health\n`;
 const DEAD = "http://host.docker.internal:9/health";
 
 describeDocker("a container behind the start gate", () => {
@@ -185,7 +185,7 @@ describeDocker("a container behind the start gate", () => {
 
   it("two servers that start in the same moment never take more than there is", async () => {
     available(89.9);
-    const two = `${SERVER}server other 46080 6 8002\n`;
+    const two = `${SERVER}server other 46080 6 http://127.0.0.1:8002/health\n`;
     const options = vllm('echo "vllm $*"; exec /bin/sleep 600');
     const both = await Promise.all([start(two, options), start(two, options, { name: "other" })]);
     const open = async () =>

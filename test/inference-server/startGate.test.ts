@@ -25,6 +25,7 @@ import {
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
+import { childrenOf, runs, SHELLS, which } from "./processes";
 
 /** The gate counts its sleeps of five seconds. */
 const SLEEPS_A_MINUTE = 12;
@@ -32,10 +33,6 @@ const KIB_PER_GIB = 1024 ** 2;
 const ARGUMENTS = ["org/m", "--served-model-name", "m", "--gpu-memory-utilization", "0.45", "--port", "8001"];
 /** What a server's image has, and no more. */
 const TOOLS = ["cat", "curl", "date", "flock", "sed", "setsid"];
-/** Whatever the image's /bin/sh may be, where it is installed here. */
-const SHELLS = [["dash"], ["busybox", "ash"]].filter(
-  ([program = ""]) => spawnSync(program, { stdio: "ignore" }).error === undefined,
-);
 
 let folder: string;
 let gates: Gate[] = [];
@@ -56,8 +53,6 @@ afterEach(() => {
   [gates, instanceA] = [[], undefined];
 });
 
-const which = (tool: string) => ["/usr/bin", "/bin"].map((each) => join(each, tool)).find(existsSync) ?? `/no/${tool}`;
-
 /** The gate, a sleep of its that is left, and the server's own group. */
 function endGroups(pid: number | undefined): void {
   const children = pid === undefined ? [] : childrenOf(pid);
@@ -70,15 +65,6 @@ function endGroups(pid: number | undefined): void {
   }
 }
 
-function childrenOf(pid: number): number[] {
-  try {
-    const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8");
-    return text.split(" ").filter(Boolean).map(Number);
-  } catch {
-    return [];
-  }
-}
-
 interface Gate {
   readonly child: ChildProcess;
   said(): string;
@@ -86,7 +72,7 @@ interface Gate {
 }
 
 /** A server's line: 45 GiB, six seconds to end. */
-const SERVER = "floor 2048\nstarts 3\nserver b 46080 6 9\n";
+const SERVER = "floor 2048\nstarts 3\nserver b 46080 6 http://127.0.0.1:9/health\n";
 
 /** What is declared, as the gates read it. */
 function declare(text: string): void {
@@ -210,7 +196,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))("the sta
 
   it("waits for the file that declares it, and names the command that writes it", async () => {
     available(90);
-    const it = start("floor 2048\nserver another 1 6 9\n");
+    const it = start("floor 2048\nserver another 1 6 http://127.0.0.1:9/health\n");
     await says(it, "waiting for a line about b in ");
     expect(it.said()).toContain("which `npm run up` writes");
     declare(SERVER);
@@ -405,7 +391,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))("the sta
 
   describe("beside another server's gate", () => {
     const TWO = (port: number | string, gib = 45) =>
-      `floor 2048\nstarts 3\nserver b ${gib * 1024} 6 ${port}\nserver c ${gib * 1024} 6 9\n`;
+      `floor 2048\nstarts 3\nserver b ${gib * 1024} 6 http://127.0.0.1:${port}/health\nserver c ${gib * 1024} 6 http://127.0.0.1:9/health\n`;
 
     it("waits while that one is starting, and opens when it has its memory and there is room", async () => {
       const port = new URL(await listen(503)).port;
@@ -485,14 +471,6 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))("the sta
     });
   });
 });
-
-function runs(pid: number): boolean {
-  try {
-    return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
-  } catch {
-    return false;
-  }
-}
 
 describe("a line of the gate in a log", () => {
   const OPENS = "start gate: open after 65 s, 46.00 GiB are available";
