@@ -8,7 +8,7 @@ const PHASES = [
   "waiting for the image",
   "waiting for the container",
   "container not started",
-  "memory gate",
+  "start gate",
   "gate closed",
   "starting",
   "loading weights",
@@ -96,7 +96,7 @@ const RULES: readonly Rule[] = [
 function atTheGate(line: string): StartProgress | undefined {
   if (GATE_OPENS.test(line)) return START;
   const note = GATE_SAYS.exec(line)?.[1];
-  return note === undefined ? undefined : { phase: note.startsWith("closed") ? "gate closed" : "memory gate", note };
+  return note === undefined ? undefined : { phase: note.startsWith("closed") ? "gate closed" : "start gate", note };
 }
 
 /** The progress behind one more line of the log. Within a start late lines of an earlier phase are ignored. */

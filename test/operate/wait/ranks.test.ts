@@ -62,9 +62,9 @@ describe("serving wait, for a server over two machines", () => {
     const log = "start gate: waiting for the rank on dgx2: its gate at 192.168.100.2:29502 does not answer\n";
     const { code, out, err } = await wait({ [HEAD]: {}, [WORKER]: { Status: "created" } }, log, "--timeout", "3");
     expect(code).toBe(1);
-    expect(err).toContain(`${HEAD}: 2 s: memory gate, waiting for the rank on dgx2: its gate at`);
+    expect(err).toContain(`${HEAD}: 2 s: start gate, waiting for the rank on dgx2: its gate at`);
     expect(err).toContain(`${WORKER}: 0 s: container not started`);
-    expect(out).toContain(`${HEAD}: on dgx1: not ready after 3 s (memory gate)`);
+    expect(out).toContain(`${HEAD}: on dgx1: not ready after 3 s (start gate)`);
   });
 
   it("shares a terminal's line", () => {
@@ -75,8 +75,8 @@ describe("serving wait, for a server over two machines", () => {
       ["two", ""],
     ]);
     waitProgress(stream, "one", lines)({ phase: "compiling" }, 61);
-    waitProgress(stream, "two", lines)({ phase: "memory gate", note: "waiting for the rank" }, 61);
-    expect(written.at(-1)?.slice(-60)).toContain("one: 1 min 1 s: compiling (10|two: 1 min 1 s: memory gate, ");
+    waitProgress(stream, "two", lines)({ phase: "start gate", note: "waiting for the rank" }, 61);
+    expect(written.at(-1)?.slice(-60)).toContain("one: 1 min 1 s: compiling (10|two: 1 min 1 s: start gate, ");
   });
 });
 
