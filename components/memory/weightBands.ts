@@ -26,6 +26,10 @@ export function weightBand(weightsGB: number, shareGiB = Number.POSITIVE_INFINIT
   return { ...band, verdict, comfortable: false };
 }
 
+/** What each rank has of so many GB of weights, as the subject of a sentence. */
+export const weightsOfRank = (weightsGB: number, ranks: number): string =>
+  `${weightsText(weightsGB / ranks)} of weights${ranks === 1 ? "" : " on each rank"}`;
+
 /** A size of weights as a person reads it, and what each rank has of it. */
 export function weightsText(weightsGB: number, ranks = 1): string {
   const gb = (size: number) => `${Number(size.toFixed(1))} GB`;

@@ -7,7 +7,7 @@ import { isMeasured, ranksOf, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
-import { weightBand, weightsText } from "../memory/weightBands";
+import { weightBand, weightsOfRank } from "../memory/weightBands";
 import type { ModelEvidence } from "../planned/evidence";
 import type { Warning } from "../planned/facts";
 import type { Rank } from "../planned/rank";
@@ -82,13 +82,9 @@ function serverWarnings(
     warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
-  const ranks = ranksOf(server);
-  const band = size === undefined ? undefined : weightBand(size / ranks);
+  const band = size === undefined ? undefined : weightBand(size / ranksOf(server));
   if (size !== undefined && band?.comfortable === false)
-    warn(
-      "weights",
-      `${weightsText(size / ranks)} of weights${ranks === 1 ? "" : " on each rank"} are ${band.verdict}.`,
-    );
+    warn("weights", `${weightsOfRank(size, ranksOf(server))} are ${band.verdict}.`);
 }
 
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */

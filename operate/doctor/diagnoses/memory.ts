@@ -1,5 +1,6 @@
 import { gateLine } from "../../../components/inference-server/startGate";
-import { weightBand } from "../../../components/memory/weightBands";
+import { ranksOf } from "../../../components/memory/kvRoom";
+import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Diagnosis, type Row } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
@@ -96,9 +97,10 @@ export const memory: readonly (Diagnosis | Row)[] = [
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const weights = server.settings?.model.weightsGB;
+      const ranks = server.settings === undefined ? 1 : ranksOf(server.settings);
       const shareGiB = (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
       return {
-        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weights} GB of weights are ${bandOf(weights, shareGiB)}`}.`,
+        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weightsOfRank(weights, ranks)} are ${bandOf(weights / ranks, shareGiB)}`}.`,
         advice:
           weights === undefined
             ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; or serve a smaller model (`serving models` lists what fits)."

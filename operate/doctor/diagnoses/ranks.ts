@@ -225,7 +225,7 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "page-cache-counted",
-    source: "MiaAI-Lab GLM #205, PR #230 and #243: cudaMemGetInfo counts the page cache as used",
+    source: "MiaAI-Lab GLM #205, PR #230 and #243: CUDA counts the page cache as used",
     when: startSign("exceeds device memory budget"),
     cause: "The loader saw too little free memory: the page cache, full after a copy of the model, counts as used.",
     advice: "No setting to change, unless `loadFormat` names that loader: drop the page cache and start again.",

@@ -1,4 +1,5 @@
-import { ENGINE_OVERHEAD_GIB, GIB_PER_GB } from "../../../components/memory/ledger";
+import { residentGiB } from "../../../components/memory/kvRoom";
+import { ENGINE_OVERHEAD_GIB } from "../../../components/memory/ledger";
 import { BYTES_PER_GIB, downToHundredth } from "../../../components/planned/utilization";
 import type { Row, Told } from "../diagnosis";
 import { type Facts, numberOf, ranWith, type Server, type Sighting, seen } from "../facts";
@@ -61,7 +62,7 @@ export const room: readonly Row[] = [
     say({ hit, server }) {
       const [free, total, utilization] = [numberOf(hit, 0), numberOf(hit, 1), numberOf(hit, 2)];
       const largest = downToHundredth((free - PRINTED_TO_GIB) / (total + PRINTED_TO_GIB));
-      const weights = (server.settings?.model.weightsGB ?? 0) * GIB_PER_GB;
+      const weights = (server.settings && residentGiB(server.settings)) ?? 0;
       const needed = weights + ENGINE_OVERHEAD_GIB;
       const cause = `${free} of ${total} GiB were available when the server started, and utilization ${utilization} asks for ${wanted(hit)} GiB of the total: vLLM refuses to start`;
       if (largest * total < needed)
