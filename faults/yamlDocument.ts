@@ -62,7 +62,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
   const circle = text.includes("*") ? firstLeaf(document, isCircle) : undefined;
   if (circle !== undefined)
     throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
-  const twice = firstDuplicate(document.contents);
+  const twice = firstDuplicate(document);
   if (twice !== undefined)
     throw refused(`not valid YAML: the key \`${twice.key}\` is given twice in one map`, twice.offset);
   const octal = firstLeaf(document, hasLeadingZero);
@@ -76,7 +76,8 @@ export function parseYaml(file: string, text: string): SourceDocument {
     value = document.toJS({ maxAliasCount: 100 });
   } catch (failure) {
     const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
-    throw refused(reason, firstAliasOffset(document.contents));
+    // Aliases are what makes a text explode.
+    throw refused(reason, firstLeaf(document, isAlias)?.range?.[0]);
   }
   return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }
@@ -153,33 +154,23 @@ function firstTooDeepLine(text: string): number | undefined {
   return undefined;
 }
 
-/** Every node below a root, in no particular order, without recursion. */
-function* nodesBelow(root: Node | null): Generator<unknown> {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const node = open.pop();
-    yield node;
-    if (isSeq(node)) for (const item of node.items) open.push(item);
-    if (isMap(node)) for (const pair of node.items) open.push(pair.key, pair.value);
-  }
-}
-
-function firstDuplicate(root: Node | null): { key: string; offset: number } | undefined {
-  for (const node of nodesBelow(root)) {
-    if (!isMap(node)) continue;
-    const seen = new Set<string>();
-    for (const { key } of node.items) {
-      if (!isNode(key)) continue;
-      const name = String(key.toJSON());
-      if (seen.has(name)) return { key: name, offset: key.range?.[0] ?? 0 };
-      seen.add(name);
-    }
-  }
-  return undefined;
-}
-
-/** The place of the first alias: aliases are what makes a text explode. */
-function firstAliasOffset(root: Node | null): number {
-  const offsets = [...nodesBelow(root)].flatMap((node) => (isAlias(node) ? [node.range?.[0] ?? 0] : []));
-  return offsets.reduce((a, b) => Math.min(a, b), offsets[0] ?? 0);
+/** The first key, in the order of the text, that its map has already. */
+function firstDuplicate(document: Document): { key: string; offset: number } | undefined {
+  let found: { key: string; offset: number } | undefined;
+  visit(document, {
+    Map: (_, { items }) => {
+      const seen = new Set<string>();
+      for (const { key } of items) {
+        if (!isNode(key)) continue;
+        const name = String(key.toJSON());
+        if (seen.has(name)) {
+          found = { key: name, offset: key.range?.[0] ?? 0 };
+          return visit.BREAK;
+        }
+        seen.add(name);
+      }
+      return undefined;
+    },
+  });
+  return found;
 }

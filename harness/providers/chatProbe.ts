@@ -133,18 +133,10 @@ export function nextSwitches(
   refused: readonly (readonly ThinkingSwitch[])[],
   complaint = "",
 ): readonly ThinkingSwitch[] | undefined {
-  const named = complainedOf(complaint);
-  const singles: (readonly ThinkingSwitch[])[] =
-    named === "chat_template" ? [["thinking"], ["chat_template"]] : [["chat_template"], ["thinking"]];
-  const order = [BOTH_SWITCHES, ...singles, []];
-  const tried = new Set(refused.map((switches) => switches.join()));
-  return order.find((switches) => !tried.has(switches.join()));
-}
-
-/** Which one switch an error message names; `undefined` when none, or both. */
-function complainedOf(message: string): ThinkingSwitch | undefined {
-  const template = /chat_template|enable_thinking/.test(message);
-  const thinking = /(?<![A-Za-z_])thinking(?![A-Za-z_])/.test(message);
-  if (template === thinking) return undefined;
-  return template ? "chat_template" : "thinking";
+  const ofTemplate = /chat_template|enable_thinking/.test(complaint);
+  const ofThinking = /(?<![A-Za-z_])thinking(?![A-Za-z_])/.test(complaint);
+  const singles: ThinkingSwitch[] = ["chat_template", "thinking"];
+  if (ofTemplate && !ofThinking) singles.reverse();
+  const order = [BOTH_SWITCHES, ...singles.map((only) => [only]), []];
+  return order.find((switches) => !refused.some((tried) => tried.join() === switches.join()));
 }

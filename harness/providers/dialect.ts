@@ -2,8 +2,9 @@ import { dotted, type Fault } from "../../faults/fault";
 import { valueAt } from "../../faults/schemaFaults";
 import { causeOfBlindness, causeOfDifference, DIALECT_CAUSES, type DialectCause } from "./dialectCauses";
 import { naiveList } from "./naiveReader";
-import { type PlacedStatement, type ProfileDocument, parseProfile } from "./profile";
+import { type ProfileDocument, parseProfile } from "./profile";
 import { providerSchema } from "./schema";
+import type { TomlStatement } from "./tomlStatements";
 
 /** Keys whose text is only a note: read differently, they break nothing. */
 const NOTES = new Set(["version", "company"]);
@@ -18,12 +19,12 @@ export function dialectFaults(profile: ProfileDocument): Fault[] {
   if (lineEnds.length > 0)
     return [...lineEnds, ...dialectFaults(parseProfile(profile.file, withPlainLineEnds(profile.text)))];
   const faults: Fault[] = [];
-  const lost = new Set<PlacedStatement["header"]>();
+  const lost = new Set<TomlStatement | undefined>();
   for (const statement of profile.statements) {
     if (statement.kind !== "pair") {
       const fault = headerFault(statement);
       if (fault === undefined) continue;
-      lost.add(statement.header);
+      lost.add(statement);
       faults.push(fault);
     } else if (!lost.has(statement.header)) faults.push(...pairFaults(profile, statement));
   }
@@ -42,7 +43,7 @@ function lineEndFaults(text: string): Fault[] {
 const withPlainLineEnds = (text: string): string => text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
 
 /** A header that the harness reads as another name: everything under it is lost. */
-function headerFault(header: PlacedStatement): Fault | undefined {
+function headerFault(header: TomlStatement): Fault | undefined {
   const line = `${" ".repeat(header.column - 1)}${header.written}${header.rest}`;
   const naiveName = line.startsWith("[") ? line.replace(/[[\] ]/g, "") : undefined;
   if (naiveName === header.path.join(".") && header.kind === "table") return undefined;
@@ -51,8 +52,8 @@ function headerFault(header: PlacedStatement): Fault | undefined {
   return fault(dotted(header.path), header, cause, "Nothing under this header reaches the harness.");
 }
 
-function pairFaults(profile: ProfileDocument, statement: PlacedStatement): Fault[] {
-  return leaves(statement.fullPath, valueAt(profile.value, statement.fullPath)).flatMap(({ path, value }) => {
+function pairFaults(profile: ProfileDocument, statement: TomlStatement): Fault[] {
+  return leaves(statement.path, valueAt(profile.value, statement.path)).flatMap(({ path, value }) => {
     const address = naiveAddress(path);
     if (address === undefined) return [];
     const found = profile.naive.get(address.section, address.key);

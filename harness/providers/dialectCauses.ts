@@ -1,4 +1,4 @@
-import type { PlacedStatement } from "./profile";
+import type { TomlStatement } from "./tomlStatements";
 
 /** Why the two readings part, and what to write instead; `{effect}` is what is known only of the one place. */
 export const DIALECT_CAUSES = {
@@ -40,7 +40,7 @@ export const DIALECT_CAUSES = {
 export type DialectCause = keyof typeof DIALECT_CAUSES;
 
 /** Why the harness's reader does not see a key at all, under the section in which it looks. */
-export function causeOfBlindness(statement: PlacedStatement, section: string): DialectCause {
+export function causeOfBlindness(statement: TomlStatement, section: string): DialectCause {
   if (statement.value.startsWith("{")) return "dialect_inline_table";
   if (statement.column > 1) return "dialect_indented_key";
   if (/["']/.test(statement.written)) return "dialect_quoted_key";
@@ -48,7 +48,7 @@ export function causeOfBlindness(statement: PlacedStatement, section: string): D
 }
 
 /** Why the harness's reader sees another value than TOML; `naive` is the text that it sees. */
-export function causeOfDifference({ value, rest }: PlacedStatement, naive: string): DialectCause {
+export function causeOfDifference({ value, rest }: TomlStatement, naive: string): DialectCause {
   const [quoted, list] = [value.startsWith('"'), value.startsWith("[")];
   if (naive.startsWith("\t")) return "dialect_tab";
   if (value.startsWith('"""') || value.startsWith("'''") || value.includes("\n")) return "dialect_multi_line";

@@ -4,19 +4,13 @@ import { type Places, pathKey, placeIn } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { type NaiveProfile, readNaively } from "./naiveReader";
-import { LONGEST_KEY, type TomlStatement, tomlStatements } from "./tomlStatements";
+import { DEEPEST_PATH, LONGEST_KEY, type TomlStatement, tomlStatements } from "./tomlStatements";
 
 /** A providers profile in both readings: as TOML means it, and as the harness's own reader takes it. */
 export interface ProfileDocument extends SourceDocument {
   readonly text: string;
-  readonly statements: readonly PlacedStatement[];
+  readonly statements: readonly TomlStatement[];
   readonly naive: NaiveProfile;
-}
-
-/** A statement with the path of its value from the document's root, and the header that it is under. */
-export interface PlacedStatement extends TomlStatement {
-  readonly fullPath: readonly string[];
-  readonly header: TomlStatement | undefined;
 }
 
 /** Reads a profile. Throws `UnreadableInput` when the file can't be read or isn't TOML. */
@@ -25,7 +19,7 @@ export const readProfile = (file: string): ProfileDocument => parseProfile(file,
 /** Parses a profile's text. Throws `UnreadableInput`, whose message never quotes the text. */
 export function parseProfile(file: string, text: string): ProfileDocument {
   const value = parseToml(file, text);
-  const statements = placed(text);
+  const statements = [...tomlStatements(text)];
   const long = statements.find(({ written }) => written.length > LONGEST_KEY);
   if (long !== undefined) {
     const { line, column } = long;
@@ -33,12 +27,13 @@ export function parseProfile(file: string, text: string): ProfileDocument {
   }
   const places: Places = new Map();
   for (const statement of statements) {
-    const key = { line: statement.line, column: statement.column };
-    const at = { line: statement.line, column: statement.valueColumn };
-    for (let length = 1; length <= statement.fullPath.length; length++) {
-      const name = pathKey(statement.fullPath.slice(0, length));
-      const whole = length === statement.fullPath.length;
-      if (whole || !places.has(name)) places.set(name, { key, value: whole ? at : key });
+    const { line, column, valueColumn } = statement;
+    const key = { line, column };
+    const path = statement.path.slice(0, DEEPEST_PATH);
+    for (let length = 1; length <= path.length; length++) {
+      const name = pathKey(path.slice(0, length));
+      const whole = length === path.length;
+      if (whole || !places.has(name)) places.set(name, { key, value: whole ? { line, column: valueColumn } : key });
     }
   }
   return {
@@ -66,18 +61,4 @@ export function parseToml(file: string, text: string): unknown {
     const reason = summary.replace(/^Invalid TOML document: /, "");
     throw new UnreadableInput(file, `not valid TOML: ${reason}`, { line: error.line, column: error.column });
   }
-}
-
-/** Headers deeper than a profile ever goes are cut, so that their places stay small. */
-const DEEPEST_PATH = 8;
-
-function placed(text: string): PlacedStatement[] {
-  const result: PlacedStatement[] = [];
-  let header: TomlStatement | undefined;
-  for (const statement of tomlStatements(text)) {
-    if (statement.kind !== "pair") header = statement;
-    const fullPath = statement.kind === "pair" ? [...(header?.path ?? []), ...statement.path] : statement.path;
-    result.push({ ...statement, fullPath: fullPath.slice(0, DEEPEST_PATH), header });
-  }
-  return result;
 }

@@ -1,11 +1,15 @@
+import { parse } from "smol-toml";
 import { LineCounter } from "yaml";
-import { jsonIn } from "../../faults/json";
+import { attempt } from "../../faults/defined";
+import { isRecord } from "../../faults/json";
 
 /** One header or one `key = value` of a TOML file, with where and how it is written. */
 export interface TomlStatement {
   readonly kind: "table" | "table-array" | "pair";
-  /** The header's path, or the key's own path without the header's. */
+  /** From the document's root. */
   readonly path: readonly string[];
+  /** The header that a pair is under. */
+  readonly header?: TomlStatement | undefined;
   /** The key or header as it is written. */
   readonly written: string;
   /** The value as it is written, without a comment behind it; empty for headers. */
@@ -26,33 +30,34 @@ export function* tomlStatements(text: string): Generator<TomlStatement> {
   const lines = new LineCounter();
   lines.addNewLine(0);
   for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", end + 1)) lines.addNewLine(end + 1);
+  let header: TomlStatement | undefined;
   for (let at = text.startsWith("\ufeff") ? 1 : 0; at < text.length; ) {
     const start = at;
     if (text[start] === "#") at = lineEnd(text, start);
     else if (/[ \t\r\n]/.test(text[start] ?? "")) at += 1;
     else {
-      const header = text[start] === "[";
-      const end = plainIndex(text, start, header ? "]" : "=");
+      const isHeader = text[start] === "[";
+      const end = plainIndex(text, start, isHeader ? "]" : "=");
       if (end === -1) return;
       // Behind the last bracket of a header, at the `=` behind a key.
-      const stop = header ? end + (text[end + 1] === "]" ? 2 : 1) : end;
-      let valueStart = header ? stop : stop + 1;
-      while (!header && (text[valueStart] === " " || text[valueStart] === "\t")) valueStart += 1;
-      const valueStop = header ? stop : valueEnd(text, valueStart);
+      const stop = isHeader ? end + (text[end + 1] === "]" ? 2 : 1) : end;
+      let valueStart = isHeader ? stop : stop + 1;
+      while (!isHeader && (text[valueStart] === " " || text[valueStart] === "\t")) valueStart += 1;
+      const valueStop = isHeader ? stop : valueEnd(text, valueStart);
       at = lineEnd(text, valueStop);
       const written = text.slice(start, stop).trim();
       const value = text.slice(valueStart, valueStop).trimEnd();
       const { line, col: column } = lines.linePos(start);
-      yield {
-        kind: !header ? "pair" : text[start + 1] === "[" ? "table-array" : "table",
-        path: keyPath(header ? written.replace(/^\[\[?|\]\]?$/g, "") : written),
-        written,
-        value,
-        rest: text.slice(valueStart + value.length, at),
-        line,
-        column,
-        valueColumn: header ? column : column + valueStart - start,
-      };
+      const rest = text.slice(valueStart + value.length, at);
+      const place = { written, value, rest, line, column };
+      if (isHeader) {
+        const path = keyPath(written.replace(/^\[\[?|\]\]?$/g, ""));
+        header = { kind: written.startsWith("[[") ? "table-array" : "table", path, ...place, valueColumn: column };
+        yield header;
+      } else {
+        const path = [...(header?.path ?? []), ...keyPath(written)].slice(0, DEEPEST_PATH);
+        yield { kind: "pair", path, header, ...place, valueColumn: column + valueStart - start };
+      }
     }
   }
 }
@@ -107,18 +112,20 @@ function stringEnd(text: string, start: number): number {
   return at + 1;
 }
 
+/** Deeper than a profile ever goes: the path of a pair is cut, so that its places stay small. */
+export const DEEPEST_PATH = 8;
+
 /** Longest key or header, in characters, that is taken apart; no profile has one nearly as long. */
 export const LONGEST_KEY = 1000;
 
+/** The parts of a key, as the parser takes it. */
 function keyPath(written: string): string[] {
-  if (written.length > LONGEST_KEY) return [written];
   const parts: string[] = [];
-  const part = /\s*(?:"((?:[^"\\]|\\.)*)"|'([^']*)'|([^\s."']+))\s*(?:\.|$)/y;
-  while (part.lastIndex < written.length) {
-    const match = part.exec(written);
-    if (match === null) break;
-    const [, escaped, literal, bare = ""] = match;
-    parts.push(escaped === undefined ? (literal ?? bare) : String(jsonIn(`"${escaped}"`) ?? escaped));
+  let inner = written.length > LONGEST_KEY ? undefined : attempt(() => parse(`${written} = 0`) as unknown);
+  while (isRecord(inner)) {
+    const [part = ""] = Object.keys(inner);
+    parts.push(part);
+    inner = inner[part];
   }
-  return parts;
+  return parts.length > 0 ? parts : [written];
 }

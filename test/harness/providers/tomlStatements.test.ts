@@ -9,20 +9,22 @@ const statements = (text: string) => [...tomlStatements(text)];
 
 describe("statements of a TOML file", () => {
   it("says where each one is and how it is written", () => {
+    const header = {
+      kind: "table",
+      path: ["a", "b c"],
+      written: '[a."b c"]',
+      value: "",
+      rest: " # d",
+      line: 2,
+      column: 1,
+      valueColumn: 1,
+    };
     expect(statements('# c\n[a."b c"] # d\n  x.y = "v" # e\n')).toEqual([
-      {
-        kind: "table",
-        path: ["a", "b c"],
-        written: '[a."b c"]',
-        value: "",
-        rest: " # d",
-        line: 2,
-        column: 1,
-        valueColumn: 1,
-      },
+      header,
       {
         kind: "pair",
-        path: ["x", "y"],
+        path: ["a", "b c", "x", "y"],
+        header,
         written: "x.y",
         value: '"v"',
         rest: " # e",
