@@ -33,19 +33,11 @@ export interface StartOptions {
   readonly held?: boolean;
 }
 
-export interface Running {
-  readonly stdout: Readable;
-  readonly stderr: Readable;
-  readonly ended: Promise<End>;
-  /** Ends the program with everything that it started, and closes its outputs. */
-  stop(): void;
-}
-
 /**
  * Starts a program in a process group of its own: a script in its place would leave behind what it started if it were
  * killed alone. Nothing of the group outlives its time or this process.
  */
-export function start(command: readonly string[], options: StartOptions = {}): Running {
+export function start(command: readonly string[], options: StartOptions = {}) {
   const { seconds, env, merged, input, held } = options;
   const [program = "", ...args] = merged === true ? ["sh", "-c", BOTH_OUTPUTS, "sh", ...command] : command;
   const child = spawn(program, args, {
@@ -79,7 +71,9 @@ export function start(command: readonly string[], options: StartOptions = {}): R
     clearTimeout(timer);
     release(child);
   });
-  return { stdout: child.stdout, stderr: child.stderr, ended, stop: () => stop() };
+  const { stdout, stderr } = child;
+  /** `stop` ends the program with everything that it started, and closes its outputs. */
+  return { stdout, stderr, ended, stop: () => stop() };
 }
 
 export interface Ran extends End {

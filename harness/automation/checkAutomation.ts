@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
+import { hasErrors, inFileOrder } from "../../faults/fault";
 import { readBy, secretFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
 import { appFaults } from "./appRules";
@@ -9,7 +9,7 @@ import { evaluatorFaults, readProviderSummaries } from "./evaluator";
 import { readMapping, requiredFaults } from "./mapping";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
-import { type AutomationContract, type Environment, resolveContract, reviewOverride } from "./resolve";
+import { type Environment, resolveContract, reviewOverride } from "./resolve";
 import { ConfigView, faultsOf, readYamlOrJson } from "./ruleContext";
 import { automationSchema } from "./schema";
 
@@ -29,22 +29,14 @@ export interface AutomationFiles {
 const SECRET = "This looks like a secret (not shown): name a variable that holds it.";
 
 /** What a check of an automation config found; `resolved` is there exactly when it is valid. */
-export interface AutomationCheck {
-  readonly valid: boolean;
-  readonly issues: readonly Fault[];
-  readonly resolved: AutomationContract | null;
-}
+export type AutomationCheck = ReturnType<typeof checkAutomation>;
 
 /**
  * Checks an automation config and resolves it: every fault at once, in the order of their places.
  * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is read from `environment`.
  * Throws `UnreadableInput` when a file can't be read, or isn't YAML, JSON or TOML.
  */
-export function checkAutomation(
-  files: AutomationFiles,
-  environment: Environment,
-  prefix = DEFAULT_HARNESS.prefix,
-): AutomationCheck {
+export function checkAutomation(files: AutomationFiles, environment: Environment, prefix = DEFAULT_HARNESS.prefix) {
   const document = readYamlOrJson(files.config);
   const at = faultsOf(document);
   const config = new ConfigView(document.value);

@@ -6,34 +6,21 @@ import { type MeasureSetting, measureCoverage } from "./measureCoverage";
 /** Outcome of a gate; it passes exactly when there are no failures. */
 export type GateResult = { readonly verdict: "pass" | "fail"; readonly failures: readonly string[] };
 
-export interface CoverageGateResult extends GateResult {
-  /** `null` when nothing could be measured. */
-  readonly measured: Coverage | null;
-  readonly baseline: CapturedBaseline | null;
-}
-
 /** Measures coverage and judges it by the contract's floors and the captured baseline. */
-export async function coverageGate(
-  setting: MeasureSetting,
-  baseline: CapturedBaseline | null,
-): Promise<CoverageGateResult> {
+export async function coverageGate(setting: MeasureSetting, baseline: CapturedBaseline | null) {
   const { coverage, ledger } = setting;
-  const result = await judge(setting, baseline);
+  const lacksBaseline = coverage.baseline === "admission" && baseline === null;
+  const measured = lacksBaseline ? { fault: NO_BASELINE } : await measureCoverage(setting);
+  const failures = "fault" in measured ? [measured.fault] : coverageFailures(coverage, measured, baseline);
+  const outcome: GateResult = { verdict: failures.length === 0 ? "pass" : "fail", failures };
+  // `null` when nothing could be measured.
+  const result = { ...outcome, measured: "fault" in measured ? null : measured, baseline };
   ledger.record({ event: "coverage gate", command: coverage.command, ...result });
   return result;
 }
 
-async function judge(setting: MeasureSetting, baseline: CapturedBaseline | null): Promise<CoverageGateResult> {
-  if (setting.coverage.baseline === "admission" && baseline === null) {
-    const failure =
-      "baseline `admission` needs a captured baseline: freeze the contract first (serving config freeze automation) and pass it with --contract";
-    return { verdict: "fail", failures: [failure], measured: null, baseline };
-  }
-  const measured = await measureCoverage(setting);
-  if ("fault" in measured) return { verdict: "fail", failures: [measured.fault], measured: null, baseline };
-  const failures = coverageFailures(setting.coverage, measured, baseline);
-  return { verdict: failures.length === 0 ? "pass" : "fail", failures, measured, baseline };
-}
+const NO_BASELINE =
+  "baseline `admission` needs a captured baseline: freeze the contract first (serving config freeze automation) and pass it with --contract";
 
 /** How far two percentages may differ by rounding alone, in percentage points: far below what any report shows. */
 const ROUNDING = 1e-9;

@@ -5,12 +5,7 @@ import type { AutomationContract } from "../automation/resolve";
 import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./measureCoverage";
 import { inThrowawayWorktree } from "./throwawayWorktree";
 
-/** What was frozen, or why nothing was. */
-export type Freezing =
-  | { readonly file: string; readonly sha256: string; readonly baseline: CapturedBaseline | null }
-  | { readonly fault: string };
-
-export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
+interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
   /** Opens the ledger that keeps the output of measuring a baseline; called only when one is measured. */
   readonly openLedger: () => Promise<Ledger>;
   readonly file: string;
@@ -22,7 +17,7 @@ export interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "superv
  * Freezes a resolved contract: captures the baseline where one is asked for, and writes everything once. A host on which
  * coverage could never be bounded refuses here, before a run begins.
  */
-export async function freezeContract(contract: AutomationContract, setting: FreezeSetting): Promise<Freezing> {
+export async function freezeContract(contract: AutomationContract, setting: FreezeSetting) {
   const { file, base } = setting;
   const { coverage } = contract.verification;
   if (existsSync(file)) return { fault: alreadyFrozen(file) };

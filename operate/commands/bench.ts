@@ -13,7 +13,7 @@ import type { InferenceServerPlan } from "../../components/inference-server/plan
 import type { MachinePlan } from "../../components/plan/types";
 import { isPooling } from "../../components/planned/modelKind";
 import { type BenchFigures, benchText, figuresOf } from "../bench/figures";
-import { type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
+import { type BenchRun, type BenchShape, benchArguments, runsOf, secondsOf, shapeFor } from "../bench/runs";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import { editStackFile } from "../stackEdit/writeStackFile";
@@ -94,55 +94,51 @@ const END = 'mv "$0" "$0.over" && { kill -KILL "-$(cat "$0.over/pid")"; rm -rf "
 
 /** All runs, one after another, with vLLM's own words on stderr. Throws `Failed` where one doesn't come to its end. */
 async function measure(server: InferenceServerPlan, shape: BenchShape, machine: MachinePlan, interrupt: AbortSignal) {
+  const { name } = server.container;
   const tunnel = await tunnelTo({ ...machine, reach: [server.reach] });
+  const api = new Api(originFromHere(machine, server.reach, tunnel).url ?? "", SHORT_SECONDS);
+  const counters = () =>
+    cacheCounters(api).catch((error: Error) => {
+      throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
+    });
+  const figures: BenchFigures[] = [];
   try {
-    return await measured(
-      server,
-      shape,
-      machine.dockerHost,
-      originFromHere(machine, server.reach, tunnel).url ?? "",
-      interrupt,
-    );
+    for (const run of runsOf(shape)) {
+      const first = await counters();
+      say(`Run ${figures.length + 1} of ${shape.agents + 1}: ${run.title}`);
+      const result = await resultOf(run, server, machine, interrupt);
+      figures.push(figuresOf(run, result, first, await counters()));
+    }
   } finally {
     tunnel.close();
   }
+  return figures;
 }
 
-async function measured(
+/** What vLLM's client saved of one run, in a folder of its own inside the server's container. */
+async function resultOf(
+  run: BenchRun,
   server: InferenceServerPlan,
-  shape: BenchShape,
-  dockerHost: string,
-  origin: string,
+  { dockerHost }: MachinePlan,
   interrupt: AbortSignal,
 ) {
   const { name } = server.container;
   const inside = (...words: string[]) => docker(["exec", name, ...words], SHORT_SECONDS, dockerHost);
-  const counters = () =>
-    cacheCounters(new Api(origin, SHORT_SECONDS)).catch((error: Error) => {
-      throw new Failed(`${name} does not answer: ${error.message}. Follow its start: serving wait`);
-    });
-  const figures: BenchFigures[] = [];
-  for (const run of runsOf(shape)) {
-    const first = await counters();
-    say(`Run ${figures.length + 1} of ${shape.agents + 1}: ${run.title}`);
-    const folder = `/tmp/local-serving-bench-${randomBytes(6).toString("hex")}`;
-    await inside("mkdir", folder);
-    let ended: Promise<string> | undefined;
-    const end = () => (ended ??= inside("sh", "-c", END, folder).catch(() => ""));
-    interrupt.addEventListener("abort", end, { once: true });
-    try {
-      // Another seed for each: nothing of an earlier run is in the cache.
-      const argv = benchArguments(server, run, randomInt(2 ** 31), folder);
-      const { words, env } = dockerCommand(["exec", name, "sh", "-c", BEGIN, folder, ...argv], dockerHost);
-      const environment = { ...process.env, ...env };
-      const code = interrupt.aborted ? 1 : await runShown(words, { env: environment, stdio: ["ignore", 2, 2] });
-      if (interrupt.aborted) throw new Failed(`The measurement was ${interruption(interrupt)}.`);
-      if (code !== 0)
-        throw new Failed(`\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`);
-      figures.push(figuresOf(run, await inside("cat", `${folder}/result.json`), first, await counters()));
-    } finally {
-      await end();
-    }
+  const folder = `/tmp/local-serving-bench-${randomBytes(6).toString("hex")}`;
+  await inside("mkdir", folder);
+  let ended: Promise<string> | undefined;
+  const end = () => (ended ??= inside("sh", "-c", END, folder).catch(() => ""));
+  interrupt.addEventListener("abort", end, { once: true });
+  try {
+    // Another seed for each: nothing of an earlier run is in the cache.
+    const argv = benchArguments(server, run, randomInt(2 ** 31), folder);
+    const { words, env } = dockerCommand(["exec", name, "sh", "-c", BEGIN, folder, ...argv], dockerHost);
+    const environment = { ...process.env, ...env };
+    const code = interrupt.aborted ? 1 : await runShown(words, { env: environment, stdio: ["ignore", 2, 2] });
+    if (interrupt.aborted) throw new Failed(`The measurement was ${interruption(interrupt)}.`);
+    if (code !== 0) throw new Failed(`\`vllm bench serve\` failed in ${name} (exit code ${code}); it says why above.`);
+    return await inside("cat", `${folder}/result.json`);
+  } finally {
+    await end();
   }
-  return figures;
 }

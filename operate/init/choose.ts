@@ -2,7 +2,6 @@ import { readCatalogue } from "../../components/catalogue/readCatalogue";
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
 import { AGGREGATE_LIMIT } from "../../components/planned/utilization";
 import { defined } from "../../faults/defined";
-import type { Judged } from "../../policies/judge";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
 import { toMend } from "./found";
@@ -10,22 +9,11 @@ import { type Offer, offerBesideLowered, offers, type Place } from "./offers";
 import { type Ask, askClients, askModel, askNetwork } from "./questions";
 import { shareOfA, type Wanted } from "./settings";
 
-export interface Choice {
-  readonly text: string;
-  readonly wanted: Wanted;
-  /** Hub id of server B's model; `null` without a B. */
-  readonly model: string | null;
-  /** What to mend before `up`, a sentence each. */
-  readonly mend: readonly string[];
-  /** What the policies refuse until then. */
-  readonly refused: readonly Judged[];
-}
-
 /** Given to a machine on which no coding client was found. */
 const USUAL_CLIENTS: readonly ClientKey[] = ["claudeCode", "codex"];
 
 /** Chooses what the stack file declares, by a person's answers where there is somebody to ask, and writes its text. */
-export async function choose(facts: HostFacts, place: Place, ask?: Ask): Promise<Choice> {
+export async function choose(facts: HostFacts, place: Place, ask?: Ask) {
   const { name, home } = place;
   const onPath = CLIENTS.filter((client) => "program" in client && facts.clients.includes(client.program.name)).map(
     ({ key }) => key,
@@ -41,8 +29,11 @@ export async function choose(facts: HostFacts, place: Place, ask?: Ask): Promise
     }),
   };
   const { findings } = draft(facts, wanted, home);
+  /** What to mend before `up`, a sentence each. */
   const mend = [...toMend(facts, offer), ...none, ...findings.map(({ message }) => message)];
-  return { ...draft(facts, wanted, home, mend), wanted, model: offer?.id ?? null, mend };
+  /** Hub id of server B's model; `null` without a B. */
+  const model = offer?.id ?? null;
+  return { ...draft(facts, wanted, home, mend), wanted, model, mend };
 }
 
 interface Chosen {

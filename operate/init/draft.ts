@@ -3,9 +3,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import type { MachineFacts } from "../../components/preflight/types";
 import { parseStackFile } from "../../components/settings/load";
-import type { StackSettings } from "../../components/settings/stackSettings";
 import { defined } from "../../faults/defined";
-import type { Judged } from "../../policies/judge";
 import { judgedPlan } from "../plan/judgedPlan";
 import { projectFolder } from "../stack/stackFile";
 import { commented, commentedYaml } from "../stackEdit/commentedYaml";
@@ -13,35 +11,21 @@ import type { HostFacts } from "./facts";
 import { found } from "./found";
 import { machineName, settingsFor, shareOfA, type Wanted } from "./settings";
 
-/** A stack file that may be written, with its plan. */
-export interface Draft {
-  readonly text: string;
-  readonly settings: StackSettings;
-  readonly machine: MachinePlan;
-  /** What the policies refuse of it. */
-  readonly refused: readonly Judged[];
-  /** What the preflight of `up` would find of it on this machine, a sentence each. */
-  readonly findings: readonly { readonly verdict: "refused" | "warned"; readonly message: string }[];
-}
-
 /**
  * Writes and plans a stack file. `home` is that of the operator where the facts are of this computer: then the model cache
  * is read; else nothing of this computer is. `toMend` is said in the file.
  */
-export function draft(facts: HostFacts, wanted: Wanted, home?: string, toMend: readonly string[] = []): Draft {
+export function draft(facts: HostFacts, wanted: Wanted, home?: string, toMend: readonly string[] = []) {
   const text = stackText(facts, wanted, toMend);
   const settings = parseStackFile(`Pulumi.${wanted.name}.yaml`, text);
   const models = readModels(settings, projectFolder(), home);
   const { planned, policies } = judgedPlan(settings, { home: home ?? "/home/operator", models });
   const [machine] = planned.machines;
   if (machine === undefined) throw new Error("a stack file of one machine plans one");
-  return {
-    text,
-    settings,
-    machine,
-    refused: policies.filter(({ verdict }) => verdict === "refused"),
-    findings: judgeMachine(machine, machineFacts(facts, machine, wanted)),
-  };
+  const refused = policies.filter(({ verdict }) => verdict === "refused");
+  /** What the preflight of `up` would find of it on this machine. */
+  const findings = judgeMachine(machine, machineFacts(facts, machine, wanted));
+  return { text, settings, machine, refused, findings };
 }
 
 /** What the preflight would read of the machine, as far as it was. */

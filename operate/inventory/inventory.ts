@@ -14,52 +14,24 @@ import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
 import type { Edit } from "../stackEdit/applyEdits";
 
-export interface ContainerEntry {
-  readonly name: string;
-  readonly image: string;
-  /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
-  readonly digest: string;
-  readonly status: string;
-  readonly ports: ContainerState["ports"];
-  /** Whether this stack declares it. */
-  readonly ours: boolean;
-  /** Read inside the image of our inference servers; `null` where nothing was looked for. */
-  readonly versions: RecordedVersions | null;
-  /** What the start gate of our server says, while the server isn't started. */
-  readonly startGate?: string;
-}
-
-export interface Inventory {
-  readonly machine: string;
-  readonly containers: readonly ContainerEntry[];
-  readonly venvs: readonly VenvReading[];
-  /** What the stack file should record of the versions that were read, if it records something else. */
-  readonly record: readonly Edit[];
-  readonly problems: readonly string[];
-}
+export type Inventory = Readonly<Awaited<ReturnType<typeof inventory>>>;
 
 const ANSWER_WITHIN_SECONDS = 15;
 
 /** Reads which versions run where. Nothing is changed; an image is looked into by a short-lived container of its own. */
-export async function inventory(
-  machine: MachinePlan,
-  settings: MachineSettings,
-  evidence: Evidence,
-): Promise<Inventory> {
+export async function inventory(machine: MachinePlan, settings: MachineSettings, evidence: Evidence) {
   const problems: string[] = [];
   const containers = await allContainers(machine, problems);
-  const venvs: VenvReading[] = [];
+  const venvs: Awaited<ReturnType<typeof readVenv>>[] = [];
   for (const path of settings.venvs)
     venvs.push(await readVenv(onMachine(path, { home: homeOn(settings, evidence) }), READ_SECONDS, machine));
   problems.push(...venvs.flatMap(({ problem }) => problem ?? []));
-  return {
-    machine: machine.name,
-    containers,
-    venvs,
-    record: differingRecords(machine, settings, containers),
-    problems,
-  };
+  /** What the stack file should record of the versions that were read, if it records something else. */
+  const record = differingRecords(machine, settings, containers);
+  return { machine: machine.name, containers, venvs, record, problems };
 }
+
+type ContainerEntry = Awaited<ReturnType<typeof entryOf>>;
 
 async function allContainers(machine: MachinePlan, problems: string[]): Promise<ContainerEntry[]> {
   const { dockerHost } = machine;
@@ -67,28 +39,36 @@ async function allContainers(machine: MachinePlan, problems: string[]): Promise<
     const states = await readContainers(dockerHost);
     const digests = await digestsOf(states, dockerHost);
     const entries: ContainerEntry[] = [];
-    for (const state of states) {
-      const ours = state.labels[MACHINE_LABEL] === machine.name;
-      const server = [...machine.inferenceServers, ...machine.ranks].some(
-        ({ container }) => container.name === state.name,
-      );
-      entries.push({
-        name: state.name,
-        image: state.image,
-        digest: digests.get(state.imageId) ?? "",
-        status: state.status,
-        ports: state.ports,
-        ours,
-        versions: server ? await versionsOf(state, dockerHost, problems) : null,
-        ...defined({ startGate: server ? await gateSays(state, dockerHost) : undefined }),
-      });
-    }
+    for (const state of states) entries.push(await entryOf(state, machine, digests, problems));
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (error) {
     if (!(error instanceof Failed)) throw error;
     problems.push(error.message);
     return [];
   }
+}
+
+async function entryOf(
+  state: ContainerState,
+  machine: MachinePlan,
+  digests: ReadonlyMap<string, string>,
+  problems: string[],
+) {
+  const { name, image, imageId, status, ports, labels } = state;
+  const servers = [...machine.inferenceServers, ...machine.ranks];
+  const isServer = servers.some(({ container }) => container.name === name);
+  return {
+    ...{ name, image },
+    /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
+    digest: digests.get(imageId) ?? "",
+    ...{ status, ports },
+    /** Whether this stack declares it. */
+    ours: labels[MACHINE_LABEL] === machine.name,
+    /** Read inside the image of our inference servers; `null` where nothing was looked for. */
+    versions: isServer ? await versionsOf(state, machine.dockerHost, problems) : null,
+    /** What the start gate of our server says, while the server isn't started. */
+    ...defined({ startGate: isServer ? await gateSays(state, machine.dockerHost) : undefined }),
+  };
 }
 
 /** Docker's health check counts no failure before its start period, so a closed gate shows in the log first. */
@@ -156,24 +136,14 @@ export const RECORDED = ["torch", "vllm", "transformers"] as const;
 /** Shown in place of a version if the package is not installed. */
 const MISSING = "MISSING";
 
-export type RecordedVersions = Readonly<Record<(typeof RECORDED)[number], string>>;
-
-export interface VenvReading {
-  readonly path: string;
-  readonly versions: RecordedVersions;
-  readonly problem?: string;
-}
+type RecordedVersions = Readonly<Record<(typeof RECORDED)[number], string>>;
 
 /** Starting an interpreter takes under a second; a network mount that hangs must not hold the command up. */
 const READ_SECONDS = 20;
 const LARGEST_ANSWER = 64 * 1024;
 
 /** Versions installed in a Python environment. */
-export async function readVenv(
-  path: string,
-  seconds = READ_SECONDS,
-  machine: Place = { dockerHost: HERE },
-): Promise<VenvReading> {
+export async function readVenv(path: string, seconds = READ_SECONDS, machine: Place = { dockerHost: HERE }) {
   const python = `${path}/bin/python`;
   // -I: neither the user's own packages nor the variables of this shell have a say.
   const ran = await run(commandOn(machine, [python, "-I", "-c", READ_VERSIONS]), { seconds, largest: LARGEST_ANSWER });

@@ -66,14 +66,7 @@ export function chooseEntry(
 const hubName = (repository: string): string =>
   repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
 
-export interface Written {
-  readonly file: string;
-  readonly entry: string;
-  /** A unified diff of the stack file; "" where it had everything already. */
-  readonly diff: string;
-  /** The stack file as it was before; "" where nothing was written. */
-  readonly backup: string;
-}
+export type Written = ReturnType<typeof writePin>;
 
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
 function pinEdits({ machine, path }: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
@@ -102,7 +95,7 @@ export const shortDigest = (digest: string): string => digest.slice(0, "sha256:"
  * file is read anew, since it may have been edited while the image was pulled. Throws `Failed`, and leaves the file as it
  * is, where its entry is gone or the result would not be read.
  */
-export function writePin(file: string, entry: ImageEntry, reading: ImageReading): Written {
+export function writePin(file: string, entry: ImageEntry, reading: ImageReading) {
   const before = readTextFile(file);
   const name = entryName(entry);
   const there = imageEntries(parseStackFile(file, before)).some((each) => entryName(each) === name);

@@ -2,15 +2,13 @@ import { basename } from "node:path";
 import { WrongUse } from "../../commandLine/exit";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import { plan } from "../../components/plan/plan";
-import type { MachinePlan, Plan } from "../../components/plan/types";
+import type { Plan } from "../../components/plan/types";
 import { parseStackFile } from "../../components/settings/load";
-import type { MachineSettings } from "../../components/settings/machine";
-import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
 
 /** Reads a stack file and plans it. Throws `UnreadableInput` or `FaultyInput`. */
-function readStack(file: string): { text: string; settings: StackSettings; plan: Plan } {
+function readStack(file: string) {
   const text = readTextFile(file);
   const settings = parseStackFile(file, text);
   return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };
@@ -20,18 +18,10 @@ function readStack(file: string): { text: string; settings: StackSettings; plan:
 export const plannedStack = (options: StackFileOptions): Plan => readStack(stackFile(options)).plan;
 
 /** One machine of a stack file, with the text that a change is made to. */
-export interface OneMachine {
-  readonly file: string;
-  readonly text: string;
-  readonly name: string;
-  readonly stack: StackSettings;
-  readonly settings: MachineSettings;
-  readonly machine: MachinePlan;
-  readonly plan: Plan;
-}
+export type OneMachine = Readonly<ReturnType<typeof readOneMachine>>;
 
 /** Reads a stack file and plans it. Throws as `readStack` does, and `WrongUse` for a machine that it lacks. */
-export function readOneMachine(file: string, wanted?: string): OneMachine {
+export function readOneMachine(file: string, wanted?: string) {
   const { text, settings, plan } = readStack(file);
   const names = Object.keys(settings.machines);
   const name = wanted ?? names[0] ?? "";
