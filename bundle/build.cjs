@@ -33,7 +33,7 @@ function build() {
   });
   const texts = ["components", "harness", "operate"].flatMap((folder) =>
     readdirSync(join(ROOT, folder), { recursive: true })
-      .filter((file) => /\.(sh|py|md|yaml|toml)$/.test(file))
+      .filter((file) => /\.(sh|py|md|yaml|toml)$|-template\.json$/.test(file))
       .map((file) => `${folder}/${file}`),
   );
   // Sources read them from their own folder.

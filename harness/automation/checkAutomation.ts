@@ -2,10 +2,11 @@ import { defined } from "../../faults/defined";
 import { hasErrors, inFileOrder } from "../../faults/fault";
 import { readBy, secretFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
+import { readProfile } from "../providers/profile";
 import { appFaults } from "./appRules";
 import { artifactFaults } from "./artifactPath";
-import { coverageFaults, presetName, readPreset } from "./coverageRules";
-import { evaluatorFaults, readProviderSummaries } from "./evaluator";
+import { coverageFaults, readPreset } from "./coverageRules";
+import { evaluatorFaults } from "./evaluator";
 import { readMapping, requiredFaults } from "./mapping";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
@@ -40,11 +41,10 @@ export function checkAutomation(files: AutomationFiles, environment: Environment
   const document = readYamlOrJson(files.config);
   const at = faultsOf(document);
   const config = new ConfigView(document.value);
-  const name = presetName(document.value);
-  const preset = name === undefined ? undefined : readPreset(name, files.presets);
+  const preset = readPreset(config, files.presets);
   const mapping = files.mapping === undefined ? undefined : readMapping(files.mapping);
   const registry = files.registry === undefined ? undefined : readRegistry(files.registry);
-  const providers = files.providers === undefined ? undefined : readProviderSummaries(files.providers);
+  const providers = files.providers === undefined ? undefined : readProfile(files.providers);
   const review = reviewOverride(environment, prefix);
   const { data, faults: formal } = readBy(automationSchema, document.value, document);
   const named = [

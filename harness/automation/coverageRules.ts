@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { attempt } from "../../faults/defined";
+import { attempt, defined } from "../../faults/defined";
 import { type Fault, UnreadableInput } from "../../faults/fault";
-import { readBy, valueAt } from "../../faults/schemaFaults";
+import { readBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { type ConfigView, type FaultMaker, readYamlOrJson } from "./ruleContext";
 import { type Preset, presetSchema } from "./schema";
@@ -14,68 +14,51 @@ const FLOORS = ["min_line_pct", "min_branch_pct"] as const;
 /** Parsers that the specification names and refuses. */
 const UNIMPLEMENTED_PARSERS = ["cobertura", "jacoco"];
 
+const MAX_REGRESSION = "max_regression_pct" as const;
+
+const at = (key: string): string[] => [...COVERAGE, key];
+
 /** The floors that hold after preset and block are merged: what the block says itself wins. */
 export function effectiveFloors(config: ConfigView, preset: PresetReading | undefined): Preset {
-  const own = Object.fromEntries(
-    [...FLOORS, "max_regression_pct" as const].flatMap((key) => {
-      const value = config.number([...COVERAGE, key]);
-      return value === undefined ? [] : [[key, value]];
-    }),
-  );
-  return { ...(preset !== undefined && "values" in preset ? preset.values : {}), ...own };
+  const own = Object.fromEntries([...FLOORS, MAX_REGRESSION].map((key) => [key, config.number(at(key))]));
+  return { ...preset?.values, ...defined(own) };
 }
 
 /** Faults of the coverage block that go beyond the form of its keys. */
-export function coverageFaults(config: ConfigView, preset: PresetReading | undefined, at: FaultMaker): Fault[] {
+export function coverageFaults(config: ConfigView, preset: PresetReading | undefined, make: FaultMaker): Fault[] {
   if (!config.isMap(COVERAGE)) return [];
-  return [...parserFaults(config, at), ...floorFaults(config, preset, at)];
-}
-
-function parserFaults(config: ConfigView, at: FaultMaker): Fault[] {
-  const parser = config.text([...COVERAGE, "parser"]);
-  if (parser === undefined || !UNIMPLEMENTED_PARSERS.includes(parser)) return [];
-  const message = `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`;
-  return [at.error([...COVERAGE, "parser"], "not_implemented", message)];
-}
-
-function floorFaults(config: ConfigView, preset: PresetReading | undefined, at: FaultMaker): Fault[] {
-  const floors = effectiveFloors(config, preset);
-  const baseline = config.text([...COVERAGE, "baseline"]);
   const faults: Fault[] = [];
-  const presetPath = [...COVERAGE, "preset"];
-  if (preset !== undefined && "reason" in preset) {
-    const needed = [...FLOORS, ...(baseline === "admission" ? (["max_regression_pct"] as const) : [])];
-    const missing = needed.filter((key) => floors[key] === undefined);
-    if (missing.length > 0) {
-      const message = `The preset can't be read: ${preset.reason}. Without it this block must supply ${missing.join(" and ")}.`;
-      return [at.error(presetPath, "unknown_preset", message), ...regressionWithoutBaseline(config, floors, at)];
-    }
-    const message = `The preset can't be read: ${preset.reason}. This block supplies every floor itself, so it is not needed.`;
-    faults.push(at.warning(presetPath, "unknown_preset", message));
+  const parser = config.text(at("parser"));
+  const notImplemented = `Parser \`${parser}\` is not implemented, and never counts as passing. Use \`istanbul\` (json-summary) or \`lcov\`.`;
+  if (parser !== undefined && UNIMPLEMENTED_PARSERS.includes(parser))
+    faults.push(make.error(at("parser"), "not_implemented", notImplemented));
+
+  const floors = effectiveFloors(config, preset);
+  const baseline = config.text(at("baseline"));
+  const needed = [...FLOORS, ...(baseline === "admission" ? [MAX_REGRESSION] : [])];
+  const missing = preset?.reason === undefined ? [] : needed.filter((key) => floors[key] === undefined);
+  if (preset?.reason !== undefined) {
+    const [severity, so] =
+      missing.length > 0
+        ? (["error", `Without it this block must supply ${missing.join(" and ")}.`] as const)
+        : (["warning", "This block supplies every floor itself, so it is not needed."] as const);
+    faults.push(make[severity](at("preset"), "unknown_preset", `The preset can't be read: ${preset.reason}. ${so}`));
   }
+  const lacks = (key: keyof Preset) => missing.length === 0 && floors[key] === undefined && !config.has(at(key));
   const noFloor = "Coverage needs a floor: set min_line_pct or min_branch_pct, here or in a preset.";
-  if (FLOORS.every((key) => floors[key] === undefined && !config.has([...COVERAGE, key])))
-    faults.push(at.error(COVERAGE, "missing_floor", noFloor, "key"));
-  const regression = [...COVERAGE, "max_regression_pct"];
+  if (FLOORS.every(lacks)) faults.push(make.error(COVERAGE, "missing_floor", noFloor, "key"));
   const noAllowance =
     "Baseline `admission` needs max_regression_pct (percentage points), here or in a preset: how far coverage may fall.";
-  if (baseline === "admission" && floors.max_regression_pct === undefined && !config.has(regression))
-    faults.push(at.error(regression, "missing_key", noAllowance));
-  return [...faults, ...regressionWithoutBaseline(config, floors, at)];
-}
-
-function regressionWithoutBaseline(config: ConfigView, floors: Preset, at: FaultMaker): Fault[] {
-  const own = [...COVERAGE, "max_regression_pct"];
-  if (config.text([...COVERAGE, "baseline"]) !== "none" || floors.max_regression_pct === undefined) return [];
-  const [path, source] = config.has(own) ? [own, ""] : [[...COVERAGE, "preset"], " (it comes from the preset)"];
-  const message = `Baseline \`none\` leaves nothing to regress from, so max_regression_pct${source} must go, or the baseline be \`admission\`.`;
-  return [at.error(path, "regression_without_baseline", message)];
-}
-
-/** The preset's name in a config that may be faulty. */
-export function presetName(config: unknown): string | undefined {
-  const name = valueAt(config, [...COVERAGE, "preset"]);
-  return typeof name === "string" && name !== "" ? name : undefined;
+  if (baseline === "admission" && lacks(MAX_REGRESSION))
+    faults.push(make.error(at(MAX_REGRESSION), "missing_key", noAllowance));
+  if (baseline === "none" && floors.max_regression_pct !== undefined) {
+    const [path, source] = config.has(at(MAX_REGRESSION))
+      ? [at(MAX_REGRESSION), ""]
+      : [at("preset"), " (it comes from the preset)"];
+    const message = `Baseline \`none\` leaves nothing to regress from, so max_regression_pct${source} must go, or the baseline be \`admission\`.`;
+    faults.push(make.error(path, "regression_without_baseline", message));
+  }
+  return faults;
 }
 
 /** Files that a preset's name may mean inside the presets directory, in this order. */
@@ -88,12 +71,12 @@ const FILES_OF = (name: string): string[] => [
 ];
 
 /** A preset with the digest of its file's bytes, or why it can't be read. */
-export type PresetReading =
-  | { readonly values: Preset; readonly file: string; readonly sha256: string }
-  | { readonly reason: string };
+export type PresetReading = ReturnType<typeof readPreset>;
 
-/** Reads the preset of a name. Never throws: what is wrong comes back as the reason, since the caller fails closed. */
-export function readPreset(name: string, directory: string | undefined): PresetReading {
+/** Reads the preset that a config names. Never throws: what is wrong is the reason, since the caller fails closed. */
+export function readPreset(config: ConfigView, directory: string | undefined) {
+  const name = config.text(at("preset"));
+  if (name === undefined) return undefined;
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name))
     return { reason: "a preset is a bare name of letters, digits, dots, dashes and underscores, not a path" };
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
@@ -105,7 +88,7 @@ export function readPreset(name: string, directory: string | undefined): PresetR
   try {
     const document = readYamlOrJson(file);
     const { data: values, faults } = readBy(presetSchema, document.value, document);
-    if (values !== undefined) return { values, file, sha256: sha256(readTextFile(file)) };
+    if (values !== undefined) return { values, sha256: sha256(readTextFile(file)) };
     return { reason: `${file} isn't a preset: ${faults.map(faultText).join("; ")}` };
   } catch (error) {
     if (error instanceof UnreadableInput) return { reason: error.message };

@@ -38,7 +38,7 @@ export function resolveContract(config: AutomationConfig, view: ConfigView, inpu
           ...coverage,
           ...effectiveFloors(view, preset),
           /** Digest of the preset file that supplied floors; `null` when none did. */
-          preset_sha256: preset !== undefined && "sha256" in preset ? preset.sha256 : null,
+          preset_sha256: preset?.sha256 ?? null,
         },
         /** `address` is where evaluators reach the app: `interface`, else `ready.url`. */
         app: app === undefined || address === undefined ? undefined : { ...app, address },

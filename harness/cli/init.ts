@@ -3,64 +3,48 @@ import { type CommandTable, command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
 import { createFile } from "../files/replaceFile";
 import { harnessFile } from "../harness";
+import { template } from "../templates/template";
 import { type HarnessOptions, harnessOptions, homeOption } from "./options";
 
-/** `serving config init SUBJECT [FILE]`: templates, each loaded when it is written. */
+/** The file of an automation config when none is named; the others are in the harness's folder. */
+const AUTOMATION_FILE = "automation.yaml";
+
+/** `serving config init SUBJECT [FILE]`. */
 export const INIT_COMMANDS: CommandTable = {
   automation: async () =>
-    initCommand({
-      name: "automation",
-      description: "Write a commented automation config to start from; an existing file stays as it is.",
-      file: new Argument("[file]", "where to write it").default("automation.yaml"),
-      options: [],
-      usual: () => "automation.yaml",
-      text: async () => (await import("../templates/template")).template("automation-template.yaml"),
-    }),
+    initCommand(
+      "automation",
+      "Write a commented automation config to start from; an existing file stays as it is.",
+      [],
+      new Argument("[file]", "where to write it").default(AUTOMATION_FILE),
+    ),
   providers: async () =>
-    initCommand({
-      name: "providers",
-      description: "Write a commented providers profile, unless there is one already.",
-      file: HOME_FILE,
-      options: [homeOption()],
-      usual: ({ home }) => harnessFile(home, "providers"),
-      text: async () => (await import("../templates/template")).template("providers-template.toml"),
-    }),
+    initCommand("providers", "Write a commented providers profile, unless there is one already.", [homeOption()]),
   analytics: async () =>
-    initCommand({
-      name: "analytics",
-      description: "Write a session-analytics file to start from, unless there is one already.",
-      file: HOME_FILE,
-      options: harnessOptions(),
-      usual: ({ home }) => harnessFile(home, "analytics"),
-      text: async ({ prefix }) => (await import("../analytics/document")).analyticsTemplate(prefix),
-    }),
+    initCommand(
+      "analytics",
+      "Write a session-analytics file to start from, unless there is one already.",
+      harnessOptions(),
+    ),
 };
 
-const HOME_FILE = new Argument("[file]", "the file (default: the one in the harness's folder)");
-
-interface InitForm {
-  readonly name: string;
-  readonly description: string;
-  readonly file: Argument;
-  readonly options: readonly Option[];
-  /** The file when none is named. */
-  usual(options: HarnessOptions): string;
-  text(options: HarnessOptions): Promise<string>;
-}
-
-function initCommand({ name, description, file: argument, options, usual, text }: InitForm): Command {
+function initCommand(
+  name: Parameters<typeof template>[0],
+  description: string,
+  options: readonly Option[],
+  argument = new Argument("[file]", "the file (default: the one in the harness's folder)"),
+): Command {
   return command({
     name,
     description,
     arguments: [argument],
     options,
     example: `config init ${name}`,
-    run: async (given: HarnessOptions, named: string | undefined) => {
-      const file = named ?? usual(given);
-      const content = await text(given);
+    run: ({ home, prefix }: HarnessOptions, named: string | undefined) => {
+      const file = named ?? (name === "automation" ? AUTOMATION_FILE : harnessFile(home, name));
       let written: boolean;
       try {
-        written = createFile(file, content);
+        written = createFile(file, template(name, prefix));
       } catch (error) {
         return explainWriting(file, error);
       }

@@ -1,7 +1,15 @@
 import { join } from "node:path";
-import { readTextFile } from "../../faults/textFile";
+import { filledFile } from "../../faults/textFile";
+import { DEFAULT_HARNESS } from "../harness";
 
-/** A commented file to start from. It is valid as it is, and so is all of it uncommented; each comment says what a key does. */
-export function template(name: "automation-template.yaml" | "providers-template.toml"): string {
-  return readTextFile(join(__dirname, name));
+/** Files to start from. Each is valid as it is, and so is all of it uncommented; comments say what a key does. */
+const TEMPLATES = {
+  automation: "automation-template.yaml",
+  providers: "providers-template.toml",
+  analytics: "analytics-template.json",
+} as const;
+
+/** The text of a file to start from. */
+export function template(name: keyof typeof TEMPLATES, prefix = DEFAULT_HARNESS.prefix): string {
+  return filledFile(join(__dirname, TEMPLATES[name]), { prefix });
 }

@@ -13,7 +13,7 @@ const { home, prefix } = DEFAULT_HARNESS;
 
 /** Every page of docs/reference, in the order of its table of contents. A new page is a row here, and its Markdown file. */
 export function referenceDocuments(): ReferenceDocument[] {
-  const started = template("automation-template.yaml").trimEnd();
+  const started = template("automation").trimEnd();
   return [
     {
       ...readPage("stack-file", { namespace: NAMESPACE }),

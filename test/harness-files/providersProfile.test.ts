@@ -1,12 +1,10 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { holdsSecret, isSecretName } from "../../faults/secrets";
-import { readProviderSummaries } from "../../harness/automation/evaluator";
+import { evaluatorFaults } from "../../harness/automation/evaluator";
+import { ConfigView, faultsOf } from "../../harness/automation/ruleContext";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";
-import { temporaryFolder } from "../layers/temporaryFolder";
 import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseProfile("providers.toml", text);
@@ -61,13 +59,12 @@ describe("the providers profile", () => {
     expect(faults(text)).toEqual([]);
     expect(read(text)("providers.local-b", "conformance_command")).toBe(command);
     expect(read(text)("providers.ollama", "conformance_command")).toBeUndefined();
-    const file = join(temporaryFolder("profile-"), "providers.toml");
-    onTestFinished(() => rmSync(dirname(file), { recursive: true }));
-    writeFileSync(file, text);
-    expect(readProviderSummaries(file)).toEqual([
-      { name: "local-b", conformance: "declared" },
-      { name: "ollama", conformance: "none" },
-    ]);
+    const profile = document(text);
+    const codes = ["local-b", "ollama"].map((evaluator) => {
+      const config = new ConfigView({ verification: { conformance: { evaluator } } });
+      return evaluatorFaults(config, profile, faultsOf(profile)).map(({ code }) => code);
+    });
+    expect(codes).toEqual([[], ["no_conformance_command"]]);
   });
 
   it("is this text without thinking, key and Ollama, for another harness", async () => {

@@ -4,8 +4,9 @@ import { describe, expect, it } from "vitest";
 import { UnreadableInput } from "../../../faults/fault";
 import { parseJson, readJsonFile } from "../../../faults/jsonDocument";
 import { checkAnalyticsFile } from "../../../harness/analytics/check";
-import { analyticsTemplate } from "../../../harness/analytics/document";
+import { defaultLayer, flatten } from "../../../harness/analytics/layers";
 import { analyticsSchema } from "../../../harness/analytics/schema";
+import { template } from "../../../harness/templates/template";
 
 const fixture = (name: string) => checkAnalyticsFile(readJsonFile(join(__dirname, "fixtures", name)), "HX_");
 const check = (document: unknown) => checkAnalyticsFile(parseJson("a.json", JSON.stringify(document)), "HX_");
@@ -51,10 +52,17 @@ describe("check of a session-analytics file", () => {
     ["a part of a default model's prices", { pricing: { models: { "claude-opus-4-8": { input: 20 } } } }],
     ["projects by plain text or by record", { project_ids: ["a", { match: "/x", id: "y", more: 1 }] }],
     ["a leap day", { pricing: { models: { "claude-opus-4-8": { effective_date: "2028-02-29" } } } }],
-    ["a template", JSON.parse(analyticsTemplate("HX_"))],
+    ["a template", JSON.parse(template("analytics"))],
     ["the defaults themselves", analyticsSchema.parse({})],
   ])("takes %s", (_, document) => {
     expect(found(document)).toEqual([]);
+  });
+
+  it("has templates that hold nothing but defaults", () => {
+    const values = [...flatten(JSON.parse(template("analytics")))];
+    expect(values.length).toBeGreaterThan(5);
+    for (const [name, value] of values) expect(value, name).toEqual(defaultLayer().get(name));
+    expect(template("analytics", "CCT_")).toContain("the variable CCT_SA_JUDGE_API_KEY");
   });
 
   it.each([

@@ -129,8 +129,8 @@ test("keys of the prototype are keys like others", () => {
 });
 
 test("the template is valid, and so is all of it uncommented", () => {
-  expect(checkYaml(template("automation-template.yaml")).issues).toEqual([]);
-  const all = template("automation-template.yaml")
+  expect(checkYaml(template("automation")).issues).toEqual([]);
+  const all = template("automation")
     .split("\n")
     .map((line) => line.replace(/^# (?=[a-z ])/, ""))
     .filter((line) => /^\s*[a-z_0-9]+:/.test(line));

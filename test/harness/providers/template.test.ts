@@ -8,7 +8,7 @@ import { template } from "../../../harness/templates/template";
 const check = (text: string) => checkProfile(parseProfile("p.toml", text)).faults;
 
 describe("the template of a profile", () => {
-  const text = template("providers-template.toml");
+  const text = template("providers");
 
   it("passes its own check without a warning", () => {
     expect(check(text)).toEqual([]);

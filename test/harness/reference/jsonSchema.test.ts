@@ -9,7 +9,7 @@ import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { CLIENTS } from "../../../components/clients/registry";
 import { PROTO } from "../../../components/planned/fields";
-import { analyticsTemplate, setKey } from "../../../harness/analytics/document";
+import { setKey } from "../../../harness/analytics/document";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 import { template } from "../../../harness/templates/template";
@@ -52,13 +52,13 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   "automation-config": {
     empty: {},
-    template: yaml(template("automation-template.yaml")),
+    template: yaml(template("automation")),
     fixture: yaml(text("test/harness/fixtures/automation/automation.yaml")),
     "every block": yaml(text("test/harness/reference/fixtures/every-key.automation.yaml")),
   },
   "providers-profile": {
     empty: {},
-    template: toml(template("providers-template.toml")),
+    template: toml(template("providers")),
     "good.toml": toml(text("test/harness/providers/fixtures/good.toml")),
     "of the automation": toml(text("test/harness/fixtures/automation/providers.toml")),
     "every key": toml(text("test/harness/reference/fixtures/every-key.toml")),
@@ -66,7 +66,7 @@ const GOOD: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   },
   "session-analytics": {
     empty: {},
-    template: json(analyticsTemplate("HX_")),
+    template: json(template("analytics")),
     defaults: plain(analyticsSchema.parse({})),
     "good.json": json(text("test/harness/analytics/fixtures/good.json")),
     "made from a stack file": json(text("test/harness-files/golden/session-analytics.json")),
