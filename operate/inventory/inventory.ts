@@ -130,13 +130,11 @@ function differingRecords(
   });
 }
 
-/** Packages whose versions are recorded everywhere (specification, Versioning 5). */
-export const RECORDED = ["torch", "vllm", "transformers"] as const;
-
 /** Shown in place of a version if the package is not installed. */
 const MISSING = "MISSING";
 
-type RecordedVersions = Readonly<Record<(typeof RECORDED)[number], string>>;
+/** Packages whose versions are recorded everywhere (specification, Versioning 5). */
+type RecordedVersions = Readonly<Record<"torch" | "vllm" | "transformers", string>>;
 
 /** Starting an interpreter takes under a second; a network mount that hangs must not hold the command up. */
 const READ_SECONDS = 20;
