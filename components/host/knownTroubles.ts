@@ -1,15 +1,5 @@
 import type { Files } from "./files";
 
-/** What of a machine's kernel and driver is known to matter. */
-export interface KernelFacts {
-  /** Release, as `uname -r` prints it. */
-  readonly kernel: string;
-  /** Those of its arguments that known troubles ask for. */
-  readonly kernelArguments: string[];
-  /** Version of the NVIDIA driver. */
-  readonly driver?: string | undefined;
-}
-
 /** A kernel or a driver with which such machines were seen to fail. */
 interface KnownTrouble {
   /** All that are given must fit. */
@@ -44,7 +34,8 @@ const KNOWN_TROUBLES: readonly KnownTrouble[] = [
 
 const ASKED_ARGUMENTS = KNOWN_TROUBLES.flatMap(({ avoidedBy }) => avoidedBy ?? []);
 
-export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc"): Promise<KernelFacts> {
+/** What of a machine's kernel and driver is known to matter: its release, the arguments that troubles ask for, the driver. */
+export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc") {
   const read = async (file: string) => ((await text(`${proc}/${file}`)) ?? "").trimEnd();
   const words = (await read("cmdline")).split(/\s+/);
   const driver = /Module.*?\s(\d+\.\d[\d.]*)\s/.exec(await read("driver/nvidia/version"))?.[1];
@@ -55,8 +46,14 @@ export async function readKernel({ text }: Pick<Files, "text">, proc = "/proc"):
   };
 }
 
+type Kernel = {
+  readonly kernel: string;
+  readonly kernelArguments: readonly string[];
+  readonly driver?: string | undefined;
+};
+
 /** The known troubles of a machine's kernel and driver, a sentence each, with what to do and who says so. */
-export function knownTroubles({ kernel, kernelArguments, driver = "" }: KernelFacts): string[] {
+export function knownTroubles({ kernel, kernelArguments, driver = "" }: Kernel): string[] {
   return KNOWN_TROUBLES.filter(
     (each) =>
       (each.kernel?.test(kernel) ?? true) &&

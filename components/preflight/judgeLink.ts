@@ -2,8 +2,8 @@ import { BlockList } from "node:net";
 import { knownTroubles } from "../host/knownTroubles";
 import type { MachinePlan } from "../plan/types";
 import type { Link, Rank } from "../planned/rank";
-import { linkedRanks } from "./readLink";
-import { type Hca, type LinkFacts, type PreflightFinding, refused, warned } from "./types";
+import { type Hca, type LinkFacts, linkedRanks } from "./readLink";
+import { type PreflightFinding, refused, warned } from "./types";
 
 const BROKEN_CMA =
   "CmaFree is above CmaTotal: the kernel set memory aside for kexec handover, and RDMA devices can't pin it. Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub, run `sudo update-grub` and reboot.";

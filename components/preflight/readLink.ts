@@ -3,7 +3,6 @@ import type { Files } from "../host/files";
 import { readKernel } from "../host/knownTroubles";
 import type { MachinePlan } from "../plan/types";
 import { gatePort } from "../planned/rank";
-import type { Hca, LinkFacts } from "./types";
 
 type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
 
@@ -26,12 +25,14 @@ const ASK_SECONDS = 20;
 const TELL =
   'cd "$1" && grep -Hs . "net/$2/operstate" "net/$2/mtu" infiniband/*/ports/1/state infiniband/*/ports/1/gids/* infiniband/*/ports/1/gid_attrs/types/*; test -e "net/$2/wireless" && echo "net/$2/wireless:yes"';
 
+/** A machine's end of the link, as it is. */
+export type LinkFacts = NonNullable<Awaited<ReturnType<typeof readLink>>>;
+
+/** An RDMA device, with the state of its first port and its RoCE v2 GIDs that are IPv4 addresses. */
+export type Hca = LinkFacts["hcas"][number];
+
 /** Reads a machine's end of the link; `undefined` where no rank is planned. */
-export async function readLink(
-  machine: Ranked,
-  files: Files,
-  { sys = "/sys/class", proc = "/proc" } = {},
-): Promise<LinkFacts | undefined> {
+export async function readLink(machine: Ranked, files: Files, { sys = "/sys/class", proc = "/proc" } = {}) {
   const ranked = linkedRanks(machine);
   const name = ranked[0]?.rank.link.interface;
   if (name === undefined) return undefined;
@@ -47,20 +48,23 @@ export async function readLink(
     const [model] = hubModels;
     const reference = model && `${modelCache}/hub/models--${modelFolder(model.id)}/refs/main`;
     const commit = reference === undefined ? undefined : (await files.text(reference))?.trim();
-    return commit === undefined || model?.revision !== undefined ? [] : [[container.name, commit]];
+    return commit === undefined || model?.revision !== undefined ? [] : [[container.name, commit] as const];
   });
   const at = { mtu: Number(told.get(`net/${name}/mtu`)), wireless: told.has(`net/${name}/wireless`), defaultRoute };
   return {
     ...(await readKernel(files, proc)),
     addresses: await files.addresses(),
-    ...(state === undefined ? {} : { interface: { state, ...at } }),
+    /** Of the declared name, where there is one. */
+    interface: state === undefined ? undefined : { state, ...at },
     hcas: hcasIn(told),
+    /** Whether more memory of one piece is free than there is: then the kernel holds it for kexec. */
     brokenCma: kib("CmaFree") > kib("CmaTotal"),
+    /** Commit of each rank's model in the cache, by its container, where none is pinned. */
     revisions: Object.fromEntries((await Promise.all(revisions)).flat()),
   };
 }
 
-function hcasIn(told: ReadonlyMap<string, string>): Hca[] {
+function hcasIn(told: ReadonlyMap<string, string>) {
   return [...told].flatMap(([path, state]) => {
     const [, port, name] = /^(infiniband\/([^/]+)\/ports\/1)\/state$/.exec(path) ?? [];
     if (name === undefined) return [];

@@ -1,10 +1,9 @@
 import { defined } from "../../faults/defined";
 import type { ContainerState } from "../docker/containers";
 import type { Needs } from "../fetch/needs";
-import type { Address } from "../host/files";
-import type { KernelFacts } from "../host/knownTroubles";
 import type { Listener } from "../host/listeners";
 import type { SettingToChange } from "../settings/places";
+import type { LinkFacts } from "./readLink";
 
 /** What was read of a machine before anything on it is touched. Everything here comes from reading alone. */
 export interface MachineFacts {
@@ -26,33 +25,6 @@ export interface MachineFacts {
   readonly needs?: Needs;
   /** Its end of the link, where a rank is planned. */
   readonly link?: LinkFacts;
-}
-
-/** A machine's end of the link, as it is. */
-export interface LinkFacts extends KernelFacts {
-  /** Every IPv4 address of the machine. */
-  readonly addresses: readonly Address[];
-  /** Of the declared interface; absent where there is none of that name. */
-  readonly interface?: {
-    readonly state: string;
-    readonly mtu: number;
-    readonly wireless: boolean;
-    readonly defaultRoute: boolean;
-  };
-  readonly hcas: readonly Hca[];
-  /** Whether the kernel counts more free pages for contiguous memory than it has: then kexec handover holds them. */
-  readonly brokenCma: boolean;
-  /** Commit of each rank's model that the cache holds, by the container; absent where it holds none. */
-  readonly revisions: Readonly<Record<string, string>>;
-}
-
-/** An RDMA device, by its first port. */
-export interface Hca {
-  readonly name: string;
-  /** `ACTIVE` where its port has a link. */
-  readonly state: string;
-  /** RoCE v2 GIDs that are IPv4 addresses. */
-  readonly gids: readonly { readonly index: number; readonly address: string }[];
 }
 
 export interface SimpleServerFacts {

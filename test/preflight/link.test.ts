@@ -9,8 +9,8 @@ import { HERE } from "../../components/planned/reach";
 import { judgeLink, judgeRanks } from "../../components/preflight/judgeLink";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
 import { runningOurs } from "../../components/preflight/readDocker";
-import { rankPorts, readLink } from "../../components/preflight/readLink";
-import type { LinkFacts, MachineFacts } from "../../components/preflight/types";
+import { type LinkFacts, rankPorts, readLink } from "../../components/preflight/readLink";
+import type { MachineFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -76,7 +76,7 @@ describe("the link of a machine with a rank", () => {
     expect(await readLink(machine, filesOf({ dockerHost: HERE }))).toBeUndefined();
   });
 
-  const { interface: up, ...nothing } = READY;
+  const nothing = { ...READY, interface: undefined };
   it.each<[string, Partial<LinkFacts>, Partial<Link>, unknown]>([
     [
       "an interface that isn't there, with the one that has the address",
@@ -181,7 +181,6 @@ describe("the link of a machine with a rank", () => {
   ])("refuses %s", (name, overlay, link, finding) => {
     const facts = name.startsWith("an interface that isn't") ? nothing : { ...READY, ...overlay };
     expect(judgeLink(machineOf(0, link), facts)).toEqual([{ verdict: "refused", ...(finding as object) }]);
-    expect(up?.mtu).toBe(9000);
   });
 
   it("refuses a peer outside of the interface's network", () => {

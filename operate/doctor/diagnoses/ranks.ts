@@ -11,28 +11,21 @@ const PAIRING = startSign("ibv_modify_qp", /ibv_modify_qp failed with (?:error )
 const HEADLESS = sign("headless multiproc executor");
 const CLOSED_BY_PEER = startSign(
   ["recvValue failed on SocketImpl", 'Failed to check the "should dump" flag', "pair.cc:"],
-  /recvValue failed on SocketImpl|Failed to check the "should dump" flag|pair\.cc:\d+\] (?:\w+ error|Connection closed by peer) \[([\d.]+)\]/,
+  /recvValue failed on SocketImpl|"should dump" flag|pair\.cc:\d+\] (?:\w+ error|Connection closed by peer) \[([\d.]+)\]/,
 );
-const HEAD_GONE = sign("stopped for the head", gateLine("stopped for (the head: .*?);"));
+const STOPPED_FOR_HEAD = sign("stopped for the head", gateLine("stopped for (the head: .*?);"));
+const STOPPED_FOR_OTHER = sign("stopped for the", gateLine("stopped for (the (?:rank|link)\\b.*?);"));
 
 const SEE_THE_LINK =
   "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
 
-/** What a gate that waits for another says, and what to do about it. */
-const WAITS: readonly (readonly [string, string])[] = [
+/** What a gate says of what it waits for, and what to do about it. */
+const WAITS: readonly (readonly [words: string, advice: string])[] = [
   ["other arguments", "No setting to change: apply it, which replaces both ranks."],
-  [
-    "can't listen",
-    "Write the address that the interface has into `link.address`, or another `masterPort` if that port is taken.",
-  ],
-  [
-    "the link",
-    "Look at the cable and at the network's settings on both machines; `link.interface` names the interface that has it.",
-  ],
-  [
-    "does not answer",
-    "Start that machine, or run `npm run up` for it; let all TCP through between the `link.address` of both.",
-  ],
+  ["can't listen", "Correct `link.address`, or choose another `masterPort` if the port is taken."],
+  ["the link", "Look at the cable, and at the network settings of `link.interface` on both machines."],
+  ["does not answer", "Start that machine, or apply it there; let all TCP through between the `link.address` of both."],
+  ["", "No setting to change: it starts as soon as the other one can; that one's log says what it waits for."],
 ];
 
 /** One model on several machines: its ranks, and the link between them. */
@@ -40,8 +33,8 @@ export const ranks: readonly Row[] = [
   {
     id: "rank-gone",
     source: "torch c10d TCPStore and gloo transport/tcp/pair.cc; vllm-project/vllm #32136, MiaAI-Lab DSV4 #38",
-    when: [sign("stopped for the", gateLine("stopped for (the (?:rank|link)\\b.*?);")), CLOSED_BY_PEER],
-    unless: ({ hit }) => hit.log.hits.has(HEADLESS) && !hit.line.includes("start gate"),
+    when: [STOPPED_FOR_OTHER, CLOSED_BY_PEER],
+    unless: ({ hit: { log } }) => log.hits.has(HEADLESS) && !log.hits.has(STOPPED_FOR_OTHER),
     say: ({ hit }) => ({
       cause: `Another rank of this server ended or can't be reached${hit.groups[0] ? ` (${hit.groups[0]})` : ""}, and this one can't go on without it.`,
       advice: "No setting to change: its own log says why. The start gates start all ranks again.",
@@ -51,13 +44,11 @@ export const ranks: readonly Row[] = [
   {
     id: "rank-orphaned",
     source: "vLLM v1/executor/multiproc_executor.py: seen with two ranks of vLLM 0.32.0 whose head was killed",
-    when: [HEAD_GONE, CLOSED_BY_PEER],
-    unless: ({ hit }) => !hit.log.hits.has(HEADLESS) && !hit.line.includes("start gate"),
+    when: [STOPPED_FOR_HEAD, CLOSED_BY_PEER],
+    unless: ({ hit: { log } }) => !log.hits.has(STOPPED_FOR_HEAD) && !log.hits.has(HEADLESS),
     say: ({ server }) => ({
-      cause:
-        "The head of this server ended. A rank without its head answers nobody, and keeps its memory until it is ended.",
-      advice:
-        "No setting to change: its start gate ends it after a minute. One without a gate is restarted by hand, after its head's log was read.",
+      cause: "The head of this server ended. A rank without its head answers nobody, and keeps its memory.",
+      advice: "No setting to change: its start gate ends it after a minute; without a gate, restart it by hand.",
       command: `docker restart ${server.container}`,
     }),
   },
@@ -66,28 +57,18 @@ export const ranks: readonly Row[] = [
     source: "the start gate: a rank starts together with the others",
     when: sign(["waiting for the rank", "waiting for the link"], gateLine("waiting for (the (?:rank|link)\\b.*)")),
     unless: ({ hit }) => (hit.log.hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber,
-    say: ({ hit }) => {
-      const [why = ""] = hit.groups;
-      const [
-        ,
-        advice = "No setting to change: it starts as soon as the other one can; that one's log says what it waits for.",
-      ] = WAITS.find(([words]) => why.includes(words)) ?? [];
-      return {
-        cause: `The server isn't started yet; its start gate waits for ${why}.`,
-        advice,
-        command: `${SEE_THE_LINK}; ${APPLY}`,
-      };
-    },
+    say: ({ hit: { groups } }) => ({
+      cause: `The server isn't started yet; its start gate waits for ${groups[0]}.`,
+      advice: WAITS.find(([words]) => groups[0]?.includes(words))?.[1],
+      command: `${SEE_THE_LINK}; ${APPLY}`,
+    }),
   },
   {
     id: "rank-never-came",
     source: "torch DistStoreError; eugr/spark-vllm-docker #335",
-    when: startSign(
-      "clients joined",
-      /Timed out after (\d+) seconds waiting for clients\. (\d+)\/(\d+) clients joined/,
-    ),
+    when: startSign("clients joined", /Timed out after (\d+) seconds waiting for clients\. (\d+\/\d+) clients joined/),
     say: ({ hit: { groups } }) => ({
-      cause: `Only ${groups[1]} of ${groups[2]} ranks came within ${groups[0]} s: one was not started, or can't reach the head.`,
+      cause: `Only ${groups[1]?.replace("/", " of ")} ranks came within ${groups[0]} s: one was not started, or can't reach the head.`,
       advice:
         "Compare `link.interface` and `link.address` of each machine with what it has, and let all TCP through between these addresses: vLLM takes random ports beside `masterPort`.",
       command: `${SEE_THE_LINK}; ${APPLY}`,
@@ -96,13 +77,10 @@ export const ranks: readonly Row[] = [
   {
     id: "rank-address-wrong",
     source: "vLLM utils/network_utils.py, get_ip; MiaAI-Lab Qwen3.8 dual #3",
-    when: [
-      startSign("using 0.0.0.0 by default", /Failed to get the IP address, using 0\.0\.0\.0 by default/),
-      startSign("CustomAllreduce is disabled because this process group spans across nodes"),
-    ],
+    when: startSign(["Failed to get the IP address, using 0.0.0.0", "process group spans across nodes"]),
     // Every good start says the second: it means something only where a log that somebody gave ends with it.
     unless: ({ hit: { line, lineNumber, log } }) =>
-      line.includes("CustomAllreduce") && (log.kind !== "file" || lineNumber < log.lines),
+      line.includes("spans across nodes") && (log.kind !== "file" || lineNumber < log.lines),
     say: ({ server }) => ({
       cause: "A rank told the others no address that they can reach: VLLM_HOST_IP is not its address on the link.",
       edits: [server.set(["environment", "VLLM_HOST_IP"], undefined)],
@@ -132,12 +110,11 @@ export const ranks: readonly Row[] = [
     caughtBy: "the preflight of `up`, which reads the GID of `link.gidIndex`",
     when: startSign(
       ["unhandled system error", "Got completion"],
-      /(?:NCCL error|ncclSystemError).{0,200}unhandled system error|NET\/IB ?:.{0,60}Got completion .{0,120}(?:error |status=\S*?\()12\b/,
+      /NCCL.{0,200}unhandled system error|NET\/IB ?:.{0,60}Got completion .{0,120}(?:error |status=\S*?\()12\b/,
     ),
     unless: ({ facts }) => seen(facts, PINNED_MEMORY, PAIRING) !== undefined,
     cause: "NCCL lost the other rank: mostly `link.gidIndex` is not the RoCE v2 entry of the link's address.",
-    advice:
-      "Write the index whose GID ends in the machine's own link address into its `link.gidIndex`. With `NCCL_DEBUG: INFO` in `environment` NCCL says more.",
+    advice: "Write the index whose GID ends in the machine's own link address into its `link.gidIndex`.",
     command: `${SEE_THE_LINK}; ${APPLY}`,
   },
   {
@@ -152,10 +129,7 @@ export const ranks: readonly Row[] = [
     id: "ranks-differ",
     source: "vLLM v1/core/kv_cache_planning.py; seen with two ranks of vLLM 0.32.0",
     caughtBy: "the policy `ranks-agree`, and the start gates, which compare their ranks",
-    when: startSign(
-      ["could not broadcast input array", "KV cache specs for the same layer"],
-      /could not broadcast input array from shape|KV cache specs for the same layer are different across workers/,
-    ),
+    when: startSign(["could not broadcast input array from shape", "KV cache specs for the same layer are different"]),
     cause: "The ranks have different arguments or models; a prompt that only one has room for hangs them all.",
     advice: "No setting to change: one stack file gives all ranks the same. Apply it, which replaces them.",
   },
@@ -163,12 +137,12 @@ export const ranks: readonly Row[] = [
     id: "rank-stalled",
     source: "vLLM v1/executor/multiproc_executor.py; vllm-project/vllm #48752, eugr/spark-vllm-docker #321",
     when: startSign(["RPC call to", "stalled: "], /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/),
-    say: ({ hit, server }) => {
-      const variable = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
-      const own = server.settings?.environment[variable] !== undefined;
+    say: ({ hit, server: { set, settings } }) => {
+      const bound = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
+      const own = settings?.environment[bound] !== undefined;
       return {
         cause: `A step of the model (${firstGroup(hit)}) did not end in time: the link is down, a rank hangs, or it compiled. /health answered 200 until then.`,
-        ...(own ? { edits: [server.set(["environment", variable], undefined)] } : {}),
+        edits: own ? [set(["environment", bound], undefined)] : [],
         advice: "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
         command: `${SEE_THE_LINK}; ${own ? APPLY : "serving wait"}`,
       };
@@ -179,11 +153,9 @@ export const ranks: readonly Row[] = [
     source: "vLLM v1/executor/multiproc_executor.py; recipe-registry #23: memory at the capture of CUDA graphs",
     when: startSign("died unexpectedly", /Worker proc (\S+) died unexpectedly \(exit code: (?!-9\b)/),
     unless: ({ hit: { log } }) => log.hits.has(RAISED),
-    say: ({ hit, server }) => ({
-      cause: `vLLM's process ${hit.groups[0]} died without a word: mostly memory, while CUDA graphs were captured.`,
-      advice: `A second start often passes. If not, lower \`gpuMemoryUtilization\` or \`maxNumSeqs\` of inferenceServers.${server.key}.`,
-      command: "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",
-    }),
+    cause: "A process of vLLM died without a word: mostly memory ran out while CUDA graphs were captured.",
+    advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
+    command: "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",
   },
   {
     id: "world-size-above-gpus",
@@ -199,10 +171,7 @@ export const ranks: readonly Row[] = [
     id: "ray-executor",
     source: "vllm-project/vllm PR #33351, getainode/ainode #84, eugr/spark-vllm-docker #227, sparkrun #135",
     caughtBy: "the stack file's own check, which refuses Ray",
-    when: startSign(
-      ["ray: command not found", "creating a placement group", "Overwriting environment variable"],
-      /\bray: command not found|Waiting for creating a placement group of specs|Overwriting environment variable NCCL_/,
-    ),
+    when: startSign(["ray: command not found", "creating a placement group of specs", "environment variable NCCL_IB"]),
     cause: "The server was started with Ray: vLLM's image has none, and its nodes overwrite each other's variables.",
     advice: "Name the machines in `nodes`, which needs no Ray, and leave Ray out of your own arguments.",
   },
@@ -218,7 +187,7 @@ export const ranks: readonly Row[] = [
   {
     id: "semaphores-removed",
     source: "eugr/spark-vllm-docker #352: systemd's RemoveIPC=yes, and a worker that was started over ssh",
-    when: startSign("_rebuild", /synchronize\.py.{0,80}_rebuild|SemLock\._rebuild/),
+    when: startSign("SemLock._rebuild"),
     cause: "systemd removed the semaphores of vLLM's processes when the ssh session of their user ended.",
     advice: "No setting to change: containers of `up` have their own. With `--ipc=host` the user must linger.",
     command: 'sudo loginctl enable-linger "$USER"',
