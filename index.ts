@@ -1,8 +1,9 @@
 import "./faults/interpretSchemas";
+import type { Container } from "@pulumi/docker";
 import { getRootDirectory, getStack, log, runtime } from "@pulumi/pulumi";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
-import { Machine } from "./components/machine/machine";
+import { Machine, workersFirst } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
 import { plan } from "./components/plan/plan";
 import { gate, plainError } from "./components/preflight/gate";
@@ -30,13 +31,13 @@ export = async () => {
 
   const outputs = stackOutputs(planned);
   const endpoints: Record<string, unknown> = {};
-  for (const machine of planned.machines) {
+  const workers = new Map<string, Container>();
+  for (const machine of workersFirst(planned.machines)) {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };
     if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
     // Where something could not be applied, there may be nothing at an endpoint.
-    endpoints[machine.name] = new Machine({ machine, dockerHost: host }).applied.apply(
-      () => outputs.endpoints[machine.name],
-    );
+    const { applied } = new Machine({ machine, dockerHost: host, workers });
+    endpoints[machine.name] = applied.apply(() => outputs.endpoints[machine.name]);
   }
   return { ...outputs, endpoints };
 };

@@ -17,6 +17,8 @@ export interface ContainerServiceArgs {
   readonly container: PlannedContainer;
   /** The container is replaced when this changes: a file that it reads only once, and whose content is a secret. */
   readonly replaceWith?: Input<string>;
+  /** Containers that are of no use without this one, nor it without them: replaced with each of them, and gone before. */
+  readonly after?: readonly Container[];
 }
 
 /** One container and its image: the only maker of containers in this project. */
@@ -25,7 +27,7 @@ export class ContainerService extends ComponentResource {
 
   constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
     super(TYPE.containerService, name, {}, opts);
-    const { container } = args;
+    const { container, after = [] } = args;
     const image = new RemoteImage(
       `${name}-image`,
       { name: container.image, keepLocally: true },
@@ -36,11 +38,12 @@ export class ContainerService extends ComponentResource {
       name,
       containerArgs(container),
       mergeOptions(
-        { parent: this, dependsOn: [image] },
+        { parent: this, dependsOn: [image, ...after] },
         {
           // The name and the port are taken while the old container lives.
           deleteBeforeReplace: true,
           replaceOnChanges: SILENT_UPDATES,
+          replaceWith: [...after],
           ...(args.replaceWith === undefined ? {} : { replacementTrigger: args.replaceWith }),
         },
       ),

@@ -1,5 +1,5 @@
 import { local } from "@pulumi/command";
-import { Volume } from "@pulumi/docker";
+import { type Container, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
@@ -13,10 +13,14 @@ export interface InferenceServerArgs {
   readonly server: InferenceServerPlan;
   /** What must be there first: the Docker network that the container joins, and what its start gate reads and writes. */
   readonly needs: readonly Resource[];
+  /** Of a head, the containers of its workers. */
+  readonly after: readonly Container[];
 }
 
 /** A vLLM server in a container, with its model cache, the volume of compiled kernels and the record of its image. */
 export class InferenceServer extends ComponentResource {
+  readonly container: Container;
+
   constructor(name: string, args: InferenceServerArgs, opts?: ComponentResourceOptions) {
     const { machine, server } = args;
     const inputs = serverInputs(machine, server);
@@ -37,7 +41,9 @@ export class InferenceServer extends ComponentResource {
     const needed: Resource[] = [...args.needs, cache, jit];
     if (server.tokenFile !== undefined)
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
-    new ContainerService(name, { container: server.container }, { parent: this, dependsOn: needed });
+    const { container } = server;
+    const service = new ContainerService(name, { container, after: args.after }, { parent: this, dependsOn: needed });
+    this.container = service.container;
     this.registerOutputs(inputs);
   }
 }

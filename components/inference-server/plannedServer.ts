@@ -172,12 +172,15 @@ function tokenFile(
   return { role: `hugging-face-token-${key}`, path, mode: "0600", variable };
 }
 
-/** How a rank's container is set apart from the machine: less than other servers on the network, more in memory. */
+/**
+ * How a rank's container is set apart from the machine: less than other servers on the network, more in memory. Docker
+ * writes the capability down in this form: in another it would be replaced at every update.
+ */
 function rankIsolation({ link }: Rank) {
   return {
     ipc: "private",
     shmGiB: RANK_SHM_GIB,
-    ...(link.hcas.length === 0 ? {} : { devices: ["/dev/infiniband"], capabilities: ["IPC_LOCK"] }),
+    ...(link.hcas.length === 0 ? {} : { devices: ["/dev/infiniband"], capabilities: ["CAP_IPC_LOCK"] }),
     network: HOST_NETWORK,
   } as const;
 }

@@ -1,4 +1,4 @@
-import { Network, Provider, Volume } from "@pulumi/docker";
+import { type Container, Network, Provider, Volume } from "@pulumi/docker";
 import {
   ComponentResource,
   type ComponentResourceOptions,
@@ -14,6 +14,7 @@ import { HostFile } from "../host/hostFile";
 import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
 import { HostInstance } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
@@ -26,6 +27,14 @@ export interface MachineArgs {
   readonly machine: MachinePlan;
   /** Docker engine to talk to; the machine's own, except in a preview where none answers. */
   readonly dockerHost: string;
+  /** Ranks of all machines so far, by container; each machine adds its own. A head starts after them, and goes before. */
+  readonly workers?: Map<string, Container>;
+}
+
+/** Machines in the order in which their resources are declared: first those whose workers the others' heads wait for. */
+export function workersFirst(machines: readonly MachinePlan[]): MachinePlan[] {
+  const heads = ({ inferenceServers }: MachinePlan) => inferenceServers.filter(({ rank }) => rank !== undefined).length;
+  return [...machines].sort((a, b) => heads(a) - heads(b));
 }
 
 /** Everything on one machine. What a policy refuses here is stopped before any child is touched. */
@@ -33,7 +42,7 @@ export class Machine extends ComponentResource {
   /** Known once all of it is applied. */
   readonly applied: Output<string>;
 
-  constructor({ machine, dockerHost }: MachineArgs, opts?: ComponentResourceOptions) {
+  constructor({ machine, dockerHost, workers = new Map() }: MachineArgs, opts?: ComponentResourceOptions) {
     const { name } = machine;
     const facts = machineFacts(machine);
     super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
@@ -60,14 +69,16 @@ export class Machine extends ComponentResource {
               { parent: this, provider },
             ),
           ];
-    const things: Resource[] = machine.inferenceServers.map(
-      (server) =>
-        new InferenceServer(
-          server.container.resource,
-          { machine: name, server, needs: [network, ...gateNeeds] },
-          { parent: this, providers: { docker: provider } },
-        ),
-    );
+    const serverOf = (server: InferenceServerPlan) => {
+      const made = new InferenceServer(
+        server.container.resource,
+        { machine: name, server, needs: [network, ...gateNeeds], after: workersOf(server, workers) },
+        { parent: this, providers: { docker: provider } },
+      );
+      if (server.rank !== undefined) workers.set(server.container.name, made.container);
+      return made;
+    };
+    const things: Resource[] = [...machine.ranks, ...machine.inferenceServers].map(serverOf);
     if (machine.simpleServer.mode === "host") {
       const { simpleServer: server, elevate } = machine;
       things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
@@ -88,4 +99,10 @@ export class Machine extends ComponentResource {
     this.applied = last?.written ?? this.urn;
     this.registerOutputs(facts);
   }
+}
+
+/** The workers that a head waits for, as far as they are declared: two machines may be head of one server each. */
+function workersOf({ rank }: InferenceServerPlan, declared: ReadonlyMap<string, Container>): Container[] {
+  const [, ...workers] = rank?.index === 0 ? rank.nodes : [];
+  return workers.flatMap(({ container }) => declared.get(container) ?? []);
 }

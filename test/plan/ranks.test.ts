@@ -69,7 +69,7 @@ describe("a server over two machines", () => {
     for (const container of [head?.container, worker?.container])
       expect(container).toMatchObject({
         ...{ network: "host", ports: [], ipc: "private", shmGiB: 64 },
-        ...{ devices: ["/dev/infiniband"], capabilities: ["IPC_LOCK"] },
+        ...{ devices: ["/dev/infiniband"], capabilities: ["CAP_IPC_LOCK"] },
         ulimits: [
           { name: "memlock", soft: -1, hard: -1 },
           { name: "stack", soft: 67108864, hard: 67108864 },
@@ -188,7 +188,7 @@ describe("a server over two machines", () => {
       "    rank 1 of 2; rank 0 is vllm-model-8001 on dgx1 (192.168.100.1)",
       "      --shm-size 64g \\",
       "      --device /dev/infiniband \\",
-      "      --cap-add IPC_LOCK \\",
+      "      --cap-add CAP_IPC_LOCK \\",
       "      --network host \\",
       "    vllm-model-8001  http://192.168.100.1:8001/v1",
       "  Nothing here answers: a rank's head does",

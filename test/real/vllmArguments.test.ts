@@ -1,12 +1,17 @@
 import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, inject, it } from "vitest";
 import { launchArguments } from "../../components/inference-server/launchArguments";
 import { served } from "../../components/inference-server/serve";
+import { plan } from "../../components/plan/plan";
+import { serversOn } from "../../components/plan/types";
 import { inferenceServer } from "../../components/settings/inferenceServer";
 import { loadStackFile } from "../../components/settings/load";
 import { serverInput } from "../fixtures/machine";
-import { title } from "./programs";
+import { ranks } from "../fixtures/ranks";
+import { type Program, title } from "./programs";
 
 const { vllm } = inject("programs");
 
@@ -18,7 +23,10 @@ const PARSE = `
 import json, sys
 from vllm.platforms import current_platform
 type(current_platform).device_type = "cuda"
-from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
+try:
+  from vllm.entrypoints.common.cli_args import make_arg_parser, validate_parsed_serve_args
+except ImportError:
+  from vllm.entrypoints.launchers.cli_args import make_arg_parser, validate_parsed_serve_args
 from vllm.utils.argparse_utils import FlexibleArgumentParser
 arguments = make_arg_parser(FlexibleArgumentParser()).parse_args(json.loads(sys.argv[1]))
 validate_parsed_serve_args(arguments)
@@ -28,13 +36,28 @@ names = ["model_tag", "served_model_name", "port", "max_model_len", "max_num_seq
 print("PARSED " + json.dumps({name: getattr(arguments, name) for name in names}))
 `;
 
+/** The same of a rank, with what vLLM makes of its place among the machines, and of its variables. */
+const PARSE_RANK = `${PARSE}
+import vllm.envs as envs
+from vllm.config import ParallelConfig
+from vllm.utils.network_utils import get_ip
+names = ["tensor_parallel_size", "nnodes", "node_rank", "master_addr", "master_port", "distributed_timeout_seconds"]
+config = ParallelConfig(**{name: getattr(arguments, name) for name in names})
+print("PARSED " + json.dumps({"executor": config.distributed_executor_backend, "here": config.local_world_size,
+  "rank": config.node_rank, "of": config.nnodes, "headless": arguments.headless, "host": arguments.host, "own": get_ip(),
+  "step": envs.VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS, "unknown": [name for name in sys.argv[2:] if name not in envs.environment_variables]}))
+`;
+
 /** What vLLM makes of the arguments. Rejects with vLLM's own words where it refuses them. */
-async function parsed(argv: readonly string[]): Promise<Record<string, unknown>> {
-  if ("missing" in vllm) throw new Error(vllm.missing);
-  const { stdout } = await promisify(execFile)(vllm.path, ["-c", PARSE, JSON.stringify(argv)], {
+async function parsed(argv: readonly string[], python = vllm, env: Readonly<Record<string, string>> = {}) {
+  if ("missing" in python) throw new Error(python.missing);
+  const script = Object.keys(env).length === 0 ? PARSE : PARSE_RANK;
+  const variables = Object.keys(env).filter((name) => name.startsWith("VLLM_"));
+  const { stdout } = await promisify(execFile)(python.path, ["-c", script, JSON.stringify(argv), ...variables], {
     timeout: 170_000,
+    env: { ...process.env, ...env },
   });
-  return JSON.parse(stdout.split("PARSED ")[1] ?? "") as Record<string, unknown>;
+  return JSON.parse(stdout.split("PARSED ").at(-1) ?? "") as Record<string, unknown>;
 }
 
 describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () => {
@@ -90,5 +113,25 @@ describe.skipIf("missing" in vllm)(title("vLLM 0.30.0's own parser", vllm), () =
     await expect(parsed(["org/model", "--enable-auto-tool-choice"])).rejects.toThrow(
       "--enable-auto-tool-choice requires",
     );
+  });
+});
+
+/** The environment that the KV cache's test keeps, where it keeps any. */
+const newer = join(process.env.ENGINES_KEPT_IN ?? "/nowhere", "kv-0.33.0", "bin", "python");
+const PARSERS: readonly [string, Program][] = [
+  ["0.30.0", vllm],
+  ["0.33.0", existsSync(newer) ? { path: newer } : { missing: "ENGINES_KEPT_IN keeps no kv-0.33.0" }],
+];
+
+describe.each(PARSERS)("two ranks, by vLLM %s", (version, python) => {
+  it.skipIf("missing" in python)(title("are two nodes of one server, each at its own address", python), async () => {
+    const { machines } = plan(ranks(), { home: "/home/me" });
+    const [head, worker] = machines.flatMap(serversOn).map(({ container }) => container);
+    const of = (container = head) => parsed(container?.command ?? [], python, container?.env);
+    const both = { executor: "mp", here: 1, of: 2, host: "192.168.100.1", step: 1800 };
+    // It went in 0.24; `serving plan` warns of it.
+    const unknown = ["VLLM_USE_FLASHINFER_MOE_FP4"];
+    expect(await of(head), version).toEqual({ ...both, unknown, rank: 0, headless: false, own: "192.168.100.1" });
+    expect(await of(worker), version).toEqual({ ...both, unknown, rank: 1, headless: true, own: "192.168.100.2" });
   });
 });

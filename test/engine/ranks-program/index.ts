@@ -1,0 +1,24 @@
+import type { Container } from "@pulumi/docker";
+import { runtime } from "@pulumi/pulumi";
+import { Machine, workersFirst } from "../../../components/machine/machine";
+import { plan } from "../../../components/plan/plan";
+import type { MachinePlan } from "../../../components/plan/types";
+import type { PlannedContainer } from "../../../components/planned/container";
+import { parseEngineConfig } from "../../../components/settings/load";
+
+/** The machines of a stack without what looks at the machine first: here is no link, and no RDMA device. */
+const { machines } = plan(parseEngineConfig(runtime.allConfig()), { home: process.env.HOME ?? "" });
+
+const withDevice = (container: PlannedContainer) =>
+  container.devices === undefined ? container : { ...container, devices: ["/dev/null"] };
+
+const here = (machine: MachinePlan): MachinePlan => {
+  const of = (servers: MachinePlan["ranks"]) =>
+    servers.map((server) => ({ ...server, container: withDevice(server.container) }));
+  return { ...machine, inferenceServers: of(machine.inferenceServers), ranks: of(machine.ranks) };
+};
+
+const workers = new Map<string, Container>();
+for (const machine of workersFirst(machines)) {
+  new Machine({ machine: here(machine), dockerHost: machine.dockerHost, workers });
+}
