@@ -21,7 +21,7 @@ STARTS=$SHARED/$0.starts
 # MiB of a server that is starting; locked for as long as it is.
 CLAIM=$SHARED/$0.claim
 # The container's own. Other gates read its `rank`: `MARK ROUND STATE [ROUND...]`, then why it can't start. A wait and the
-# start behind it are a round; `running` names the rounds of the others that started with it, and of no later ones.
+# start behind it are a round; behind `ready` are the rounds that this one sees, behind `running` those that started with it.
 RANK=/tmp/start-gate
 
 # Seconds in a row below the floor: a single look may be a moment's peak.
@@ -222,8 +222,10 @@ together() {
     if [ "$its_mark" != "$mark" ]; then
       lost=yes why="$why: it has other arguments, another image or another environment; \`npm run up\` replaces both"
     elif [ -z "$server" ]; then
+      rounds="$rounds $its_round"
       case $its_state/$its_rounds in
-        ready/* | running/*"$round"*) rounds="$rounds $its_round" && continue ;;
+        ready/*"$round"* | running/*"$round"*) continue ;;
+        ready/*) why="$why: it does not see this one at $own:$port yet (does a firewall stop it?)" ;;
         *) why="$why: it can't start, $its_why" ;;
       esac
     else
@@ -242,8 +244,8 @@ can_start() {
   may_open && linked || { exec 9<&-; tell waiting; return 1; }
   [ -n "$own" ] || return 0
   exec 9<&-
-  tell ready
-  together && may_open
+  together || { tell ready "$rounds"; return 1; }
+  may_open
 }
 
 # Every five seconds while vLLM runs. A head may be silent until it has answered once, or a start has had its time.

@@ -21,7 +21,10 @@ import { childrenOf, runs, SHELLS, which } from "./processes";
 /** What a server's image has, and no more. */
 const TOOLS = ["cat", "curl", "date", "flock", "mkdir", "python3", "rm", "sed", "setsid"];
 /** In this test's seconds another rank's look may take long. */
-const GATE = START_GATE.replace("ALONE_SECONDS=30", "ALONE_SECONDS=60");
+const GATE = START_GATE.replace("ALONE_SECONDS=30", "ALONE_SECONDS=60").replace(
+  "SILENT_SECONDS=60",
+  "SILENT_SECONDS=15",
+);
 const GATE_PORT = 29502;
 const PORT = 8001;
 
@@ -389,7 +392,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       await both(GATE.replace("START_SECONDS=3600", "START_SECONDS=30"));
       await says(
         two,
-        `stopped for the head: ${url()} has not answered for 60 s; vLLM ends here too, and starts again with all ranks`,
+        `stopped for the head: ${url()} has not answered for 15 s; vLLM ends here too, and starts again with all ranks`,
       );
       await run(2);
     });
@@ -398,14 +401,27 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))(
       const asked = await health(503);
       await both();
       // More than it takes to end one that has answered.
-      await expect.poll(asked.times).toBeGreaterThan(15);
+      await expect.poll(asked.times).toBeGreaterThan(8);
       expect(two.said()).not.toMatch(/stopped|the head answers/);
       asked.answer(200);
       await says(two, "start gate: the head answers\n");
       asked.answer(503);
-      await says(two, `stopped for the head: ${url()} has not answered for 60 s`);
+      await says(two, `stopped for the head: ${url()} has not answered for 15 s`);
       await says(one, "stopped for the rank on dgx2: ");
       await run(2);
+    });
+
+    it("a firewall that lets one see the other, and not the other way: neither starts", async () => {
+      one.program("curl", `case "$*" in *${addresses[1]}:*) exit 7 ;; esac; exec /usr/bin/curl "$@"`);
+      for (const each of ranks) each.start();
+      await says(one, `waiting for the rank on dgx2: its gate at ${addresses[1]}:${GATE_PORT} does not answer\n`);
+      await says(
+        two,
+        `waiting for the rank on dgx1: it does not see this one at ${addresses[1]}:${GATE_PORT} yet (does a firewall stop it?)\n`,
+      );
+      for (const each of ranks) await idle(each);
+      one.program("curl", 'exec /usr/bin/curl "$@"');
+      await run(1);
     });
 
     it("a port that is taken: says so, and starts when it is free", async () => {
