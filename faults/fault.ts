@@ -1,3 +1,4 @@
+import { defined } from "./defined";
 import { withoutKeys } from "./secrets";
 
 /** One thing that is wrong with what a person wrote, or one thing worth a warning. */
@@ -27,6 +28,23 @@ export function errorAt(path: string, code: string, message: string, place?: Pla
 /** A warning at a path; `place` where the file is known. */
 export function warningAt(path: string, code: string, message: string, place?: Place): Fault {
   return { path, code, message, severity: "warning", ...place };
+}
+
+/** Makes faults of one document, each with the place of its path. */
+export type FaultMaker = ReturnType<typeof faultsIn>;
+
+/** Makes faults with places in a document; `file` is named when it isn't the file being checked. */
+export function faultsIn(
+  document: { locate(path: readonly PropertyKey[], part?: "key" | "value"): Place },
+  file?: string,
+) {
+  /** `part` says whether the key itself or its value is at fault. */
+  const maker =
+    (severity: Fault["severity"]) =>
+    (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault => {
+      return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
+    };
+  return { error: maker("error"), warning: maker("warning") };
 }
 
 /** Joins the parts of a path with dots; list indexes are plain numbers. */

@@ -23,10 +23,14 @@ export function isSlip(text: string, meant: string | undefined): boolean {
 /** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
 const LARGEST_DIFFERENCE = 1 / 3;
 
-/** What was most likely meant, or everything that there is, as a sentence. */
-export function nearOf(name: string, known: readonly string[]): string {
+/** What was most likely meant, as a sentence; `otherwise`, where nothing is close, says what there is. */
+export function nearOf(
+  name: string,
+  known: readonly string[],
+  otherwise = `It has: ${known.join(", ") || "none"}.`,
+): string {
   const near = nearestKey(name, known);
-  return near === undefined ? `It has: ${known.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
+  return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }
 
 /** The known key that a mistyped one most likely meant, or `undefined` when none is close. */

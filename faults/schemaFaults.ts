@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
-import { nearestKey } from "./quoting";
+import { nearOf } from "./quoting";
 import { isSecretName, secretPaths } from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -80,10 +80,8 @@ function unknownKeyText(schema: z.ZodType, path: readonly PropertyKey[], key: st
       ? `\`${key}\` does not go with the other keys here: remove it.`
       : `\`${key}\` goes with \`${form}\` only: remove it here, or set \`${form}\`.`;
   }
-  const near = nearestKey(key, known);
-  if (near !== undefined) return `Unknown key \`${key}\`. Did you mean \`${near}\`?`;
-  const hint = known.length > 0 ? `Known keys here: ${known.join(", ")}.` : "No keys are allowed here.";
-  return `Unknown key \`${key}\`. ${hint}`;
+  const all = known.length > 0 ? `Known keys here: ${known.join(", ")}.` : "No keys are allowed here.";
+  return `Unknown key \`${key}\`. ${nearOf(key, known, all)}`;
 }
 
 /** In a block of several forms, what chooses the form that has a key: `mode: host`. */

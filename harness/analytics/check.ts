@@ -1,4 +1,4 @@
-import { dotted, errorAt, type Fault, inFileOrder, warningAt } from "../../faults/fault";
+import { dotted, errorAt, type Fault, faultsIn, inFileOrder } from "../../faults/fault";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { readBy, softened, valueAt } from "../../faults/schemaFaults";
 import { secretPaths } from "../../faults/secrets";
@@ -30,7 +30,7 @@ function secretFaults(document: JsonDocument, prefix: string): Fault[] {
   }
   return [...paths].map(([name, path]) => {
     const message = `This value (not shown) may not be in a file. ${secretRemedy(findKey(name), prefix)}`;
-    return errorAt(name, "secret_in_file", message, document.locate(path));
+    return faultsIn(document).error(path, "secret_in_file", message);
   });
 }
 
@@ -50,6 +50,6 @@ function priceFaults(document: JsonDocument): Fault[] {
     const missing = RATES.filter((rate) => !isGiven(rate));
     if (missing.length === 0) return [];
     const message = `No ${missing.map((rate) => `\`${rate}\``).join(", ")}: sessions of this model would have no cost.`;
-    return [warningAt(dotted(path), "incomplete_price", message, document.locate(path))];
+    return [faultsIn(document).warning(path, "incomplete_price", message)];
   });
 }

@@ -1,7 +1,7 @@
 import { errorAt, type Fault, UnreadableInput } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import type { JsonDocument } from "../../faults/jsonDocument";
-import { nearestKey } from "../../faults/quoting";
+import { nearOf } from "../../faults/quoting";
 import { secretPaths } from "../../faults/secrets";
 import { checkAnalyticsFile } from "./check";
 import { analyticsKeys, type ConcreteKey, findKey, secretRemedy, shown, valueFromText } from "./keys";
@@ -123,8 +123,7 @@ function unknownKey(name: string): Fault {
   const inside = names.filter((known) => known.startsWith(`${name}.`));
   if (inside.length > 0)
     return errorAt(name, "unknown_key", `\`${name}\` is a block; set one of its keys: ${inside.join(", ")}.`);
-  const near = nearestKey(name, names);
-  const hint = near === undefined ? "See `serving config show analytics`." : `Did you mean \`${near}\`?`;
+  const hint = nearOf(name, names, "See `serving config show analytics`.");
   return errorAt(name, "unknown_key", `Unknown key \`${name}\`. ${hint}`);
 }
 

@@ -2,7 +2,7 @@ import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parseEnv } from "node:util";
 import { errorAt, type Fault, warningAt } from "../../faults/fault";
-import { nearestKey } from "../../faults/quoting";
+import { nearOf } from "../../faults/quoting";
 import { readTextFile } from "../../faults/textFile";
 import { analyticsKeys, type ConcreteKey, concrete, findKey, isFree, SOURCE_VARIABLE, valueFromText } from "./keys";
 import { KEYLESS_VARIABLES } from "./schema";
@@ -65,8 +65,7 @@ function unknownTool(plain: string): ConcreteKey | undefined {
 }
 
 function unknownVariable(name: string, where: string, known: readonly string[]): Fault {
-  const near = nearestKey(name, known);
-  const hint = near === undefined ? "It sets nothing." : `Did you mean \`${near}\`?`;
+  const hint = nearOf(name, known, "It sets nothing.");
   return warningAt("", "unknown_variable", `The variable \`${name}\` (${where}) belongs to no key. ${hint}`);
 }
 

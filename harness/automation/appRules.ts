@@ -1,5 +1,5 @@
-import type { Fault } from "../../faults/fault";
-import type { ConfigView, FaultMaker } from "./ruleContext";
+import type { Fault, FaultMaker } from "../../faults/fault";
+import type { ConfigView } from "./ruleContext";
 
 const APP = ["verification", "app"];
 const INTERFACE = [...APP, "interface"];

@@ -1,8 +1,8 @@
 import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { dirname, isAbsolute, join, normalize, relative, sep } from "node:path";
 import { attempt } from "../../faults/defined";
-import type { Fault } from "../../faults/fault";
-import type { ConfigView, FaultMaker } from "./ruleContext";
+import type { Fault, FaultMaker } from "../../faults/fault";
+import type { ConfigView } from "./ruleContext";
 
 /** What is wrong with an artifact's path as text: it must be a relative path to a file inside its root. */
 function artifactPathFault(path: string): string | undefined {

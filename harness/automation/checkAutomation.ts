@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { hasErrors, inFileOrder } from "../../faults/fault";
+import { faultsIn, hasErrors, inFileOrder } from "../../faults/fault";
 import { readBy, secretFaults } from "../../faults/schemaFaults";
 import { DEFAULT_HARNESS } from "../harness";
 import { readProfile } from "../providers/profile";
@@ -11,7 +11,7 @@ import { readMapping, requiredFaults } from "./mapping";
 import { refusedKeyFaults } from "./refusedKeys";
 import { readRegistry, registryFaults } from "./registry";
 import { type Environment, resolveContract, reviewOverride } from "./resolve";
-import { ConfigView, faultsOf, readYamlOrJson } from "./ruleContext";
+import { ConfigView, readYamlOrJson } from "./ruleContext";
 import { automationSchema } from "./schema";
 
 /** The files that an automation config is checked with; all but the config itself are optional. */
@@ -39,7 +39,7 @@ export type AutomationCheck = ReturnType<typeof checkAutomation>;
  */
 export function checkAutomation(files: AutomationFiles, environment: Environment, prefix = DEFAULT_HARNESS.prefix) {
   const document = readYamlOrJson(files.config);
-  const at = faultsOf(document);
+  const at = faultsIn(document);
   const config = new ConfigView(document.value);
   const preset = readPreset(config, files.presets);
   const mapping = files.mapping === undefined ? undefined : readMapping(files.mapping);

@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { attempt, defined } from "../../faults/defined";
-import { type Fault, UnreadableInput } from "../../faults/fault";
+import { type Fault, type FaultMaker, UnreadableInput } from "../../faults/fault";
 import { readBy } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
-import { type ConfigView, type FaultMaker, readYamlOrJson } from "./ruleContext";
+import { type ConfigView, readYamlOrJson } from "./ruleContext";
 import { type Preset, presetSchema } from "./schema";
 
 const COVERAGE = ["verification", "coverage"];

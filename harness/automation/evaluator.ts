@@ -1,9 +1,9 @@
-import type { Fault } from "../../faults/fault";
+import type { Fault, FaultMaker } from "../../faults/fault";
 import { objectOr, textOr } from "../../faults/json";
 import { nearOf } from "../../faults/quoting";
 import type { ProfileDocument } from "../providers/profile";
 import { REQUEST_PLACEHOLDER } from "../providers/schema";
-import type { ConfigView, FaultMaker } from "./ruleContext";
+import type { ConfigView } from "./ruleContext";
 
 /** Faults of the evaluator that a config names: the profile must have it, with a command that tries a running app. */
 export function evaluatorFaults(config: ConfigView, { value, naive }: ProfileDocument, at: FaultMaker): Fault[] {

@@ -38,11 +38,6 @@ const fileSchema = strictObject({
   sha256: z.string(),
 });
 
-/** A contract that is already there; it is never written again. */
-export class AlreadyFrozen extends Error {
-  override readonly name = "AlreadyFrozen";
-}
-
 /** The refusal to freeze over a frozen contract. */
 export function alreadyFrozen(file: string): string {
   return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
@@ -50,15 +45,13 @@ export function alreadyFrozen(file: string): string {
 
 /**
  * Writes a contract once, whole or not at all: the file appears under its name only after everything is on the disk, and
- * an existing file stays as it is. Throws `AlreadyFrozen`; other failures are the file system's own errors.
- * @returns the digest that the file holds.
+ * an existing file stays as it is. Throws the file system's own errors.
+ * @returns the digest that the file holds; `undefined` where there is a file already.
  */
-export function writeFrozen(file: string, frozen: FrozenContract): string {
+export function writeFrozen(file: string, frozen: FrozenContract): string | undefined {
   const body = { format: FORMAT, version: VERSION, ...frozen };
   const sha256 = digestOf(body);
-  if (!createFile(file, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`))
-    throw new AlreadyFrozen(alreadyFrozen(file));
-  return sha256;
+  return createFile(file, `${JSON.stringify({ ...body, sha256 }, null, 2)}\n`) ? sha256 : undefined;
 }
 
 /**

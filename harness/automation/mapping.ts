@@ -1,7 +1,7 @@
 import { distance } from "fastest-levenshtein";
-import { type Fault, hasErrors } from "../../faults/fault";
+import { type Fault, type FaultMaker, faultsIn, hasErrors } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
-import { type ConfigView, type FaultMaker, faultsOf, readYamlOrJson } from "./ruleContext";
+import { type ConfigView, readYamlOrJson } from "./ruleContext";
 
 /** Kinds of requirement from which a block's requiredness is derived, each with the block that it makes required. */
 const BLOCK_OF_KIND = { runtime_conformance: "conformance", visual: "visual" } as const;
@@ -34,7 +34,7 @@ export type Mapping = { readonly requirements: readonly Requirement[]; readonly 
  */
 export function readMapping(file: string): Mapping {
   const document = readYamlOrJson(file);
-  const at = faultsOf(document, file);
+  const at = faultsIn(document, file);
   const { value, path } = requirementsOf(document.value);
   const notAMapping = "A verification mapping is a list of requirements, or a map of id to requirement.";
   if (typeof value !== "object" || value === null)

@@ -1,9 +1,8 @@
 import { distance } from "fastest-levenshtein";
-import type { Fault } from "../../faults/fault";
+import type { Fault, FaultMaker } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { valueAt } from "../../faults/schemaFaults";
-import type { FaultMaker } from "./ruleContext";
 
 /** Keys that the specification refuses by name, with the reason that a reader needs to go on. */
 const REFUSED_KEYS = {

@@ -1,8 +1,8 @@
 import { extname } from "node:path";
-import type { Fault } from "../../faults/fault";
+import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { nearOf } from "../../faults/quoting";
-import { type ConfigView, type FaultMaker, faultsOf, readToml, readYamlOrJson } from "./ruleContext";
+import { type ConfigView, readToml, readYamlOrJson } from "./ruleContext";
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
 export interface Registry {
@@ -17,7 +17,7 @@ export interface Registry {
  */
 export function readRegistry(file: string): Registry {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
-  const at = faultsOf(document, file);
+  const at = faultsIn(document, file);
   const { value } = document;
   if (!isRecord(value)) {
     const fault = at.error([], "wrong_type", "A registry is a map with `profiles` and `routes`.");

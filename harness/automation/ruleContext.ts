@@ -1,6 +1,5 @@
 import { extname } from "node:path";
-import { defined } from "../../faults/defined";
-import { dotted, type Fault, UnreadableInput } from "../../faults/fault";
+import { UnreadableInput } from "../../faults/fault";
 import { isRecord, jsonIn, textOr } from "../../faults/json";
 import { jsonSyntaxFault } from "../../faults/jsonDocument";
 import { valueAt } from "../../faults/schemaFaults";
@@ -37,20 +36,6 @@ export class ConfigView {
     if (!Array.isArray(value)) return [];
     return value.flatMap((text: unknown, index) => (typeof text === "string" ? [{ index, text }] : []));
   }
-}
-
-/** Makes faults of one document, each with the place of its path. */
-export type FaultMaker = ReturnType<typeof faultsOf>;
-
-/** Makes faults with places in `document`; `file` is named when it isn't the file being checked. */
-export function faultsOf(document: Pick<SourceDocument, "locate">, file?: string) {
-  /** `part` says whether the key itself or its value is at fault. */
-  const maker =
-    (severity: Fault["severity"]) =>
-    (path: readonly PropertyKey[], code: string, message: string, part?: "key" | "value"): Fault => {
-      return { path: dotted(path), code, message, severity, ...defined({ file }), ...document.locate(path, part) };
-    };
-  return { error: maker("error"), warning: maker("warning") };
 }
 
 /**

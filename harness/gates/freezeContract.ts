@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
-import { AlreadyFrozen, alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
+import { alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
 import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./measureCoverage";
 import { inThrowawayWorktree } from "./throwawayWorktree";
@@ -28,13 +28,8 @@ export async function freezeContract(contract: AutomationContract, setting: Free
     if ("fault" in captured) return captured;
     baseline = captured;
   }
-  try {
-    const sha256 = writeFrozen(file, { contract, baseline, frozen_at: new Date().toISOString() });
-    return { file, sha256, baseline };
-  } catch (error) {
-    if (error instanceof AlreadyFrozen) return { fault: error.message };
-    throw error;
-  }
+  const sha256 = writeFrozen(file, { contract, baseline, frozen_at: new Date().toISOString() });
+  return sha256 === undefined ? { fault: alreadyFrozen(file) } : { file, sha256, baseline };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { defined } from "../../faults/defined";
-import { type Fault, hasErrors, inFileOrder } from "../../faults/fault";
+import { type Fault, faultsIn, hasErrors, inFileOrder } from "../../faults/fault";
 import { objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults, softened, valueAt } from "../../faults/schemaFaults";
 import { isMetered } from "./cost";
@@ -33,7 +33,7 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
   const found = [
     ...schemaFaults(providersProfileSchema, document.value, issues, document).map(reworded),
     ...providerFaults(partialProviders(document.value), document),
-    ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, document),
+    ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, faultsIn(document)),
   ];
   found.push(...secretFaults(document.value, found, "secret_in_file", SECRET, document));
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));

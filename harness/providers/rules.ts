@@ -1,5 +1,5 @@
-import { dotted, type Fault } from "../../faults/fault";
-import { isSlip, mayBeQuoted, nearestKey } from "../../faults/quoting";
+import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
+import { isSlip, mayBeQuoted, nearestKey, nearOf } from "../../faults/quoting";
 import { looksLikeAKey } from "../../faults/secrets";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
@@ -14,12 +14,11 @@ export interface PartialProvider {
 
 export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, document: ProfileDocument): Fault[] {
   const none = "The profile declares no provider: add a `[providers.<name>]`.";
-  if (providers.size === 0) return [warning(document, [], "no_providers", none)];
+  const at = faultsIn(document);
+  if (providers.size === 0) return [at.warning([], "no_providers", none)];
   return [...providers].flatMap(([name, { values: provider, given }]) => {
-    const report: Report = (key, code, message, severity = "warning") => {
-      const path = ["providers", name, ...(key === undefined ? [] : [key])];
-      return { path: dotted(path), code, message, severity, ...document.locate(path) };
-    };
+    const report: Report = (key, code, message, severity = "warning") =>
+      at[severity](["providers", name, ...(key === undefined ? [] : [key])], code, message);
     const naive = (key: string) => document.naive.get(`providers.${name}`, key)?.text;
     return [
       ...keyNameFaults(provider, report),
@@ -90,30 +89,25 @@ function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, rep
 }
 
 /** Pairings must name providers that are declared. */
-export function defaultFaults(declared: readonly string[], pairings: Pairings, document: ProfileDocument): Fault[] {
-  const undeclared = (path: string[], name: string): Fault => {
-    const near = nearestKey(name, declared);
-    const hint = near === undefined ? `Declared: ${declared.join(", ") || "none"}.` : `Did you mean \`${near}\`?`;
-    const quoted = mayBeQuoted(name) || isSlip(name, near) ? ` (\`${name}\`)` : "";
+export function defaultFaults(declared: readonly string[], pairings: Pairings, at: FaultMaker): Fault[] {
+  const undeclared = (path: string[], name: string, severity: Fault["severity"]): Fault => {
+    const hint = nearOf(name, declared, `Declared: ${declared.join(", ") || "none"}.`);
+    const quoted = mayBeQuoted(name) || isSlip(name, nearestKey(name, declared)) ? ` (\`${name}\`)` : "";
     const message = `This names a provider that is not declared${quoted}. ${hint}`;
-    return warning(document, path, "undeclared_provider", message);
+    return at[severity](path, "undeclared_provider", message);
   };
   const faults: Fault[] = [];
   for (const [subject, peer] of Object.entries(pairings.peer_for)) {
     const path = ["defaults", "peer_for", subject];
-    if (!declared.includes(peer)) faults.push({ ...undeclared(path, peer), severity: "error" });
-    else if (peer === subject) faults.push(warning(document, path, "self_review", "The subject would review itself."));
+    if (!declared.includes(peer)) faults.push(undeclared(path, peer, "error"));
+    else if (peer === subject) faults.push(at.warning(path, "self_review", "The subject would review itself."));
   }
   for (const [subject, chain] of Object.entries(pairings.fallback_chain)) {
     const path = ["defaults", "fallback_chain", subject];
     const names = [...new Set(chain)];
-    faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name)));
+    faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name, "warning")));
     const twice = "A provider is listed twice; it is tried once.";
-    if (names.length < chain.length) faults.push(warning(document, path, "repeated_provider", twice));
+    if (names.length < chain.length) faults.push(at.warning(path, "repeated_provider", twice));
   }
   return faults;
-}
-
-function warning(document: ProfileDocument, path: string[], code: string, message: string): Fault {
-  return { path: dotted(path), code, message, severity: "warning", ...document.locate(path) };
 }

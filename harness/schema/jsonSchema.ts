@@ -5,8 +5,6 @@ import type { KeyNotes } from "./key";
 /** A JSON Schema of what a person writes, with our notes still on its keys. */
 export interface JsonSchema extends KeyNotes {
   $schema?: string;
-  $ref?: string;
-  $comment?: string;
   title?: string;
   description?: string;
   type?: string | string[];
@@ -20,9 +18,7 @@ export interface JsonSchema extends KeyNotes {
   propertyNames?: JsonSchema;
   /** One schema for every item, or one for each place of a list of fixed length. */
   items?: JsonSchema | JsonSchema[];
-  additionalItems?: boolean;
   minItems?: number;
-  maxItems?: number;
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];

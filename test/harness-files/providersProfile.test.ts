@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { faultsIn } from "../../faults/fault";
 import { holdsSecret, isSecretName } from "../../faults/secrets";
 import { evaluatorFaults } from "../../harness/automation/evaluator";
-import { ConfigView, faultsOf } from "../../harness/automation/ruleContext";
+import { ConfigView } from "../../harness/automation/ruleContext";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";
 import { OLLAMA, planned } from "./planned";
@@ -62,7 +63,7 @@ describe("the providers profile", () => {
     const profile = document(text);
     const codes = ["local-b", "ollama"].map((evaluator) => {
       const config = new ConfigView({ verification: { conformance: { evaluator } } });
-      return evaluatorFaults(config, profile, faultsOf(profile)).map(({ code }) => code);
+      return evaluatorFaults(config, profile, faultsIn(profile)).map(({ code }) => code);
     });
     expect(codes).toEqual([[], ["no_conformance_command"]]);
   });
