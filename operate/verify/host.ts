@@ -1,4 +1,3 @@
-import { networkInterfaces } from "node:os";
 import { eachLine, start } from "../../commandLine/run";
 import { docker, dockerCommand } from "../../components/docker/docker";
 import { computerOf, type Files, filesOf } from "../../components/host/files";
@@ -54,14 +53,10 @@ export function hostOf(dockerHost: string) {
       return kib === undefined ? undefined : Number(kib) / KIB_PER_GIB;
     },
     /** IPv4 addresses by which other machines reach this one. */
-    lanAddresses: (): readonly string[] => {
+    lanAddresses: async (): Promise<readonly string[]> => {
       // What the network reaches is asked from here, by the name that ssh takes.
       if (isOverSsh({ dockerHost })) return [new URL(dockerHost).hostname];
-      return Object.entries(networkInterfaces())
-        .filter(([name]) => !NOT_THE_LAN.test(name))
-        .flatMap(([, addresses]) => addresses ?? [])
-        .filter((each) => each.family === "IPv4" && !each.internal)
-        .map((each) => each.address);
+      return (await files.addresses()).flatMap(({ name, address }) => (NOT_THE_LAN.test(name) ? [] : [address]));
     },
   };
 }

@@ -26,20 +26,17 @@ export async function isReady(
       ({ status }) => status === 200,
       () => false,
     );
-  if (rank === undefined) {
-    const { url } = originFromHere(machine, reach);
-    return url === undefined ? "unknown" : answers(`${url}/health`, HEALTH_SECONDS);
-  }
   // No way leads to the link from here but the machine's own.
-  if (!isHere(machine) && health !== "healthy") return false;
-  const tunnel = await tunnelTo({ ...machine, reach: [reach] });
+  const elsewhere = rank !== undefined && !isHere(machine);
+  if (elsewhere && health !== "healthy") return false;
+  const tunnel = elsewhere ? await tunnelTo({ ...machine, reach: [reach] }) : undefined;
   try {
     const { url } = originFromHere(machine, reach, tunnel);
     if (url === undefined) return "unknown";
-    if (!(await answers(`${url}/health`, HEALTH_SECONDS))) return false;
-    if (isPooling(model.kind)) return true;
+    const healthy = await answers(`${url}/health`, HEALTH_SECONDS);
+    if (!healthy || rank === undefined || isPooling(model.kind)) return healthy;
     return await answers(`${url}/v1/completions`, TOKEN_SECONDS, oneToken(servedModelName));
   } finally {
-    tunnel.close();
+    tunnel?.close();
   }
 }

@@ -31,7 +31,7 @@ const ADDRESS_SECONDS = 3;
 /** What each address of the network got from a port: a status, `other` where something else answers, nothing where nobody does. */
 export async function askOnTheNetwork({ lanAddresses }: Host, port: number, path: string) {
   const answers = await Promise.all(
-    lanAddresses().map(async (address): Promise<[string, number | "other"][]> => {
+    (await lanAddresses()).map(async (address): Promise<[string, number | "other"][]> => {
       try {
         const { status } = await ask(`http://${address}:${port}${path}`, { timeoutSeconds: ADDRESS_SECONDS });
         return [[address, status]];

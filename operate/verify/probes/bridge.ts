@@ -77,7 +77,7 @@ export const bridgeProbes: readonly BridgeProbe[] = [
       if (isHere(machine) && machine.bridge?.address === EVERY_ADDRESS) {
         const { port } = machine.bridge;
         const seen = await askOnTheNetwork(host, port, "/v1/models");
-        const silent = host.lanAddresses().filter((address) => !seen.has(address));
+        const silent = (await host.lanAddresses()).filter((address) => !seen.has(address));
         const fix = "It was started with another `bridge.listen` (npm run up), or a firewall is in between.";
         if (silent.length > 0) return fail(`declared for the network, it does not answer on ${silent.join(", ")}`, fix);
         for (const [address, answer] of seen) answers.set(address, answer);

@@ -71,8 +71,11 @@ async function seeModels(target: ChatUiTarget): Promise<Verdict> {
   return fail(`its own list lacks ${quotedList(missing)}`, fix);
 }
 
-/** Variables that the container really runs with; `undefined` if Docker does not tell. Keys among them are not shown. */
-async function runningVariables({ host, name }: ChatUiTarget): Promise<Variables | undefined> {
+/** Variables that a container really runs with; `undefined` if Docker does not tell. Keys among them are not shown. */
+export async function runningVariables({
+  host,
+  name,
+}: Pick<ChatUiTarget, "host" | "name">): Promise<Variables | undefined> {
   const text = await host.docker(["inspect", "--type", "container", name]).catch(() => "");
   const [container] = objectsIn(jsonIn(text));
   const env = objectOr(container?.Config).Env;

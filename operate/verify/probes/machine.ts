@@ -96,7 +96,7 @@ export const machineProbes: ProbesOf<"machine"> = [
     about: "what is published on loopback answers on no address of the network, whatever the route",
     fix: () => "It was started with another `listen` than planned (npm run up), or something forwards the port.",
     run: async ({ host, machine }) => {
-      const addresses = host.lanAddresses();
+      const addresses = await host.lanAddresses();
       const closed = machine.containers.flatMap(({ name, ports }) =>
         ports.flatMap((port) => (isLoopback(port.ip) ? [{ name, port: port.host }] : [])),
       );

@@ -58,7 +58,7 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
     fix: () => `\`${SETTING}.listen\``,
     run: async ({ host, plan: { listen, port, unit }, machine }) => {
       if (!isHere(machine)) return skip("addresses are read on the machine itself");
-      const addresses = host.lanAddresses();
+      const addresses = await host.lanAddresses();
       if (addresses.length === 0) return skip("this machine has no network address");
       const answers = await askOnTheNetwork(host, port, "/api/version");
       const reachable = addresses.filter((address) => answers.get(address) === 200);

@@ -5,6 +5,7 @@ import { readMetrics } from "../metrics";
 import { fail, pass, passUnless, skip } from "../probe";
 import type { ProbesOf, RankTarget } from "../target";
 import { oneToken } from "../tools";
+import { runningVariables } from "./chatUi";
 import { LARGEST_SHORTFALL } from "./kvCache";
 
 /** When vLLM itself begins to say that its processes wait for each other (VLLM_RINGBUFFER_WARNING_INTERVAL, vllm/envs.py). */
@@ -51,8 +52,7 @@ export const rankProbes: ProbesOf<"ranks"> = [
     run: async ({ head, workers }) => {
       const ranks = [head, ...workers];
       const faults = ranks.map(async ({ machine, server: { container, rank }, host }) => {
-        const env = await host.docker(["inspect", "--format", "{{json .Config.Env}}", container.name]);
-        const [, mark] = /"LOCAL_SERVING_RANKS=(\w*)"/.exec(env) ?? [];
+        const mark = (await runningVariables({ host, name: container.name }))?.LOCAL_SERVING_RANKS;
         const words = `${container.name} on ${machine.name} has the mark ${mark ?? "of no plan"}, planned is ${rank?.mark}`;
         return mark === rank?.mark ? [] : [words];
       });

@@ -147,7 +147,7 @@ describe("every probe of the bridge", () => {
     "is no bridge for a network: key %j, %j",
     async (key, { open, addresses = [] }: { open?: boolean; addresses?: string[] }, said) => {
       const bridge = open ? await startPlanned() : await startBridge({ upstream: server.url, key: KEY, names: NAMES });
-      const host = emptyHost({ env: { BRIDGE_KEY: key }, lanAddresses: () => addresses });
+      const host = emptyHost({ env: { BRIDGE_KEY: key }, lanAddresses: async () => addresses });
       const plan = withBridge(server.port, bridge.port, { keyVariable: "BRIDGE_KEY", listen: "0.0.0.0" });
       const results = await run(plan, { only: ["bridge-health", "bridge-key", "bridge-models"] }, host);
       await bridge.close();

@@ -60,7 +60,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
     listener: async () => undefined,
     startTime: async () => undefined,
     residentGiB: async () => undefined,
-    lanAddresses: () => [],
+    lanAddresses: async () => [],
     ...overlay,
   };
 }

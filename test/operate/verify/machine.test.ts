@@ -396,7 +396,7 @@ describe("the simple server", () => {
   };
 
   it("is well", async () => {
-    const results = await ollama(WELL, {}, { lanAddresses: () => ["127.0.0.2"] });
+    const results = await ollama(WELL, {}, { lanAddresses: async () => ["127.0.0.2"] });
     expect(results.map(({ name, status, detail }) => `${name} ${status}: ${detail}`)).toEqual([
       "ollama-version pass: Ollama 0.34.4",
       "ollama-models pass: qwen3:8b",
@@ -428,7 +428,7 @@ describe("the simple server", () => {
     expect([result.status, result.fix]).toEqual([status, fix]);
   });
 
-  const ON_LAN = { lanAddresses: () => ["127.0.0.2"] };
+  const ON_LAN = { lanAddresses: async () => ["127.0.0.2"] };
   const NO_FILE = { file: async () => undefined };
   it.each<[string, object, object, Partial<Host>, string]>([
     ["ollama-version", { "/api/version": { version: "0.13.5" } }, {}, {}, "0.13.5 has no messages-style API"],
@@ -450,7 +450,7 @@ describe("a simple server that is declared for loopback", () => {
     const near = await answering({ "/api/version": { version: "0.34.4" } });
     await answering({ "/api/version": { version: "0.34.4" } }, "127.0.0.2", near);
     const plan = planned(8001, {}, { simpleServer: { mode: "host", port: near } });
-    const host = emptyHost({ lanAddresses: () => ["127.0.0.2"] });
+    const host = emptyHost({ lanAddresses: async () => ["127.0.0.2"] });
     const [result] = await run(plan, { only: ["ollama-listen"] }, host);
     expect([result?.status, result?.detail]).toEqual(["fail", "declared for 127.0.0.1 alone, it answers on 127.0.0.2"]);
   });
@@ -458,7 +458,7 @@ describe("a simple server that is declared for loopback", () => {
 
 describe("a server that is published on loopback", () => {
   const verdict = async (port: number, listen = "127.0.0.1", lan = ["127.0.0.2"]) => {
-    const host = emptyHost({ lanAddresses: () => lan });
+    const host = emptyHost({ lanAddresses: async () => lan });
     const [result] = await run(planned(port, { listen }), { only: ["network-closed"] }, host);
     return [result?.status, result?.detail];
   };

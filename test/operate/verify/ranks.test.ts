@@ -80,7 +80,8 @@ describe("ranks-answer", () => {
 
 describe("ranks-alike", () => {
   const env = (mark?: string): Partial<Host> => ({
-    docker: async () => JSON.stringify(["A=1", ...(mark === undefined ? [] : [`LOCAL_SERVING_RANKS=${mark}`])]),
+    docker: async () =>
+      JSON.stringify([{ Config: { Env: mark === undefined ? [] : ["A=1", `LOCAL_SERVING_RANKS=${mark}`] } }]),
   });
   const mark = planned(1)[0]?.inferenceServers[0]?.rank?.mark ?? "";
 

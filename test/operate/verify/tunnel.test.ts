@@ -73,7 +73,7 @@ describe("what is read of a machine over ssh", () => {
     expect(await host.file(join(DGX.home, "absent"))).toBeUndefined();
     expect(await host.meminfo()).toMatch(/^MemTotal:/);
     expect(await host.startTime(process.pid)).toMatch(/^\d+$/);
-    expect(host.lanAddresses()).toEqual(["dgx"]);
+    expect(await host.lanAddresses()).toEqual(["dgx"]);
     expect(ssh.asked().every((line) => line.startsWith("ssh://me@dgx "))).toBe(true);
   });
 
