@@ -20,12 +20,15 @@ const SEE_THE_LINK =
   "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
 
 /** What a gate says of what it waits for, and what to do about it. */
-const WAITS: readonly (readonly [words: string, advice: string])[] = [
-  ["other arguments", "No setting to change: apply it, which replaces both ranks."],
-  ["can't listen", "Correct `link.address`, or choose another `masterPort` if the port is taken."],
-  ["the link", "Look at the cable, and at the network settings of `link.interface` on both machines."],
-  ["does not answer", "Start that machine, or apply it there; let all TCP through between the `link.address` of both."],
-  ["", "No setting to change: it starts as soon as the other one can; that one's log says what it waits for."],
+const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
+  [/other arguments/, "No setting to change: apply it, which replaces both ranks."],
+  [/can't listen/, "Correct `link.address`, or choose another `masterPort` if the port is taken."],
+  [/^the link/, "Look at the cable, and at the network settings of `link.interface` on both machines."],
+  [
+    /does not answer$|firewall/,
+    "Start that machine, or apply it there; let all TCP through between the `link.address` of both, in both directions.",
+  ],
+  [/^/, "No setting to change: it starts as soon as the other one can; that one's log says what it waits for."],
 ];
 
 /** One model on several machines: its ranks, and the link between them. */
@@ -59,7 +62,7 @@ export const ranks: readonly Row[] = [
     unless: ({ hit }) => (hit.log.hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber,
     say: ({ hit: { groups } }) => ({
       cause: `The server isn't started yet; its start gate waits for ${groups[0]}.`,
-      advice: WAITS.find(([words]) => groups[0]?.includes(words))?.[1],
+      advice: WAITS.find(([words]) => words.test(groups[0] ?? ""))?.[1],
       command: `${SEE_THE_LINK}; ${APPLY}`,
     }),
   },

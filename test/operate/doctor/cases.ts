@@ -744,6 +744,11 @@ export const cases: readonly MatrixCase[] = [
     files: { log: "rank-waits-mark.log" },
   },
   {
+    ...own("rank-waits", "it does not see this one", { change: "in both directions" }),
+    name: "rank-waits, for one that a firewall keeps apart",
+    files: { log: "rank-waits-firewall.log" },
+  },
+  {
     ...own("rank-waits", "it can't start", { change: "that one's log says what it waits for" }),
     name: "rank-waits, for one without memory",
     files: { log: "rank-waits-memory.log" },

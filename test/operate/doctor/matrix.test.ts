@@ -3,6 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
 import { describe, expect, it } from "vitest";
+import { START_GATE } from "../../../components/inference-server/startGate";
 import { diagnoses } from "../../../operate/doctor/diagnoses";
 import { unexplained } from "../../../operate/doctor/diagnoses/unexplained";
 import { fromFiles, type GivenFiles } from "../../../operate/doctor/read/fromFiles";
@@ -105,5 +106,19 @@ describe("the fixtures", () => {
   it("are all there", () => {
     for (const { files } of cases)
       for (const file of Object.values(files)) expect(existsSync(fixture(file))).toBe(true);
+  });
+
+  it("hold what a start gate says of other ranks in its own words", () => {
+    const words = [
+      ...["the head answers", "its gate at", "does not answer", "it has other arguments, another image"],
+      ...["it does not see this one at", "(does a firewall stop it?)", "it can't start, ", "it has ended"],
+      ...["the gate can't listen on", "has not answered for", "vLLM ends here too, and starts again with all ranks"],
+    ];
+    expect(words.filter((each) => !START_GATE.includes(each))).toEqual([]);
+    const logs = cases.flatMap(({ ids, files }) =>
+      /^rank-(?:waits|gone|orphaned)$/.test(ids[0] ?? "") ? (files.log ?? []) : [],
+    );
+    const said = logs.map((log) => readFileSync(fixture(log), "utf8")).join("");
+    for (const each of words) expect(said).toContain(each);
   });
 });
