@@ -1,30 +1,27 @@
 import { ComponentResource, type ComponentResourceOptions } from "@pulumi/pulumi";
-import type { HostInstanceFacts, ImageFacts } from "../planned/facts";
-import { TYPE } from "../planned/type";
+import type { PlannedFile } from "../planned/file";
+import type { TYPE } from "../planned/type";
+import { HostFile } from "./hostFile";
 
-/**
- * What is known of the versions inside an image, joined to containers by its digest. It is a resource of its own and
- * not a label, because a corrected record must not restart a server.
- */
-export class ImageRecord extends ComponentResource {
-  constructor(name: string, args: ImageFacts, opts?: ComponentResourceOptions) {
-    super(TYPE.imageRecord, name, { ...args }, opts);
-    this.registerOutputs({ ...args });
-  }
-}
-
-export interface HostInstanceArgs extends HostInstanceFacts {
-  /** Machine that instance A runs on. */
-  readonly machine: string;
+interface RecordArgs {
+  readonly type: (typeof TYPE)[keyof typeof TYPE];
+  /** What policies and people read of it. */
+  readonly facts: object;
+  /** What it writes; nothing where it is data alone. */
+  readonly files?: readonly PlannedFile[];
+  /** Machine whose name its files' resources begin with. */
+  readonly machine?: string;
 }
 
 /**
- * Instance A as data. It has no children and touches nothing: it puts A's share on record, so that policies and people
- * can count it. A changed record changes nothing on the machine.
+ * Facts on record, with the files that they are about where there are some: a client's, the harness's. Without files it
+ * touches nothing: instance A, so that its share can be counted, or the versions inside an image, joined to containers by its
+ * digest, which are no label because a corrected record must not restart a server.
  */
-export class HostInstance extends ComponentResource {
-  constructor(name: string, args: HostInstanceArgs, opts?: ComponentResourceOptions) {
-    super(TYPE.hostInstance, name, args, opts);
-    this.registerOutputs({ ...args });
+export class FactsOnRecord extends ComponentResource {
+  constructor(name: string, { type, facts, files = [], machine }: RecordArgs, opts?: ComponentResourceOptions) {
+    super(type, name, { ...facts }, opts);
+    for (const file of files) new HostFile(`${machine}-${file.role}`, { file }, { parent: this });
+    this.registerOutputs({ ...facts });
   }
 }

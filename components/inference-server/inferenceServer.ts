@@ -3,7 +3,7 @@ import { type Container, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
-import { ImageRecord } from "../host/records";
+import { FactsOnRecord } from "../host/records";
 import { TYPE } from "../planned/type";
 import { type InferenceServerPlan, serverInputs } from "./plannedServer";
 
@@ -25,7 +25,7 @@ export class InferenceServer extends ComponentResource {
     const { machine, server } = args;
     const inputs = serverInputs(machine, server);
     super(TYPE.inferenceServer, name, inputs, opts);
-    new ImageRecord(`${name}-image-record`, server.imageRecord, { parent: this });
+    new FactsOnRecord(`${name}-image-record`, { type: TYPE.imageRecord, facts: server.imageRecord }, { parent: this });
     const cache = new local.Command(
       `${name}-model-cache`,
       {

@@ -8,11 +8,9 @@ import {
 } from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
-import { Client } from "../clients/client";
-import { HarnessFiles } from "../harness-files/harnessFiles";
 import { HostFile } from "../host/hostFile";
 import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
-import { HostInstance } from "../host/records";
+import { FactsOnRecord } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
@@ -47,7 +45,8 @@ export class Machine extends ComponentResource {
     const facts = machineFacts(machine);
     super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
     if (machine.hostInstance !== "none") {
-      new HostInstance(`${name}-instance-a`, { machine: name, ...machine.hostInstance }, { parent: this });
+      const facts = { machine: name, ...machine.hostInstance };
+      new FactsOnRecord(`${name}-instance-a`, { type: TYPE.hostInstance, facts }, { parent: this });
     }
     const ssh = isOverSsh(machine) ? { sshOpts: SSH_OPTIONS } : {};
     const provider = new Provider(`${name}-docker`, { host: dockerHost, ...ssh }, { parent: this });
@@ -87,10 +86,15 @@ export class Machine extends ComponentResource {
     const { bridge, chatUi, clients } = machine;
     if (bridge !== null) things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
     if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
-    for (const client of clients) things.push(new Client(client.resource, { machine: name, client }, { parent: this }));
+    for (const { resource, client, server, via, command, files } of clients) {
+      const facts = { machine: name, client, server, via, command };
+      things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files, machine: name }, { parent: this }));
+    }
     const harness = machine.files.filter((file) => file.role.startsWith("harness-"));
     if (harness.length > 0) {
-      things.push(new HarnessFiles(`${name}-harness-files`, { machine: name, files: harness }, { parent: this }));
+      const facts = { machine: name, files: harness.map(({ path }) => path) };
+      const record = { type: TYPE.harnessFiles, facts, files: harness, machine: name };
+      things.push(new FactsOnRecord(`${name}-harness-files`, record, { parent: this }));
     }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");

@@ -1,4 +1,6 @@
-import type { InferenceServerSettings } from "./inferenceServer";
+import { type InferenceServerSettings, inferenceServer } from "./inferenceServer";
+
+const flagOf = (setting: string) => `--${setting.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 
 /** Flags of `vllm serve` that have a setting of their own, and that setting's name. */
 export const FLAGS_WITH_SETTING: Readonly<
@@ -7,15 +9,13 @@ export const FLAGS_WITH_SETTING: Readonly<
     keyof InferenceServerSettings | "tools.autoChoice" | "tools.parser" | "model.id" | "model.kind" | "model.revision"
   >
 > = {
+  // Most have the setting's own name.
+  ...Object.fromEntries(Object.keys(inferenceServer.shape).map((setting) => [flagOf(setting), setting])),
   "--model": "model.id",
   "--runner": "model.kind",
   "--revision": "model.revision",
-  "--served-model-name": "servedModelName",
   "--host": "listen",
-  "--port": "port",
-  "--tensor-parallel-size": "tensorParallelSize",
   "-tp": "tensorParallelSize",
-  "--pipeline-parallel-size": "pipelineParallelSize",
   "-pp": "pipelineParallelSize",
   "--nnodes": "nodes",
   "-n": "nodes",
@@ -23,28 +23,12 @@ export const FLAGS_WITH_SETTING: Readonly<
   "-r": "nodes",
   "--headless": "nodes",
   "--master-addr": "nodes",
-  "--master-port": "masterPort",
-  "--distributed-timeout-seconds": "distributedTimeoutSeconds",
-  "--trust-remote-code": "trustRemoteCode",
-  "--max-model-len": "maxModelLen",
-  "--max-num-seqs": "maxNumSeqs",
-  "--max-num-batched-tokens": "maxNumBatchedTokens",
-  "--gpu-memory-utilization": "gpuMemoryUtilization",
   "--device-memory-utilization": "gpuMemoryUtilization",
-  "--kv-cache-dtype": "kvCacheDtype",
-  "--kv-cache-memory-bytes": "kvCacheMemoryBytes",
   "--enable-chunked-prefill": "chunkedPrefill",
   "--enable-prefix-caching": "prefixCaching",
   "--enable-auto-tool-choice": "tools.autoChoice",
   "--tool-call-parser": "tools.parser",
-  "--reasoning-parser": "reasoningParser",
-  "--moe-backend": "moeBackend",
-  "--attention-backend": "attentionBackend",
-  "--gdn-prefill-backend": "gdnPrefillBackend",
-  "--load-format": "loadFormat",
-  "--chat-template": "chatTemplate",
   "--speculative-config": "speculative",
-  "--allowed-origins": "allowedOrigins",
 };
 
 /** Flags that can't be allowed in `extraArgs` at all, with the reason. */

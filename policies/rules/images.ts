@@ -5,6 +5,7 @@ import { type DeclaredResource, displayName, ofType, shown } from "../lib/contai
 import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference, type Role, roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
+import releases from "../lib/releases.json";
 import { atLeast, FLOORS, isVersion, series } from "../lib/versions";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -104,22 +105,7 @@ interface KnownBad {
   readonly remedy: string;
 }
 
-/** Releases that are known to be bad, each with the reason and its source. */
-const KNOWN_BAD: readonly KnownBad[] = [
-  {
-    package: "litellm",
-    versions: ["1.82.7", "1.82.8"],
-    reason: "these releases were compromised (BerriAI/litellm issue 24512, OSV MAL-2026-2144)",
-    remedy: "Take 1.83.4 or newer, and change every key that such a release may have seen.",
-  },
-  {
-    package: "transformers",
-    versions: ["5.17.0"],
-    beside: { package: "vllm", series: "0.27" },
-    reason: "it breaks vLLM 0.27 (aws/deep-learning-containers pull request 6773)",
-    remedy: "Take an image with another transformers, such as 5.14.1, or a newer vLLM.",
-  },
-];
+const KNOWN_BAD: readonly KnownBad[] = releases.knownBad;
 
 const PACKAGE_OF_ROLE: Partial<Record<Role, string>> = { bridge: "litellm", "inference-server": "vllm" };
 
@@ -163,17 +149,7 @@ function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<strin
   });
 }
 
-/** The transformers releases that each vLLM series asks for (metadata of its wheels on PyPI). */
-const TRANSFORMERS_RANGES: ReadonlyMap<string, string> = new Map([
-  ["0.26", ">=5.5.3"],
-  ["0.27", ">=5.5.3"],
-  ["0.28", ">=5.5.3"],
-  ["0.29", ">=5.10.4"],
-  ["0.30", ">=5.10.4"],
-  ["0.31", ">=5.10.4,<5.18"],
-  ["0.32", ">=5.16.1,<5.20"],
-  ["0.33", ">=5.16.1,<5.21"],
-]);
+const TRANSFORMERS_RANGES = new Map<string, string>(Object.entries(releases.transformers));
 
 /** The transformers library of an image suits its vLLM: the ceiling goes with the release, it is never one number. */
 export const transformersRange: Rule = {
