@@ -82,29 +82,19 @@ export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hin
 }
 
 /** A server's place among several machines, as its arguments have it. */
-export interface RankOf {
-  readonly index: string;
-  /** How many ranks there are. */
-  readonly nodes: string;
-  /** Address at which they meet; the head's. */
-  readonly address: string;
-  /** The same with the port. */
-  readonly meetsAt: string;
-  readonly port: number;
-  readonly headless: boolean;
-}
+export type RankOf = NonNullable<ReturnType<typeof rankOf>>;
 
-/** Which rank a server is; `undefined` for one of a machine alone. */
-export function rankOf(server: ServerArguments): RankOf | undefined {
+/** Which rank a server is; `undefined` for one of a machine alone. What is left out is what vLLM takes. */
+export function rankOf(server: ServerArguments) {
   const value = (option: string, byDefault: string) => {
     const word = server.options.get(option)?.[0] ?? byDefault;
     return isText(word) ? word : "not known yet";
   };
   const [nodes, index] = [value("nnodes", "1"), value("node-rank", "0")];
   if (nodes === "1" && index === "0") return undefined;
-  // What vLLM takes where they are left out.
   const [address, port] = [value("master-addr", "127.0.0.1"), value("master-port", "29501")];
   const headless = isOn(server, "headless");
+  /** `address` is where the ranks meet: the head's. */
   return { index, nodes, address, meetsAt: `${address}:${port}`, port: Number(port), headless };
 }
 

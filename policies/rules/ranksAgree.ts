@@ -39,40 +39,35 @@ function judgeServer(ranks: readonly Declared[]): Finding[] {
   const [first, ...others] = [...ranks].sort((a, b) => Number(a.index) - Number(b.index));
   if (first === undefined) return [];
   const { container, server, nodes, meetsAt } = first;
-  const names = ranks.map((each) => displayName(each.container)).join(", ");
   const name = displayName(container);
-  const findings: Finding[] = [];
-  if (ranks.length !== Number(nodes)) {
-    const message = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, and ${ranks.length} of them are declared (${names}): vLLM would wait for the rest. Declare a container for each, and no more.`;
-    findings.push(violation(container, message));
-  }
-  const [parts, stages] = ["tensor-parallel-size", "pipeline-parallel-size"].map((option) =>
-    Number(server.options.get(option)?.[0] ?? 1),
+  const names = ranks.map((each) => displayName(each.container)).join(", ");
+  const missing = `${name} is one of ${nodes} ranks (\`--nnodes\`) that meet at ${meetsAt}, and ${ranks.length} of them are declared (${names}): vLLM would wait for the rest. Declare a container for each, and no more.`;
+  const size = (option: string) => Number(server.options.get(option)?.[0] ?? 1);
+  const [parts, stages] = [size("tensor-parallel-size"), size("pipeline-parallel-size")];
+  const unequal = `${name} divides its model in ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`), which ${nodes} machines can't share equally. Make it the number of all their GPUs.`;
+  return [
+    ...(ranks.length === Number(nodes) ? [] : [violation(container, missing)]),
+    ...((parts * stages) % Number(nodes) === 0
+      ? []
+      : [violation(container, unequal, { setting: "tensorParallelSize" })]),
+    ...others.flatMap((other, at) => {
+      const twin = [first, ...others.slice(0, at)].find(({ index }) => index === other.index);
+      return besideHead(other, first, twin).map((message) => violation(other.container, message));
+    }),
+  ];
+}
+
+/** What is wrong with a rank beside the first one, and beside a `twin` of its number. */
+function besideHead(other: Declared, first: Declared, twin: Declared | undefined): string[] {
+  const [its, name] = [displayName(other.container), displayName(first.container)];
+  const [image, expected] = [other, first].map((each) => containerLaunch(each.container.props).image);
+  const different = differences(other.server, first.server).join(", ");
+  const doubled = `${its} and ${twin && displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
+  const images = `${its} runs ${shown(image)}, and ${name}, a rank of the same server, ${shown(expected)}. Give both one image, by its digest.`;
+  const unlike = `${its} and ${name} are ranks of one server, and differ in ${different}: vLLM would start, and hang later. Give both the same.`;
+  return [twin && doubled, image !== expected && images, different !== "" && unlike].filter(
+    (each) => typeof each === "string",
   );
-  if (((parts ?? 1) * (stages ?? 1)) % Number(nodes) !== 0) {
-    const message = `${name} divides its model in ${parts} x ${stages} parts (\`--tensor-parallel-size\`, \`--pipeline-parallel-size\`), which ${nodes} machines can't share equally. Make it the number of all their GPUs.`;
-    findings.push(violation(container, message, { setting: "tensorParallelSize" }));
-  }
-  for (const [at, other] of others.entries()) {
-    const before = [first, ...others.slice(0, at)];
-    const twin = before.find(({ index }) => index === other.index);
-    const its = displayName(other.container);
-    if (twin !== undefined) {
-      const message = `${its} and ${displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${meetsAt}. Number its ranks from 0, each once.`;
-      findings.push(violation(other.container, message));
-    }
-    const [image, expected] = [other, first].map((each) => containerLaunch(each.container.props).image);
-    if (image !== expected) {
-      const message = `${its} runs ${shown(image)}, and ${name}, a rank of the same server, ${shown(expected)}. Give both one image, by its digest.`;
-      findings.push(violation(other.container, message));
-    }
-    const different = differences(other.server, server);
-    if (different.length > 0) {
-      const message = `${its} and ${name} are ranks of one server, and differ in ${different.join(", ")}: vLLM would start, and hang later. Give both the same.`;
-      findings.push(violation(other.container, message));
-    }
-  }
-  return findings;
 }
 
 /** Where two ranks have other arguments, as `--max-model-len (8192, 16384)`. */

@@ -105,6 +105,12 @@ describe("a server over several machines", () => {
       [{ environment: { NCCL_DEBUG: "INFO" } }],
     ],
     [
+      "several API servers",
+      [{ extraArgs: ["--seed", "7", "--api_server_count=2"] }],
+      `${B}.extraArgs.2: A worker has no API, and its GPUs all take part in one model: with \`nodes\` delete this argument.`,
+      [{ extraArgs: ["--seed", "7"] }],
+    ],
+    [
       "no GID",
       [{}, { link: link(1, { gidIndex: undefined }) }],
       "machines.dgx1.link.gidIndex: RDMA needs the index of the address's RoCE v2 GID, which differs between machines: write the one that `show_gids` prints there beside the address, such as `gidIndex: 3`.",
