@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import { renderDocument } from "../../harness/analytics/document";
+import { renderDocument } from "../../harness/analytics/configuration";
 import { analyticsSchema } from "../../harness/analytics/schema";
 import { HARNESS_FILES } from "../../harness/harness";
 import type { FileRole, PlannedFile } from "../planned/file";

@@ -63,7 +63,7 @@ export function shownDocument(configuration: AnalyticsConfiguration): Record<str
 }
 
 /** Puts a value into a document, with the blocks above it; gives the step of the path that is there and is no block. */
-export function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
+function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
   let at = document;
   for (const step of path.slice(0, -1)) {
     if (!Object.hasOwn(at, step)) at[step] = {};
@@ -104,7 +104,7 @@ function readSettings(
 const FILE_ONLY = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
 
 /** The value of a key that a person gave as text, or why it is refused. */
-export function readSetting(
+function readSetting(
   name: string,
   text: string,
   prefix: string,
@@ -134,3 +134,21 @@ function secretText(key: ConcreteKey, text: string, prefix: string): Fault | und
   const message = `${secretRemedy(key, prefix)} A command line is seen by others, and a file is kept.`;
   return errorAt(key.name, "secret", message);
 }
+
+/** A document with one key set, typed as the schema wants it, or why that is refused; other keys keep their order. */
+export function setKey(
+  document: Readonly<Record<string, unknown>>,
+  name: string,
+  text: string,
+  prefix: string,
+): { readonly document: Record<string, unknown> } | { readonly fault: Fault } {
+  const read = readSetting(name, text, prefix);
+  if ("fault" in read) return read;
+  const copy = structuredClone(document) as Record<string, unknown>;
+  const noBlock = putAt(copy, read.key.path, read.value);
+  const message = `\`${noBlock}\` is not a map in this file, so nothing can be set in it.`;
+  return noBlock === undefined ? { document: copy } : { fault: errorAt(name, "wrong_type", message) };
+}
+
+/** How the file is written: two spaces, a newline at its end. */
+export const renderDocument = (document: unknown): string => `${JSON.stringify(document, null, 2)}\n`;

@@ -5,7 +5,7 @@ import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../schema/jsonSchema"
 import { analyticsSchema } from "./schema";
 
 /** What a key holds, which says how text becomes its value. */
-export type Kind = "text" | "integer" | "number" | "number-or-empty" | "list" | "records";
+export type Kind = "text" | "number" | "number-or-empty" | "list" | "records";
 
 /** One key of the session-analytics config; in maps with free ids it means all of them. */
 interface AnalyticsKey {
@@ -74,7 +74,7 @@ export const isFree = (part: string): boolean => part.startsWith("<");
 
 function kindOf(schema: JsonSchema): Kind {
   if (schema.anyOf?.some(({ type }) => type === "number") === true) return "number-or-empty";
-  if (schema.type === "integer" || schema.type === "number") return schema.type;
+  if (schema.type === "integer" || schema.type === "number") return "number";
   if (schema.type === "array")
     return !Array.isArray(schema.items) && schema.items?.type === "string" ? "list" : "records";
   return "text";
@@ -119,7 +119,6 @@ function parse(kind: Kind, text: string): FromText {
   switch (kind) {
     case "text":
       return { value: text };
-    case "integer":
     case "number":
     case "number-or-empty":
       if (kind === "number-or-empty" && text === "") return { value: "" };

@@ -5,17 +5,13 @@ import { nearOf } from "../../faults/quoting";
 import { type ConfigView, readToml, readYamlOrJson } from "./ruleContext";
 
 /** What the user's routing registry offers, or the faults that keep it from being used. */
-export interface Registry {
-  readonly profiles: readonly string[];
-  readonly routes: readonly string[];
-  readonly faults: readonly Fault[];
-}
+export type Registry = Readonly<ReturnType<typeof readRegistry>>;
 
 /**
  * Reads a routing registry: `profiles: [id, ...]` and `routes: [name, ...]`, as YAML, JSON or TOML. Profiles may be
  * tables with an `id`, routes a map by name (also called `route_classes`). Throws `UnreadableInput`.
  */
-export function readRegistry(file: string): Registry {
+export function readRegistry(file: string) {
   const document = extname(file).toLowerCase() === ".toml" ? readToml(file) : readYamlOrJson(file);
   const at = faultsIn(document, file);
   const { value } = document;

@@ -55,15 +55,10 @@ export function resolveContract(config: AutomationConfig, view: ConfigView, inpu
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** What the environment says of `review.max_rounds`. */
-interface ReviewOverride {
-  readonly variable: string;
-  /** Rounds that it sets; absent when it is unset, empty or faulty. */
-  readonly rounds?: number;
-  readonly wrong?: string;
-}
+type ReviewOverride = ReturnType<typeof reviewOverride>;
 
-/** Reads `<prefix>REVIEW_MAX_ROUNDS`. An empty variable counts as not set. */
-export function reviewOverride(environment: Environment, prefix: string): ReviewOverride {
+/** Reads `<prefix>REVIEW_MAX_ROUNDS`; no rounds when it is unset, faulty, or empty, which counts as not set. */
+export function reviewOverride(environment: Environment, prefix: string) {
   const variable = `${prefix}REVIEW_MAX_ROUNDS`;
   const text = environment[variable]?.trim() ?? "";
   if (text === "") return { variable };

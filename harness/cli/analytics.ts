@@ -6,13 +6,19 @@ import { columns, say } from "../../commandLine/output";
 import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { readJsonFile } from "../../faults/jsonDocument";
-import { type AnalyticsSources, configureAnalytics, shownDocument, shownValues } from "../analytics/configuration";
-import { renderDocument, setKey } from "../analytics/document";
+import {
+  type AnalyticsSources,
+  configureAnalytics,
+  renderDocument,
+  setKey,
+  shownDocument,
+  shownValues,
+} from "../analytics/configuration";
 import { readDotenv, repositoryDotenv } from "../analytics/variables";
 import { replaceFile } from "../files/replaceFile";
-import { harnessFile } from "../harness";
+import { type Harness, harnessFile } from "../harness";
 import { checked, checkOutcome, checkResult, issueLines } from "./checkResult";
-import { type HarnessOptions, harnessOptions } from "./options";
+import { harnessOptions } from "./options";
 
 export function checkAnalyticsCommand(): Command {
   return command({
@@ -21,7 +27,7 @@ export function checkAnalyticsCommand(): Command {
     arguments: [new Argument("[file]", "the file (default: the one in the harness's folder)")],
     options: [new Option("--dotenv <file>", "a .env file whose variables are checked as well"), ...harnessOptions()],
     example: "config check analytics ~/.hx/session-analytics.json --dotenv .env",
-    run: (options: HarnessOptions & { readonly dotenv?: string }, given: string | undefined) => {
+    run: (options: Harness & { readonly dotenv?: string }, given: string | undefined) => {
       const file = given ?? harnessFile(options.home, "analytics");
       return checked(file, () => {
         const configuration = configureAnalytics({
@@ -37,7 +43,7 @@ export function checkAnalyticsCommand(): Command {
   });
 }
 
-interface LayerOptions extends HarnessOptions {
+interface LayerOptions extends Harness {
   readonly config?: string;
   readonly dotenv?: string;
   readonly set?: readonly string[];
@@ -90,7 +96,7 @@ export function setAnalyticsCommand(): Command {
       ...harnessOptions(),
     ],
     example: "config set analytics judge.default.model qwen3-coder-next",
-    run: (options: HarnessOptions & { readonly config?: string }, key: string, value: string) => {
+    run: (options: Harness & { readonly config?: string }, key: string, value: string) => {
       const file = options.config ?? harnessFile(options.home, "analytics");
       const set = setKey(readObject(file), key, value, options.prefix);
       const issues: Fault[] = "fault" in set ? [set.fault] : [];

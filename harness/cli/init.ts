@@ -2,9 +2,9 @@ import { Argument, type Command, type Option } from "commander";
 import { type CommandTable, command } from "../../commandLine/command";
 import { explainWriting } from "../../commandLine/exit";
 import { createFile } from "../files/replaceFile";
-import { harnessFile } from "../harness";
+import { type Harness, harnessFile } from "../harness";
 import { template } from "../templates/template";
-import { type HarnessOptions, harnessOptions, homeOption } from "./options";
+import { harnessOptions, homeOption } from "./options";
 
 /** The file of an automation config when none is named; the others are in the harness's folder. */
 const AUTOMATION_FILE = "automation.yaml";
@@ -40,7 +40,7 @@ function initCommand(
     arguments: [argument],
     options,
     example: `config init ${name}`,
-    run: ({ home, prefix }: HarnessOptions, named: string | undefined) => {
+    run: ({ home, prefix }: Harness, named: string | undefined) => {
       const file = named ?? (name === "automation" ? AUTOMATION_FILE : harnessFile(home, name));
       let written: boolean;
       try {

@@ -1,9 +1,7 @@
 import { InvalidArgumentError, Option } from "commander";
 import { defined } from "../../faults/defined";
 import type { AutomationFiles } from "../automation/checkAutomation";
-import { DEFAULT_HARNESS, type Harness, PREFIX_FORM } from "../harness";
-
-export type HarnessOptions = Harness;
+import { DEFAULT_HARNESS, PREFIX_FORM } from "../harness";
 
 const prefixOption = () =>
   new Option("--prefix <prefix>", "start of the harness's environment variables")

@@ -13,7 +13,7 @@ import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 const CHECKOUT_BOUND_SEC = 600;
 
 /** A checkout of one commit that is thrown away, with the supervisor that runs commands in it. */
-export interface ThrowawayWorktree {
+interface ThrowawayWorktree {
   readonly directory: string;
   readonly commit: string;
   readonly supervisor: Supervisor;
@@ -21,7 +21,7 @@ export interface ThrowawayWorktree {
   readonly log: LedgerLog;
 }
 
-export interface WorktreeSetting {
+interface WorktreeSetting {
   readonly repository: string;
   /** Commit, branch or tag to check out. */
   readonly ref: string;

@@ -78,7 +78,7 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   const verdicts = objectsIn(result.criteria).map(({ verdict }) => verdict);
   if (passed && verdicts.some((verdict) => RED.includes(String(verdict))))
     return ["the result says passed although one of its criteria did not"];
-  const gaps = [...modeGaps(result), ...skipGaps(result.skipped)];
+  const gaps = gapsOf(result);
   if (verdicts.includes("skip")) gaps.push("criteria were skipped");
   const failures = passed ? [] : ["the result says that the check did not pass"];
   if (gaps.length > 0 && skipIsFailure)
@@ -86,17 +86,15 @@ export function visualFailures(text: string, skipIsFailure: boolean): string[] {
   return failures;
 }
 
-function modeGaps(result: JsonObject): string[] {
-  const gaps = result.degraded === true ? ["it says degraded"] : [];
-  if (result.status === "skipped" || result.status === "degraded") gaps.push(`its status is ${result.status}`);
-  if (typeof result.mode !== "string" || result.mode === "") return [...gaps, "it says no mode"];
-  return result.mode === FULL ? gaps : [...gaps, `its mode is not \`${FULL}\``];
-}
-
 /** What `skipped` is where nothing was, beside an empty list. */
 const NOTHING: readonly unknown[] = [undefined, null, false, 0];
 
-function skipGaps(skipped: unknown): string[] {
+/** What a result says that it left out. */
+function gapsOf({ degraded, status, mode, skipped }: JsonObject): string[] {
+  const gaps = degraded === true ? ["it says degraded"] : [];
+  if (status === "skipped" || status === "degraded") gaps.push(`its status is ${status}`);
+  if (typeof mode !== "string" || mode === "") gaps.push("it says no mode");
+  else if (mode !== FULL) gaps.push(`its mode is not \`${FULL}\``);
   const nothing = Array.isArray(skipped) ? skipped.length === 0 : NOTHING.includes(skipped);
-  return nothing ? [] : ["something was skipped"];
+  return nothing ? gaps : [...gaps, "something was skipped"];
 }

@@ -19,10 +19,11 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
   return [...providers].flatMap(([name, { values: provider, given }]) => {
     const report: Report = (key, code, message, severity = "warning") =>
       at[severity](["providers", name, ...(key === undefined ? [] : [key])], code, message);
-    const naive = (key: string) => document.naive.get(`providers.${name}`, key)?.text;
+    const healthcheck = document.naive.get(`providers.${name}`, "healthcheck");
+    const { api_key_env = "" } = provider;
     return [
-      ...keyNameFaults(provider, report),
-      ...healthcheckFaults(naive("healthcheck") ?? provider.healthcheck ?? "", report),
+      ...(looksLikeAKey(api_key_env) ? [report("api_key_env", "secret_in_file", KEY_ITSELF, "error")] : []),
+      ...healthcheckFaults(healthcheck?.text ?? provider.healthcheck ?? "", report),
       ...priceFaults(given, report),
       ...templateFaults(provider, report),
       ...typeFaults(provider, given, report),
@@ -32,12 +33,8 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
 
 type Report = (key: keyof Provider | undefined, code: string, message: string, severity?: Fault["severity"]) => Fault;
 
-function keyNameFaults({ api_key_env }: Partial<Provider>, report: Report): Fault[] {
-  if (api_key_env === undefined || !looksLikeAKey(api_key_env)) return [];
-  const message =
-    "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
-  return [report("api_key_env", "secret_in_file", message, "error")];
-}
+const KEY_ITSELF =
+  "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
 
 function healthcheckFaults(command: string, report: Report): Fault[] {
   if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];
@@ -69,23 +66,24 @@ function templateFaults(provider: Partial<Provider>, report: Report): Fault[] {
   return faults;
 }
 
-/** What a type can't work without. The specification requires only `type`, so this is a warning. */
+const COMMAND = { command: "it is what runs a review" };
+const MODEL = { model: "every request names one" };
+
+/** What a type can't work without, and why. The specification requires only `type`, so its lack is a warning. */
+const NEEDED_BY: Readonly<Record<Provider["type"], Readonly<Partial<Record<keyof Provider, string>>>>> = {
+  cli: COMMAND,
+  custom: COMMAND,
+  "openai-compatible": { base_url: "it is where requests go", ...MODEL },
+  ollama: MODEL,
+};
+
 function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, report: Report): Fault[] {
-  const lacks = (key: keyof Provider, why: string): Fault[] => {
-    const message = `A provider of type ${provider.type} needs \`${key}\`: ${why}.`;
-    return given.has(key) && provider[key] !== "" ? [] : [report(undefined, "missing_for_type", message)];
-  };
-  switch (provider.type) {
-    case "cli":
-    case "custom":
-      return given.has("conformance_command") ? [] : lacks("command", "it is what runs a review");
-    case "openai-compatible":
-      return [...lacks("base_url", "it is where requests go"), ...lacks("model", "every request names one")];
-    case "ollama":
-      return lacks("model", "every request names one");
-    default:
-      return [];
-  }
+  if (provider.type === undefined) return [];
+  return Object.entries(NEEDED_BY[provider.type]).flatMap(([key, why]) => {
+    const isThere = given.has(key) && provider[key as keyof Provider] !== "";
+    if (isThere || (key === "command" && given.has("conformance_command"))) return [];
+    return [report(undefined, "missing_for_type", `A provider of type ${provider.type} needs \`${key}\`: ${why}.`)];
+  });
 }
 
 /** Pairings must name providers that are declared. */

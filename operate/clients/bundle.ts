@@ -1,4 +1,6 @@
-import { basename, join } from "node:path";
+import { existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, realpathSync, renameSync, rmSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { codex } from "../../components/clients/codex";
 import type { ClientPlan } from "../../components/clients/plannedClients";
 import { clients } from "../../components/clients/settings";
@@ -8,11 +10,12 @@ import { hostOnNetwork } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
 import { machineFault } from "../../components/settings/places";
 import { FaultyInput } from "../../faults/fault";
-import { filledFile } from "../../faults/textFile";
+import { filledFile, readTextFile } from "../../faults/textFile";
+import { replaceFile } from "../../harness/files/replaceFile";
 import type { OneMachine } from "../stack/readStack";
 
 /** A file of a bundle. One at `home/x` is for `~/x` of the laptop. */
-export type BundleFile = Pick<PlannedFile, "path" | "mode" | "text">;
+type BundleFile = Pick<PlannedFile, "path" | "mode" | "text">;
 
 const NO_CLIENT = "No client is declared. Write one, such as `clients.codex: {}`.";
 
@@ -53,7 +56,7 @@ function check(baseUrl: string, variable: string | undefined): string {
 
 /** The note of a bundle, and how it begins (laptop-note.md). */
 export const NOTE = "README.md";
-export const NOTE_HEAD = "# Clients of ";
+const NOTE_HEAD = "# Clients of ";
 
 function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnType<typeof clientBundle>): string {
   const { files, variables, checks } = bundle;
@@ -67,4 +70,39 @@ function note(machine: string, planned: readonly ClientPlan[], bundle: ReturnTyp
     checks: lines(checks),
     launcher: basename(planned[0]?.command ?? ""),
   });
+}
+
+/** Replaces a folder by a bundle: as a whole, or not at all. Throws `WrongUse`. */
+export function writeBundle(folder: string, files: readonly BundleFile[]): void {
+  try {
+    const target = existsSync(folder) ? realpathSync(folder) : resolve(folder);
+    mkdirSync(dirname(target), { recursive: true });
+    const foreign = existsSync(target) ? foreignIn(target) : undefined;
+    const refusal = "is from no export, which replaces its whole folder: name an empty one.";
+    if (foreign !== undefined) throw new WrongUse(`${join(folder, foreign)} ${refusal}`);
+    const work = mkdtempSync(join(dirname(target), `.${basename(target)}.`));
+    const [fresh, old] = [join(work, "new"), join(work, "old")];
+    try {
+      for (const { path, mode, text } of files)
+        replaceFile(join(fresh, path), text, { newFileMode: Number.parseInt(mode, 8) });
+      if (existsSync(target)) renameSync(target, old);
+      renameSync(fresh, target);
+    } finally {
+      if (existsSync(old) && !existsSync(target)) renameSync(old, target);
+      rmSync(work, { recursive: true, force: true });
+    }
+  } catch (error) {
+    explainWriting(folder, error);
+  }
+}
+
+/** Something in a folder that no export wrote: an export's note names all of its files. */
+function foreignIn(folder: string): string | undefined {
+  const found = readdirSync(folder);
+  const note = found.includes(NOTE) ? readTextFile(join(folder, NOTE)) : "";
+  // Only a bundle is searched as a whole: any other folder may be a home.
+  if (!note.startsWith(NOTE_HEAD)) return found[0];
+  return readdirSync(folder, { recursive: true, encoding: "utf8" }).find(
+    (path) => path !== NOTE && !note.includes(`\`${path}\``) && !lstatSync(join(folder, path)).isDirectory(),
+  );
 }

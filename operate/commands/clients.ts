@@ -1,8 +1,7 @@
 import { Argument, type Command } from "commander";
 import { command, commandGroup } from "../../commandLine/command";
 import { endingInOrder } from "../../commandLine/interrupt";
-import { clientBundle, NOTE } from "../clients/bundle";
-import { writeBundle } from "../clients/writeBundle";
+import { clientBundle, NOTE, writeBundle } from "../clients/bundle";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { WrongUse } from "../../commandLine/exit";
-import { writeBundle } from "../../operate/clients/writeBundle";
+import { writeBundle } from "../../operate/clients/bundle";
 import { serverInput } from "../fixtures/machine";
 import { ALL_CLIENTS, BRIDGE } from "../fixtures/services";
 import { temporaryFolder } from "../layers/temporaryFolder";

@@ -9,7 +9,7 @@ import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { CLIENTS } from "../../../components/clients/registry";
 import { PROTO } from "../../../components/planned/fields";
-import { setKey } from "../../../harness/analytics/document";
+import { setKey } from "../../../harness/analytics/configuration";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 import { template } from "../../../harness/templates/template";
