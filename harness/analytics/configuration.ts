@@ -85,10 +85,7 @@ function spoiled(faults: readonly Fault[]): Set<string> {
   return paths;
 }
 
-function readSettings(
-  settings: AnalyticsSources["settings"],
-  prefix: string,
-): { values: Map<string, unknown>; faults: Fault[] } {
+function readSettings(settings: AnalyticsSources["settings"], prefix: string) {
   const values = new Map<string, unknown>();
   const faults: Fault[] = [];
   for (const { key: name, value: text } of settings) {
@@ -104,11 +101,7 @@ function readSettings(
 const FILE_ONLY = "This key has no variable, so it is set in the file only: `serving config set analytics`.";
 
 /** The value of a key that a person gave as text, or why it is refused. */
-function readSetting(
-  name: string,
-  text: string,
-  prefix: string,
-): { readonly key: ConcreteKey; readonly value: unknown } | { readonly fault: Fault } {
+function readSetting(name: string, text: string, prefix: string) {
   const key = findKey(name);
   if (key === undefined) return { fault: unknownKey(name) };
   const secret = secretText(key, text, prefix);
@@ -136,14 +129,9 @@ function secretText(key: ConcreteKey, text: string, prefix: string): Fault | und
 }
 
 /** A document with one key set, typed as the schema wants it, or why that is refused; other keys keep their order. */
-export function setKey(
-  document: Readonly<Record<string, unknown>>,
-  name: string,
-  text: string,
-  prefix: string,
-): { readonly document: Record<string, unknown> } | { readonly fault: Fault } {
+export function setKey(document: Readonly<Record<string, unknown>>, name: string, text: string, prefix: string) {
   const read = readSetting(name, text, prefix);
-  if ("fault" in read) return read;
+  if ("fault" in read) return { fault: read.fault };
   const copy = structuredClone(document) as Record<string, unknown>;
   const noBlock = putAt(copy, read.key.path, read.value);
   const message = `\`${noBlock}\` is not a map in this file, so nothing can be set in it.`;

@@ -110,12 +110,7 @@ function stoppedBy({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string {
   return escaped === 0 ? STOPPED_BY[by] : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
 }
 
-async function useApp<Result>(
-  address: string,
-  use: AppUser<Result>,
-  job: RunningJob,
-  interrupt: AbortSignal,
-): Promise<{ failure?: string; result?: Result }> {
+async function useApp<Result>(address: string, use: AppUser<Result>, job: RunningJob, interrupt: AbortSignal) {
   const ending = new AbortController();
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);

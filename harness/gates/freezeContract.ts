@@ -25,7 +25,7 @@ export async function freezeContract(contract: AutomationContract, setting: Free
   let baseline: CapturedBaseline | null = null;
   if (coverage?.baseline === "admission") {
     const captured = await captureBaseline({ ...setting, ledger: await setting.openLedger(), coverage }, base);
-    if ("fault" in captured) return captured;
+    if ("fault" in captured) return { fault: captured.fault };
     baseline = captured;
   }
   const sha256 = writeFrozen(file, { contract, baseline, frozen_at: new Date().toISOString() });
@@ -36,10 +36,7 @@ export async function freezeContract(contract: AutomationContract, setting: Free
  * Measures the coverage of the base commit, in a throwaway checkout of it. A metric with a floor that the base does not
  * have is a fault: a regression could never be told.
  */
-async function captureBaseline(
-  setting: MeasureSetting,
-  ref: string,
-): Promise<CapturedBaseline | { readonly fault: string }> {
+async function captureBaseline(setting: MeasureSetting, ref: string) {
   const { root: repository, env, ledger, interrupt, coverage } = setting;
   return inThrowawayWorktree(
     { repository, ref, env, ledger, log: "baseline.log", interrupt },

@@ -129,10 +129,7 @@ export const BOTH_SWITCHES: readonly ThinkingSwitch[] = ["chat_template", "think
  * The switches of the request to send after a server has answered 400 to all of `refused`, or `undefined` when even
  * a request without any was refused. The switch that the server complains of is left out first.
  */
-export function nextSwitches(
-  refused: readonly (readonly ThinkingSwitch[])[],
-  complaint = "",
-): readonly ThinkingSwitch[] | undefined {
+export function nextSwitches(refused: readonly (readonly ThinkingSwitch[])[], complaint = "") {
   const ofTemplate = /chat_template|enable_thinking/.test(complaint);
   const ofThinking = /(?<![A-Za-z_])thinking(?![A-Za-z_])/.test(complaint);
   const singles: ThinkingSwitch[] = ["chat_template", "thinking"];

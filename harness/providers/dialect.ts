@@ -127,12 +127,7 @@ function differs(value: unknown, text: string, whole: boolean): boolean {
 }
 
 /** What the schema has against the value as the harness reads it, when it has nothing against TOML's reading. */
-function refusalOf(
-  profile: ProfileDocument,
-  path: readonly string[],
-  value: unknown,
-  text: string,
-): string | undefined {
+function refusalOf(profile: ProfileDocument, path: readonly string[], value: unknown, text: string) {
   const [table, name, key] = path;
   if (typeof value !== "string") return "Read that way, it isn't a value of this key.";
   if (table === "defaults" && name === "peer_for" && valueAt(profile.value, ["providers", text]) === undefined)

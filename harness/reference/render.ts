@@ -87,10 +87,7 @@ const REFERENCE_COMMAND = "serving config reference";
 export const OURS_MARK = "†";
 
 /** The words of a page: a Markdown file of its name in this folder, with what is made in the place of each `{{...}}`. */
-export function readPage(
-  name: string,
-  made: Readonly<Record<string, string>> = {},
-): Pick<ReferenceDocument, "name" | "title" | "intro" | "sections"> {
+export function readPage(name: string, made: Readonly<Record<string, string>> = {}) {
   const [top = "", ...parts] = filledFile(join(__dirname, `${name}.md`), made).split(/^## /m);
   const [title = "", ...intro] = top.trim().split("\n\n");
   const sections = parts.map((part) => {

@@ -80,12 +80,7 @@ function freeShare({ memory, docker }: HostFacts, { lowerA }: Wanted): number {
 }
 
 /** The default model beside instance A, lowered to what the limit on all servers leaves; `undefined` where that isn't enough. */
-export function offerBesideLowered(
-  facts: HostFacts,
-  wanted: Wanted,
-  recipes: readonly Recipe[],
-  place: Place,
-): Offer | undefined {
+export function offerBesideLowered(facts: HostFacts, wanted: Wanted, recipes: readonly Recipe[], place: Place) {
   const usual = recipes.filter(({ id }) => id === DEFAULT_MODEL);
   const share = usual.map((recipe) => shareFor(recipe, { beside: true }))[0];
   const lowerA = downToHundredth(AGGREGATE_LIMIT - (share ?? AGGREGATE_LIMIT));

@@ -138,10 +138,7 @@ async function unitOf(pid: number, { files, proc, containers }: Around): Promise
 }
 
 /** What a server says of itself without a key; `undefined` where it isn't a vLLM. */
-async function answers(
-  { address, port }: Pick<HostServer, "address" | "port">,
-  { origin, totalGiB }: Around,
-): Promise<Partial<HostServer> | undefined> {
+async function answers({ address, port }: Pick<HostServer, "address" | "port">, { origin, totalGiB }: Around) {
   const api = new Api(origin({ address: inUrl(address), port }), ANSWER_WITHIN_SECONDS);
   const none = () => undefined;
   const [version, models, metrics] = await Promise.all([

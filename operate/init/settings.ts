@@ -124,12 +124,7 @@ function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, com
 /** The name that instance A serves its model by, where clients can ask for it. */
 const nameOf = ({ servedModelName }: HostServer): string | undefined => servedName().safeParse(servedModelName).data;
 
-function serverB(
-  facts: HostFacts,
-  wanted: Wanted,
-  values: readonly ServerValue[],
-  comments: Map<string, string>,
-): Settings {
+function serverB(facts: HostFacts, wanted: Wanted, values: readonly ServerValue[], comments: Map<string, string>) {
   const b = values.reduce<Settings>((block, { path, value }) => withValue(block, path, value), {});
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);

@@ -12,7 +12,6 @@ import type { MachineSettings } from "../../components/settings/machine";
 import { defined } from "../../faults/defined";
 import { parseVersions, READ_VERSIONS, versionsInside } from "../pin/readImage";
 import { recordEdits, shortDigest } from "../pin/writePin";
-import type { Edit } from "../stackEdit/applyEdits";
 
 export type Inventory = Readonly<Awaited<ReturnType<typeof inventory>>>;
 
@@ -79,11 +78,7 @@ async function gateSays({ name, status }: ContainerState, dockerHost: string): P
 }
 
 /** The image's own id is started, so nothing is pulled and no tag can have moved. */
-async function versionsOf(
-  { name, imageId }: ContainerState,
-  dockerHost: string,
-  problems: string[],
-): Promise<RecordedVersions> {
+async function versionsOf({ name, imageId }: ContainerState, dockerHost: string, problems: string[]) {
   try {
     return recorded(await versionsInside(imageId, dockerHost));
   } catch (error) {
@@ -110,11 +105,7 @@ async function digestsOf(states: readonly ContainerState[], dockerHost: string):
 }
 
 /** The stack file keeps the versions of an image beside its digest, so only what was read of that digest is recorded. */
-function differingRecords(
-  machine: MachinePlan,
-  settings: MachineSettings,
-  containers: readonly ContainerEntry[],
-): Edit[] {
+function differingRecords(machine: MachinePlan, settings: MachineSettings, containers: readonly ContainerEntry[]) {
   return machine.inferenceServers.flatMap(({ key, container, imageRecord }) => {
     const found = containers.find(({ name }) => name === container.name);
     const { versions } = found ?? {};

@@ -36,7 +36,7 @@ export async function readEngine(version: string): Promise<ReadEngine> {
       maxBuffer: 2 ** 26,
     });
     // Elsewhere than in the folder of this project, whose folders Python would take for packages.
-    const { stdout } = await run(program("python"), [READER, "--abbreviations"], { cwd: folder, maxBuffer: 2 ** 26 });
+    const { stdout } = await run(program("python"), [READER], { cwd: folder, maxBuffer: 2 ** 26 });
     const { abbreviations, ...read } = JSON.parse(stdout.slice(stdout.indexOf("ENGINE") + "ENGINE".length));
     const madeBy = {
       command: `npm run engine-data -- ${version}`,

@@ -1,17 +1,14 @@
 """
 What `vllm serve` takes, read from an installed vLLM: its own argument parser, registries and table of variables.
 
-    python readEngine.py [--abbreviations]
-
-Prints JSON after the word ENGINE. With --abbreviations it also prints what the parser makes of each prefix of its long
-options: the names that fit. The machine needs no GPU; vLLM is told that there is one, and nothing else of it runs.
+Prints JSON after the word ENGINE, with what the parser makes of each prefix of its long options: the names that fit. The
+machine needs no GPU; vLLM is told that there is one, and nothing else of it runs.
 """
 
 import argparse
 import importlib
 import json
 import os
-import sys
 from typing import get_args
 
 os.environ.update(CUDA_VISIBLE_DEVICES="", HF_HUB_OFFLINE="1", VLLM_LOGGING_LEVEL="ERROR", VLLM_NO_USAGE_STATS="1")
@@ -137,9 +134,7 @@ def main():
     engine["choices"] = {**engine["choices"], **registered(serve)}
     engine["anyCase"] = [*any_case(serve), "attention-backend"]
     engine["variables"] = [name for name in vllm.envs.environment_variables if name.startswith("VLLM_")]
-    answer = {"version": vllm.__version__, **in_order(engine)}
-    if "--abbreviations" in sys.argv:
-        answer["abbreviations"] = abbreviations(serve)
+    answer = {"version": vllm.__version__, **in_order(engine), "abbreviations": abbreviations(serve)}
     print("ENGINE" + json.dumps(answer))
 
 

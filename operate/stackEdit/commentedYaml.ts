@@ -1,3 +1,4 @@
+import { Help } from "commander";
 import { stringify } from "yaml";
 import { isRecord } from "../../faults/json";
 import { plainText } from "../../faults/plainText";
@@ -37,14 +38,10 @@ function isLong(map: unknown): map is Record<string, unknown> {
 
 /** A sentence as lines of a comment, or as an item of a list there. Whatever it quotes, no line of it ends early. */
 export function commented(text: string, indent = "", bullet = ""): string {
-  const lines = [bullet];
-  for (const word of plainText(text).split(/\s+/).filter(Boolean)) {
-    const line = lines.at(-1) ?? "";
-    const longer = line === bullet ? `${line}${word}` : `${line} ${word}`;
-    if (line === bullet || indent.length + longer.length <= WIDTH) lines[lines.length - 1] = longer;
-    else lines.push(`${" ".repeat(bullet.length)}${word}`);
-  }
-  return lines.map((line) => `${indent}# ${line}\n`).join("");
+  const words = plainText(text).trim().replace(/\s+/g, " ");
+  const lines = new Help().boxWrap(words, WIDTH - indent.length - bullet.length).split("\n");
+  const lead = (index: number) => (index === 0 ? bullet : " ".repeat(bullet.length));
+  return lines.map((line, index) => `${indent}# ${lead(index)}${line}\n`).join("");
 }
 
 const inline = (value: unknown): string => stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
