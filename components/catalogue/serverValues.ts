@@ -1,5 +1,6 @@
 import { defined } from "../../faults/defined";
 import { familyParsers } from "../inference-server/parsers";
+import { AGGREGATE_LIMIT } from "../planned/utilization";
 import { type Recipe, sourceOf } from "./recipe";
 
 /** One value of a server's block in the stack file, and why it is that. */
@@ -55,13 +56,10 @@ export function modelKeys(now: { readonly nodes?: unknown } | undefined, values:
 }
 
 /** The share to give a model; `undefined` where the recipe names none, or says that it can't run beside another engine. */
-export function shareFor({ share }: Recipe, { beside, largest = LARGEST }: Placement): number | undefined {
+export function shareFor({ share }: Recipe, { beside, largest = AGGREGATE_LIMIT }: Placement): number | undefined {
   const wanted = beside ? (share.beside ?? share.alone) : share.alone;
   return typeof wanted === "number" ? Math.min(wanted, largest) : undefined;
 }
-
-/** All servers of a machine together stay at or under this. */
-const LARGEST = 0.9;
 
 /**
  * The values that a recipe gives to a server's block, in the order of the stack file, each with its reason. Keys of

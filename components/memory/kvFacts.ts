@@ -16,7 +16,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ...(kv.weightsGB === null ? [] : [weightsFact(kv.weightsGB, kv.ranks, room.highGiB + low)]),
     [
       "room",
-      `${gibRange(room)} (${room.basis})${kv.leastOn === undefined ? "" : `, for each rank what ${kv.leastOn} has`}`,
+      `${gibRange(room)} (${room.basis})${kv.least === undefined ? "" : `, for each rank what ${kv.least.machine} has`}`,
     ],
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [

@@ -124,11 +124,10 @@ export function plannedTotal(declaredGiB: number, machineGiB: number | undefined
   return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
 }
 
-/** The least memory of the machines that share a model, and whose it is where it isn't this one's. */
+/** Of the machines that share a model the one with the least memory, where it isn't this one. */
 export function leastMemory(own: string, nodes: readonly string[] = [], totalOf: (machine: string) => number) {
-  const least = (now: Memory, machine: string): Memory =>
-    totalOf(machine) < now.totalGiB ? { totalGiB: totalOf(machine), leastOn: machine } : now;
-  return nodes.reduce(least, { totalGiB: totalOf(own) });
+  const [least] = nodes
+    .map((machine) => ({ machine, totalGiB: totalOf(machine) }))
+    .sort((a, b) => a.totalGiB - b.totalGiB);
+  return least !== undefined && least.totalGiB < totalOf(own) ? least : undefined;
 }
-
-type Memory = { readonly totalGiB: number; readonly leastOn?: string };

@@ -22,8 +22,8 @@ export interface ServerKv extends KvPlan {
   readonly weightsGB: number | null;
   /** Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one. */
   readonly ranks: number;
-  /** The machine with the least memory of those that share the model, which has the room that counts for all; absent for one. */
-  readonly leastOn?: string;
+  /** The machine with the least memory of those that share the model: its room counts for all. Absent where it is this one. */
+  readonly least?: NonNullable<Around["least"]>;
   readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
   /** How many coding agents work at once, by size. */
   readonly agents: readonly Admission[];
@@ -44,10 +44,10 @@ export interface ServerKvResult {
 
 /** What a server's KV plan rests on beside its own settings. */
 export interface Around {
-  /** The machine's memory; of those that share the model the least, as vLLM gives all ranks as many blocks as that one holds. */
+  /** The machine's memory. */
   readonly totalGiB: number;
-  /** The machine that has it, where several share the model. */
-  readonly leastOn?: string | undefined;
+  /** Another that shares the model and has less: vLLM gives all ranks as many blocks as the smallest holds. */
+  readonly least?: { readonly machine: string; readonly totalGiB: number } | undefined;
   /** Most tokens that an agent of this server may be answered with, where one says so. */
   readonly maxOutputTokens: number | undefined;
 }
@@ -55,7 +55,7 @@ export interface Around {
 /** Plans the KV cache of one server from its settings and what was read of its model. */
 export function serverKv(
   server: InferenceServerSettings,
-  { totalGiB, leastOn, maxOutputTokens }: Around,
+  { totalGiB, least, maxOutputTokens }: Around,
   model?: ModelEvidence,
 ): ServerKvResult {
   if (model === undefined) {
@@ -65,7 +65,7 @@ export function serverKv(
     );
   }
   if (model.problem !== undefined) return none(`${model.source}: ${model.problem}`);
-  const room = kvRoom(server, totalGiB, model);
+  const room = kvRoom(server, least?.totalGiB ?? totalGiB, model);
   if (room === undefined)
     return none(
       "Neither a measurement nor the size of the weights is known: set `model.weightsGB`. For models of the catalogue it is (`serving models`).",
@@ -80,19 +80,19 @@ export function serverKv(
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
     const withRoom = (gib: number) => kvPlan(shape, engine, Math.floor(gib * BYTES_PER_GIB));
-    const least = withRoom(room.lowGiB);
+    const worst = withRoom(room.lowGiB);
     const most = withRoom(room.highGiB);
     const kv: ServerKv = {
-      ...least,
+      ...worst,
       room,
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
-      agents: agentsAtOnce(least, maxOutputTokens),
+      agents: agentsAtOnce(worst, maxOutputTokens),
       weightsGB: weightsGB(server, model) ?? null,
       ranks: ranksOf(server),
-      ...defined({ leastOn }),
-      prefill: prefillOf(prefill ?? model.prefill, least.maxModelLen),
+      ...defined({ least }),
+      prefill: prefillOf(prefill ?? model.prefill, worst.maxModelLen),
     };
-    const notes = least.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
+    const notes = worst.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
   } catch (error) {
     if (!(error instanceof FaultyInput)) throw error;

@@ -85,7 +85,8 @@ export function machinePlan(
   const memory = machineMemory(machine, known, around.memory, simple.memory, meminfo);
   const servers = known.map((server) => {
     const maxOutputTokens = longestAnswer(around.clients, server.plan.key);
-    const memory = leastMemory(name, server.settings.nodes, totalOf);
+    const least = leastMemory(name, server.settings.nodes, totalOf);
+    const memory = { totalGiB: machine.totalGiB, least };
     return { ...server, kv: serverKv(server.settings, { ...memory, maxOutputTokens }, server.model) };
   });
   const inferenceServers = known.filter(answers).map((server) => server.plan);

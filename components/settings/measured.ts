@@ -22,7 +22,7 @@ export const measured = strictObject({
     .min(2)
     .optional()
     .describe(
-      "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the head. Divided otherwise, the record no longer counts. Default: 1.",
+      "Ranks that shared the model (`tensorParallelSize` x `pipelineParallelSize`); the figures are those of the rank with the least memory. Divided otherwise, the record no longer counts. Default: 1.",
     ),
   at: z.iso
     .date('Expected a day in quotes, such as "2026-11-21"')

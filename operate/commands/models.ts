@@ -6,7 +6,7 @@ import { cacheOn } from "../../components/evidence/modelCache";
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { homeOn, onMachine } from "../../components/planned/evidence";
 import { addModel } from "../models/addModel";
-import { aloneIn, type Fit, fitModel, nodesFor, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
+import { aloneIn, type Fit, fitModel, type Seat, seatFor, withOwnSpeeds } from "../models/fit";
 import { type ModelRow, modelTable, recipeText } from "../models/modelText";
 import { changeModel, chooseRecipe, seatOf } from "../models/useModel";
 import { readOneMachine } from "../stack/readStack";
@@ -33,10 +33,9 @@ The first line of each entry's sources: serving models show MODEL. Exit code: 0,
     example: "models",
     run: (options: Options & { readonly all?: true }) => {
       const { seat } = placed(options);
-      const shown = readCatalogue(seat.project).filter(
-        (recipe) => options.all === true || nodesFor(recipe, seat) !== undefined,
-      );
-      const rows = shown.map((recipe) => rowOf(recipe, seat)).sort((a, b) => rank(a.fit) - rank(b.fit));
+      const known = readCatalogue(seat.project).map((recipe) => rowOf(recipe, seat));
+      const shown = known.filter(({ fit }) => options.all === true || !fit.lacksMachines);
+      const rows = shown.sort((a, b) => rank(a.fit) - rank(b.fit));
       const where = rows.some((row) => row.fit.beside) ? "beside its other engines" : "alone";
       const text = [`Machine ${seat.machine}, server ${seat.server}, ${where}:`, "", ...modelTable(rows), ""];
       text.push("Next: serving models show MODEL, then serving models use MODEL --write");

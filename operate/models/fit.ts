@@ -129,7 +129,7 @@ export function leavesOf({ settings, machine, server, project }: Omit<Seat, "lea
 }
 
 /** The machines that a model would run on, the seat's first; `undefined` where too few are linked to it. */
-export function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] | undefined {
+function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] | undefined {
   if (wanted === 1) return [machine];
   const { gpus } = machineOf(settings, machine);
   const linked = Object.entries(settings.machines).filter(([, { link, ...each }]) => link && each.gpus === gpus);

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
-import { kvPlan, modelShape } from "../../components/kv";
+import { kvPlan, modelShape, readEngineLog } from "../../components/kv";
 import { kvFacts } from "../../components/memory/kvFacts";
+import { memoryVerdict } from "../../components/memory/measurement/verdict";
 import { plan } from "../../components/plan/plan";
 import type { Evidence, ModelEvidence, PublishedStart } from "../../components/planned/evidence";
 import { type StackSettings, stackSettings } from "../../components/settings/stackSettings";
@@ -106,9 +107,9 @@ describe("a rank of a server over two machines", () => {
   it("has as many blocks as the machine with the least memory holds", () => {
     const { kv } = planned({}, {}, { totalGiB: 119.7 });
     const least = planned({}, {}, {}).kv;
-    expect(kv?.leastOn).toBe("dgx2");
+    expect(kv?.least).toEqual({ machine: "dgx2", totalGiB: 119.7 });
     expect(kv?.room.highGiB).toBe(15.09);
-    expect([kv?.numBlocks, least?.leastOn]).toEqual([0, undefined]);
+    expect([kv?.numBlocks, least?.least]).toEqual([0, undefined]);
     expect(row(kv, "room")).toBe("-11.91 to 15.09 GiB (estimated), for each rank what dgx2 has");
     const read = planned({}, {}, {}, { meminfo: { dgx2: { totalGiB: 119.7, availableGiB: 100 } } });
     expect(read.kv?.room.highGiB).toBe(15.09);
@@ -120,6 +121,49 @@ describe("a rank of a server over two machines", () => {
     expect(said).toContain(
       "kv-unknown: b: No KV plan. With `pipelineParallelSize` above 1 each stage caches layers of its own, which no plan divides.",
     );
+  });
+});
+
+describe("a start of two ranks, by the head's log", () => {
+  const log = (available: number, concurrency: string) =>
+    readEngineLog(
+      `Available KV cache memory: ${available} GiB\nGPU KV cache size: 1,256,039 tokens, Maximum concurrency for 1,048,576 tokens per request: ${concurrency}x\n`,
+    );
+  const { kv } = planned(
+    { gpuMemoryUtilization: 0.75, maxModelLen: 1_048_576, maxNumBatchedTokens: 4096 },
+    { starts: [START] },
+  );
+  const server = {
+    gpuMemoryUtilization: 0.75,
+    totalGiB: 121.69,
+    maxNumSeqs: 1,
+    image: DIGEST,
+    ranks: 2,
+    largestUtilization: 0.75,
+  };
+  const judged = (available: number, concurrency: string) => {
+    if (kv === null) throw new Error("no plan");
+    return memoryVerdict(kv, log(available, concurrency), server, "2026-08-12");
+  };
+
+  it("is as planned, and recorded with its ranks", () => {
+    const { status, record } = judged(8.33, "1.20");
+    expect(status).toBe("pass");
+    expect(record).toEqual([
+      "measured:",
+      "  nonKvGiB: 82.94",
+      "  kvTokens: 1256039",
+      "  maxConcurrency: 1.2",
+      "  ranks: 2",
+      '  at: "2026-08-12"',
+      `  image: ${DIGEST}`,
+    ]);
+  });
+
+  it("is recorded with what the other rank left, where that is less", () => {
+    const { status, record } = judged(9.5, "1.20");
+    expect([status, record[1]]).toEqual(["pass", "  nonKvGiB: 82.93"]);
+    expect(judged(8.33, "1.40").status).toBe("fail");
   });
 });
 

@@ -6,6 +6,7 @@ import { hundredths } from "../ledger";
 export interface StartedServer {
   /** Share that it was started with. */
   readonly gpuMemoryUtilization: number;
+  /** The machine's memory; of several that share the model the least. */
   readonly totalGiB: number;
   readonly maxNumSeqs: number;
   /** Ranks that share its model. */

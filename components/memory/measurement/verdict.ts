@@ -1,6 +1,7 @@
 import type { EngineLog, EngineRefusal } from "../../kv";
 import { BYTES_PER_GIB } from "../../planned/utilization";
 import { gibRange, timesRange } from "../kvFacts";
+import { hundredths } from "../ledger";
 import type { ServerKv } from "../serverKv";
 import { type NextSetting, nextSettings } from "./nextSettings";
 import { measuredLines, measurementOf, type StartedServer } from "./record";
@@ -23,8 +24,9 @@ export interface MemoryVerdict {
 export type Planned = ServerKv | { readonly none: string };
 
 /** Judges a start by its log: predicted against measured, and what to record or to try. */
-export function memoryVerdict(planned: Planned, log: EngineLog, server: StartedServer, at: string): MemoryVerdict {
+export function memoryVerdict(planned: Planned, given: EngineLog, server: StartedServer, at: string): MemoryVerdict {
   const kv = "none" in planned ? undefined : planned;
+  const log = kv === undefined || kv.ranks === 1 ? given : ofAllRanks(given, kv);
   const next = kv === undefined ? [] : nextSettings(kv, log, server);
   if (log.refusal !== undefined)
     return { status: "fail", detail: `it did not start: ${refusalText(log.refusal)}`, record: [], next };
@@ -44,6 +46,13 @@ export function memoryVerdict(planned: Planned, log: EngineLog, server: StartedS
   const exact = room.basis === "measured";
   const detail = `${seen}; ${predicted}${off === 0 ? "" : `, ${(100 * off).toFixed(1)} % off`}`;
   return { status: exact && off > CLOSE ? "fail" : "pass", detail, record: exact && off <= CLOSE ? [] : record, next };
+}
+
+/** What a rank's log says was left for the KV cache, or less, where another rank had less: all have as many blocks as that one. */
+function ofAllRanks(log: EngineLog, { bytesPerRequest }: ServerKv): EngineLog {
+  const { availableKvGiB: own, maxConcurrency } = log;
+  if (own === undefined || maxConcurrency === undefined) return log;
+  return { ...log, availableKvGiB: Math.min(own, hundredths((maxConcurrency * bytesPerRequest) / BYTES_PER_GIB)) };
 }
 
 /** A fixed size of the cache skips the measurement, and logs are rotated away. */

@@ -65,12 +65,13 @@ async function ofServer(target: MachineTarget, server: InferenceServerPlan): Pro
 }
 
 function startedServer({ machine }: MachineTarget, { container, serve }: InferenceServerPlan, state: ContainerState) {
-  const { totalGiB, largestUtilizationThatFits } = machine.ledger;
+  const { largestUtilizationThatFits } = machine.ledger;
+  const kv = machine.kv[container.name];
   return {
     gpuMemoryUtilization: state.gpuMemoryUtilization ?? serve.gpuMemoryUtilization,
-    totalGiB,
-    maxNumSeqs: machine.kv[container.name]?.maxNumSeqs ?? 1,
-    ranks: machine.kv[container.name]?.ranks ?? 1,
+    totalGiB: kv?.least?.totalGiB ?? machine.ledger.totalGiB,
+    maxNumSeqs: kv?.maxNumSeqs ?? 1,
+    ranks: kv?.ranks ?? 1,
     image: state.image.includes("@sha256:") ? state.image : container.image,
     largestUtilization: largestUtilizationThatFits[container.name] ?? 0,
   };
