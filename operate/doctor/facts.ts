@@ -138,12 +138,15 @@ export function textSetting(facts: Facts, ...path: string[]): string | undefined
 }
 
 /** The state of the container that a server of the plan runs in. */
-export function stateOf({ containers }: Facts, name: string): ContainerState | undefined {
+export function stateOf({ containers }: Pick<Facts, "containers">, name: string): ContainerState | undefined {
   return containers?.find((each) => each.name === name);
 }
 
-/** Containers of the plan with their state, where it was read; without a stack file those that were given. */
-export function plannedStates(facts: Facts): readonly ContainerState[] {
-  if (facts.stack === undefined) return facts.containers ?? [];
-  return facts.stack.plan.containers.flatMap((each) => stateOf(facts, each.name) ?? []);
+/** Containers of the plan with their state, where it was read, ranks on other machines too; without a stack file those that were given. */
+export function plannedStates({ stack, containers = [] }: Facts): readonly ContainerState[] {
+  if (stack === undefined) return containers;
+  const servers = [...stack.plan.inferenceServers, ...stack.plan.ranks];
+  const ranks = servers.flatMap(({ rank }) => rank?.nodes.map(({ container }) => container) ?? []);
+  const names = new Set([...stack.plan.containers.map(({ name }) => name), ...ranks]);
+  return [...names].flatMap((name) => stateOf({ containers }, name) ?? []);
 }

@@ -3,8 +3,10 @@ import { plan } from "../../../components/plan/plan";
 import { type Facts, serverOf } from "../../../operate/doctor/facts";
 import { fromMachine } from "../../../operate/doctor/read/fromMachine";
 import { machineReaders } from "../../../operate/doctor/read/machineReader";
+import { diagnose } from "../../../operate/doctor/report/diagnose";
 import { ranks } from "../../fixtures/ranks";
 import { FakeDocker, inspected } from "../fakeDocker";
+import { container } from "./cases";
 
 const HEAD = "vllm-model-8001";
 const WORKER = `${HEAD}-rank1`;
@@ -48,6 +50,16 @@ describe("doctor, for a server over two machines", () => {
   it("knows the settings of the server on the machine of its head", () => {
     const known = stacks().map((stack) => serverOf({ logs: [], stack }, log(HEAD)).settings?.maxModelLen);
     expect(known).toEqual([262144, undefined]);
+  });
+
+  it("judges the containers of all ranks, from either machine", () => {
+    const killed = { ...container({ name: WORKER }), status: "exited", exitCode: 137 };
+    for (const stack of stacks()) {
+      const facts = { logs: [], stack: { ...stack, refusals: [] }, containers: [container({ name: HEAD }), killed] };
+      expect(diagnose(facts).map(({ id, evidence }) => `${id}: ${evidence}`)).toEqual([
+        `killed: container ${WORKER}: exited, exit code 137, 0 restarts`,
+      ]);
+    }
   });
 
   it("reads containers and logs of all ranks, and says which could not be read", async () => {
