@@ -105,9 +105,9 @@ export const rankProbes: ProbesOf<"ranks"> = [
 
 /** What one device of a head moves to the same one of a worker, by the tool of their image; why not, where it has none. */
 async function gbits(head: RankTarget, worker: RankTarget, index: number): Promise<number | string> {
-  // The other end is to listen first.
+  // The other end is to listen first, and not for ever.
   const test = ({ server: { container, rank } }: RankTarget, seconds: number, ...options: readonly string[]) => [
-    ...["exec", ...options, container.name, "sh", "-c", `sleep ${seconds}; exec ib_write_bw "$@"`, "sh"],
+    ...["exec", ...options, container.name, "sh", "-c", `sleep ${seconds}; exec timeout 15 ib_write_bw "$@"`, "sh"],
     ...["--report_gbits", "-F", "-D", SPEED_SECONDS, "-p", SPEED_PORT],
     ...["-d", rank?.link.hcas[index] ?? "", "-x", String(rank?.link.gidIndex ?? 0)],
   ];

@@ -144,10 +144,10 @@ describe("link-speed", () => {
     const { verdict, detail } = await probe("link-speed", byHost(measured(one, "94.53"), measured(two, "94.53")));
     expect([verdict, detail]).toEqual(["pass", "rocep1s0f1 to dgx2: 94.53 Gb/s, roceP2p1s0f1 to dgx2: 94.53 Gb/s"]);
     expect(two[0]).toBe(
-      `exec --detach ${WORKER} sh -c sleep 0; exec ib_write_bw "$@" sh --report_gbits -F -D 2 -p 18515 -d rocep1s0f2 -x 4`,
+      `exec --detach ${WORKER} sh -c sleep 0; exec timeout 15 ib_write_bw "$@" sh --report_gbits -F -D 2 -p 18515 -d rocep1s0f2 -x 4`,
     );
     expect(one[1]).toBe(
-      `exec ${HEAD} sh -c sleep 1; exec ib_write_bw "$@" sh --report_gbits -F -D 2 -p 18515 -d rocep1s0f1 -x 3 192.168.100.2`,
+      `exec ${HEAD} sh -c sleep 1; exec timeout 15 ib_write_bw "$@" sh --report_gbits -F -D 2 -p 18515 -d rocep1s0f1 -x 3 192.168.100.2`,
     );
   });
 
