@@ -131,6 +131,7 @@ class Rank {
     this.child = child;
     for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (this.text += String(chunk)));
     child.on("exit", (code, signal) => {
+      this.child = undefined;
       this.ended.push(code ?? signal);
       if (this.restarts) this.start(script);
     });
@@ -144,7 +145,9 @@ class Rank {
     const started = this.child?.pid === undefined ? [] : family(this.child.pid);
     this.restarts = false;
     end();
-    await expect.poll(() => started.filter(runs)).toEqual([]);
+    await expect
+      .poll(() => [...started.filter(runs), ...(this.child === undefined ? [] : ["not told of its end"])])
+      .toEqual([]);
   }
   term = () => this.stop(() => this.child?.kill("SIGTERM"));
   private enginePid = () => Number(readFileSync(this.at("vllm.pid"), "utf8"));
