@@ -126,6 +126,7 @@ class Rank {
     const text = places.reduce((all, [from, to]) => all.replaceAll(from, this.at(to)), script);
     const [program = "", ...words] = this.shell;
     const child = spawn(which(program), [...words, "-c", text, "b", "org/m", "--node-rank", String(this.index)], {
+      detached: true,
       env: { PATH: `${this.folder}:${this.at("tools")}`, LOCAL_SERVING_RANKS: this.mark },
     });
     this.child = child;
@@ -138,7 +139,11 @@ class Rank {
   }
   /** All of the container at once, as `docker kill` or an end for memory. */
   kill(): void {
-    if (this.child?.pid !== undefined) kill(family(this.child.pid));
+    const { pid } = this.child ?? {};
+    if (pid === undefined) return;
+    // Nothing is started behind the look at what there is.
+    this.child?.kill("SIGSTOP");
+    kill([...family(pid), -pid]);
   }
   /** By default as if its machine were gone. */
   async stop(end = () => this.kill()): Promise<void> {
