@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { MACHINE_LABEL, type PlannedContainer } from "../planned/container";
+import { inNameOrder, MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import { isPooling, type ModelKind } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
@@ -56,7 +56,7 @@ export function plannedChatUi(
       image: settings.image,
       command: [],
       entrypoint: null,
-      env: sorted({
+      env: inNameOrder({
         ...BEHAVIOUR,
         ...connections(servers),
         ...documentSearch(search),
@@ -118,10 +118,6 @@ const OLLAMA_INSIDE: Readonly<Record<string, string>> = {
   OLLAMA_MAX_LOADED_MODELS: String(INTEGRATED.maxLoadedModels),
   OLLAMA_NO_CLOUD: "1",
 };
-
-function sorted(variables: Record<string, string>): Record<string, string> {
-  return Object.fromEntries(Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
 
 /** Open WebUI separates the entries of a list by this. */
 const SEPARATOR = ";";

@@ -1,5 +1,5 @@
 import { defined } from "../../faults/defined";
-import { HOST_NETWORK, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
+import { HOST_NETWORK, inNameOrder, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import type { ModelKind } from "../planned/modelKind";
@@ -103,7 +103,7 @@ export function plannedServer(
     image: server.image,
     command: launchArguments(server, serve, rank),
     entrypoint: gatedEntrypoint(name, makesTemplate(server)),
-    env: rank === undefined ? env : inOrder({ ...env, ...rankVariables(rank) }),
+    env: rank === undefined ? env : inNameOrder({ ...env, ...rankVariables(rank) }),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],
     mounts: [
@@ -200,11 +200,8 @@ function environment(server: InferenceServerSettings, more: Readonly<Record<stri
     VLLM_ENGINE_READY_TIMEOUT_S: String(ENGINE_READY_TIMEOUT_SECONDS),
     VLLM_USE_FLASHINFER_MOE_FP4: server.flashinferMoeFp4 ? "1" : "0",
   };
-  return inOrder({ ...ours, ...server.environment });
+  return inNameOrder({ ...ours, ...server.environment });
 }
-
-const inOrder = (env: Readonly<Record<string, string>>) =>
-  Object.fromEntries(Object.entries(env).sort(([a], [b]) => (a < b ? -1 : 1)));
 
 function imageFacts(server: InferenceServerSettings): ImageFacts {
   const { versions } = server;

@@ -1,40 +1,20 @@
 import { defined } from "../../faults/defined";
-import { type BridgePlan, bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
-import { type ChatUiPlan, chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
-import { type ClientPlan, plannedClients } from "../clients/plannedClients";
-import type { ClientRole } from "../clients/registry";
+import { bridgeMemory, plannedBridge } from "../bridge/plannedBridge";
+import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
+import { plannedClients } from "../clients/plannedClients";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedNames } from "../inference-server/serve";
-import type { PlannedContainer } from "../planned/container";
 import type { Evidence } from "../planned/evidence";
-import type { LedgerLine, Warning } from "../planned/facts";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
-import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
 import { onOtherMachine } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
-import type { MachineFault } from "../settings/referenceFaults";
 import type { StackSettings } from "../settings/stackSettings";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 import { clientReachFaults } from "./clientReach";
 import { serviceWarnings } from "./warnings";
 
-/** What is around the servers of one machine: the bridge, the chat UI and the clients. */
-export interface Services {
-  readonly bridge: BridgePlan | null;
-  readonly chatUi: ChatUiPlan | null;
-  readonly clients: readonly ClientPlan[];
-  readonly containers: readonly PlannedContainer[];
-  readonly files: readonly PlannedFile<FileRole | ClientRole>[];
-  readonly secretFiles: readonly SecretFile[];
-  readonly reach: readonly Reach[];
-  readonly memory: readonly LedgerLine[];
-  readonly warnings: readonly Warning[];
-  /** What keeps clients on other computers from what they talk to. */
-  readonly unreached: readonly MachineFault[];
-}
-
-/** Plans the services of one machine around its servers. */
+/** Plans what is around the servers of one machine: the bridge, the chat UI and the clients. */
 export function services(
   name: string,
   machine: MachineSettings,
@@ -42,7 +22,7 @@ export function services(
   servers: readonly InferenceServerPlan[],
   simpleServer: SimpleServerPlan,
   machines: StackSettings["machines"],
-): Services {
+) {
   const known = upstreams(machine, servers, simpleServer);
   const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
   const bridge =
@@ -75,8 +55,8 @@ export function services(
     clients,
     containers: containers.map(({ container }) => container),
     files: [...(bridge === null ? [] : [bridge.config]), ...clients.flatMap((client) => client.files)],
-    secretFiles: bridge === null || bridge.key === null ? [] : [bridge.key],
-    reach: containers.map(({ container, address, port }) => {
+    secretFiles: bridge?.key ? [bridge.key] : [],
+    reach: containers.map(({ container, address, port }): Reach => {
       const { role, name } = container;
       return { key: role, name, address, port, path: "" };
     }),
@@ -85,6 +65,7 @@ export function services(
       ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),
     ],
     warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients, unreached }),
+    /** What keeps clients on other computers from what they talk to. */
     unreached,
   };
 }

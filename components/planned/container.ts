@@ -65,3 +65,7 @@ export const SERVER_LABEL = "local-serving.server";
 
 /** Label with a fingerprint of the configuration that a container was started with. */
 export const CONFIG_LABEL = "local-serving.config";
+
+/** The variables of a container in one order, whoever named them. */
+export const inNameOrder = (variables: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(variables).sort(([a], [b]) => (a < b ? -1 : 1)));
