@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { parseEngineConfig } from "../../components/settings/load";
 import { FaultyInput } from "../../faults/fault";
-import { link, twoMachines } from "../fixtures/ranks";
+import { link, node, twoMachines } from "../fixtures/ranks";
+import { BRIDGE } from "../fixtures/services";
 
 function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
   const machines = twoMachines(...given);
@@ -13,6 +14,9 @@ function faultsOf(...given: Parameters<typeof twoMachines>): string[] {
   }
   return [];
 }
+
+/** One more machine of the link. */
+const THIRD = { dgx3: node(3) };
 
 const B = "machines.dgx1.inferenceServers.b";
 
@@ -109,6 +113,12 @@ describe("a server over several machines", () => {
       [{ extraArgs: ["--seed", "7", "--api_server_count=2"] }],
       `${B}.extraArgs.2: A worker has no API, and its GPUs all take part in one model: with \`nodes\` delete this argument.`,
       [{ extraArgs: ["--seed", "7"] }],
+    ],
+    [
+      "the bridge of a machine that has no end of its link",
+      [{ nodes: ["dgx1", "dgx3"] }, {}, { link: undefined, bridge: { ...BRIDGE, servers: ["dgx1.b"] } }, THIRD],
+      "machines.dgx2.bridge.servers.0: `dgx1.b` answers on its link alone, which dgx2 has no end of: put the bridge below dgx1.",
+      [{ nodes: ["dgx1", "dgx3"] }, { bridge: BRIDGE }, { link: undefined }, THIRD],
     ],
     [
       "no GID",
