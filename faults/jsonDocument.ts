@@ -17,11 +17,8 @@ export interface JsonDocument extends SourceDocument {
 const PYTHON_NUMBERS = /(?<=[:[,]\s*-?)(?:Infinity|NaN)(?=\s*[,\]}])/g;
 const TOO_LARGE = "1e999";
 
-/** What is let through besides JSON. */
-export interface JsonLeniency {
-  /** `NaN` and `Infinity`, as Python programs write them, are read as an infinite number. */
-  readonly pythonNumbers?: boolean;
-}
+/** With `pythonNumbers`, `NaN` and `Infinity`, as Python programs write them, are read as an infinite number. */
+type JsonLeniency = { readonly pythonNumbers?: boolean };
 
 /** Reads a JSON file. Throws `UnreadableInput` when it can't be read or isn't JSON. */
 export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDocument {

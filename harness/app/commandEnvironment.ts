@@ -9,15 +9,12 @@ const NOT_HANDED_ON = [
   ...["GIT_REPLACE_REF_BASE", "GIT_SHALLOW_FILE", "GIT_WORK_TREE", "OLDPWD"],
 ];
 
-/** The environment that a config's commands get: ours, without what would lead them elsewhere, and what is added. */
-export function commandEnvironment(
-  environment: Readonly<Record<string, string | undefined>>,
-  added: Readonly<Record<string, string>> = {},
-): Record<string, string> {
+/** The environment that a config's commands get: ours, without what would lead them elsewhere. */
+export function commandEnvironment(environment: NodeJS.ProcessEnv): Record<string, string> {
   const kept = Object.entries(environment).flatMap(([name, value]) =>
     value === undefined || NOT_HANDED_ON.includes(name) ? [] : [[name, value] as const],
   );
-  return { ...Object.fromEntries(kept), ...added };
+  return Object.fromEntries(kept);
 }
 
 /** The argument vector of a shell command line. */

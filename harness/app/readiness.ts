@@ -127,11 +127,7 @@ export async function whyNotLaunch(setting: ReadinessSetting, probe: ReadinessPr
 }
 
 /** Waits for readiness; says why it did not come. */
-export async function waitUntilReady(
-  setting: ReadinessSetting,
-  probe: ReadinessProbe,
-  job: RunningJob,
-): Promise<string | undefined> {
+export async function waitUntilReady(setting: ReadinessSetting, probe: ReadinessProbe, job: RunningJob) {
   const { app, addresses = [], interrupt } = setting;
   const deadline = Date.now() + app.ready.timeout_sec * 1000;
   const left = () => Math.min(LONGEST_PROBE_MS, deadline - Date.now());

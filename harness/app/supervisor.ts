@@ -75,7 +75,7 @@ export class Supervisor {
       detached: true,
       stdio: ["pipe", "pipe", "inherit", streams.stdout, streams.stderr, streams.stdin ?? "ignore"],
       // Options for debugging or loading code are meant for this program, not for the supervisor.
-      env: commandEnvironment(process.env, { NODE_OPTIONS: "" }),
+      env: { ...commandEnvironment(process.env), NODE_OPTIONS: "" },
     });
     this.closed = new Promise((resolve) => {
       const done = () => {

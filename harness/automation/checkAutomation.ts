@@ -29,11 +29,9 @@ export interface AutomationFiles {
 
 const SECRET = "This looks like a secret (not shown): name a variable that holds it.";
 
-/** What a check of an automation config found; `resolved` is there exactly when it is valid. */
-export type AutomationCheck = ReturnType<typeof checkAutomation>;
-
 /**
- * Checks an automation config and resolves it: every fault at once, in the order of their places.
+ * Checks an automation config and resolves it: every fault at once, in the order of their places. `resolved` is there
+ * exactly when it is valid.
  * @param prefix prefix of the harness's variables, by default `HX_`; `<prefix>REVIEW_MAX_ROUNDS` is read from `environment`.
  * Throws `UnreadableInput` when a file can't be read, or isn't YAML, JSON or TOML.
  */

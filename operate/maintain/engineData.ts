@@ -15,12 +15,10 @@ const READER = join(__dirname, "readEngine.py");
 const ANY_VERSION_DOES = "certifi\n";
 
 /** What vLLM's own parser makes of each shortened long option: every spelling that fits, with its option's name. */
-export type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
-
-export type ReadEngine = { readonly data: EngineData; readonly abbreviations: Abbreviations };
+type Abbreviations = Readonly<Record<string, readonly (readonly [spelling: string, name: string])[]>>;
 
 /** Installs one version of vLLM in a temporary folder, reads it and removes the folder. Takes minutes and 10 GB of disk. */
-export async function readEngine(version: string): Promise<ReadEngine> {
+export async function readEngine(version: string): Promise<{ data: EngineData; abbreviations: Abbreviations }> {
   const folder = mkdtempSync(join(tmpdir(), "engine-data-"));
   try {
     await run("python3", ["-m", "venv", join(folder, "env")]);

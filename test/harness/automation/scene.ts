@@ -1,11 +1,9 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import {
-  type AutomationCheck,
-  type AutomationFiles,
-  checkAutomation,
-} from "../../../harness/automation/checkAutomation";
+import { type AutomationFiles, checkAutomation } from "../../../harness/automation/checkAutomation";
 import { temporaryFolder } from "../../layers/temporaryFolder";
+
+type AutomationCheck = ReturnType<typeof checkAutomation>;
 
 /** Any JSON map; configs under test are wrong on purpose. */
 export type Json = Record<string, unknown>;
