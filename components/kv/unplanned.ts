@@ -14,11 +14,8 @@ const MARKS: readonly { readonly field: RegExp; readonly says: string }[] = [
   { field: /^(conv_L_cache|conv_dim_cache|short_conv|ple_layer_ids$)/, says: "short-convolution layers" },
   { field: /^(linear_attn_config|lightning_|kda_|layer_group_size$)/, says: "another kind of linear attention" },
   {
-    field: /^(hybrid_override_pattern|hybrid_layer_pattern|layers_block_type|layer_block_types?|block_types?)$/,
-    says: "another way to mix layers",
-  },
-  {
-    field: /^(attn_type_list|attn_layer_(period|indices|offset)|full_attn_idxs)$/,
+    field:
+      /^(hybrid_(override|layer)_pattern|layers_block_type|(layer_)?block_types?|attn_type_list|attn_layer_(period|indices|offset)|full_attn_idxs)$/,
     says: "another way to mix layers",
   },
   { field: /^(block_configs|per_layer_config|is_heterogeneous)$/, says: "layers that differ from each other" },

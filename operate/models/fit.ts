@@ -40,7 +40,7 @@ export interface Fit {
   /** What speaks against it, where that is the verdict. */
   readonly reasons: readonly string[];
   /** It needs more machines than are linked to the seat's. */
-  readonly lacksMachines?: true;
+  readonly lacksMachines: boolean;
   /** How much memory it lacks, in GiB, where that is the reason. */
   readonly missingGiB?: number;
   /** What the server's block would hold of it. */
@@ -62,14 +62,14 @@ const ONE_JOB: ServerValue = {
 /** Plans a model in its seat with the values of its recipe: the largest share that is left, and a window that fits at best. */
 export function fitModel(recipe: Recipe, seat: Seat): Fit {
   const nodes = nodesFor(recipe, seat);
-  const beside = besideOthers(seat, nodes ?? []);
-  if (nodes === undefined) return { recipe, beside, ...lackOfMachines(recipe, seat) };
+  const beside = besideOthers(seat, nodes);
   const gpus = nodes.length * machineOf(seat.settings, seat.machine).gpus;
   const shared = nodes.length === 1 ? undefined : { nodes, gpus };
   const placement = { beside, ...defined({ drafts: seat.drafts, shared }) };
-  const reasons = unfit(recipe, seat, beside);
+  const reasons = unfit(recipe, seat, nodes, beside);
   const wanted = shareFor(recipe, placement);
-  const none: Fit = { recipe, beside, verdict: "no", reasons, values: [], kv: null };
+  const lacksMachines = nodes.length < recipe.machines;
+  const none: Fit = { recipe, beside, lacksMachines, verdict: "no", reasons, values: [], kv: null };
   if (reasons.length > 0 || wanted === undefined) return none;
   const tried = (largest: number, window?: number, jobs?: ServerValue) => {
     const values = serverValues(recipe, { ...placement, largest });
@@ -93,7 +93,7 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   const { values, kv } = best;
   const refused = refusals(best);
   if (refused.length === 0 && kv?.atBest.fits !== false)
-    return { recipe, beside, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps", reasons: [] };
+    return { ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" };
   const least = leastShare(best, totalOf(seat));
   const missingGiB = (least - largest) * totalOf(seat);
   if (missingGiB <= 0) return { ...none, values, kv, reasons: refused };
@@ -128,28 +128,18 @@ export function leavesOf({ settings, machine, server, project }: Omit<Seat, "lea
   return Object.keys(leaving?.settings.environment ?? {});
 }
 
-/** The machines that a model would run on, the seat's first; `undefined` where too few are linked to it. */
-function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] | undefined {
-  if (wanted === 1) return [machine];
-  const { gpus } = machineOf(settings, machine);
-  const linked = Object.entries(settings.machines).filter(([, { link, ...each }]) => link && each.gpus === gpus);
-  const others = linked.map(([name]) => name).filter((name) => name !== machine);
-  return others.length < linked.length && linked.length >= wanted ? [machine, ...others].slice(0, wanted) : undefined;
-}
-
-function lackOfMachines({ machines: wanted }: Recipe, { settings, machine }: Seat) {
-  const count = Object.keys(settings.machines).length;
-  const why =
-    count < wanted
-      ? `this stack has ${count}: declare the others, each with its \`link\``
-      : `too few are linked to ${machine}: write the \`link\` of each`;
-  const reasons = [`It needs ${wanted} machines, and ${why}.`];
-  return { verdict: "no", lacksMachines: true, reasons, values: [], kv: null } as const;
+/** The machines that a model would run on, the seat's first; too few where no more are linked to it. */
+function nodesFor({ machines: wanted }: Recipe, { settings, machine }: Seat): readonly string[] {
+  const { gpus, link: own } = machineOf(settings, machine);
+  const others = Object.entries(settings.machines).filter(([name, { link, ...each }]) => {
+    return name !== machine && own !== undefined && link !== undefined && each.gpus === gpus;
+  });
+  return [machine, ...others.map(([name]) => name)].slice(0, wanted);
 }
 
 /** Whether other engines take memory of the machines. */
 function besideOthers({ settings, machine, server }: Seat, nodes: readonly string[]): boolean {
-  return [machine, ...nodes].some((name) => {
+  return nodes.some((name) => {
     const { instanceA, inferenceServers } = machineOf(settings, name);
     return instanceA !== "none" || Object.keys(inferenceServers).some((key) => name !== machine || key !== server);
   });
@@ -167,9 +157,15 @@ export function aloneIn(seat: Seat): Seat {
 }
 
 /** What rules a model out before any figure. */
-function unfit(recipe: Recipe, seat: Seat, beside: boolean): string[] {
+function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boolean): string[] {
   const { image, versions } = currentServer(seat);
-  const { minimumVllm: least, share } = recipe;
+  const { minimumVllm: least, share, machines } = recipe;
+  const declared = Object.keys(seat.settings.machines).length;
+  const why =
+    declared < machines
+      ? `this stack has ${declared}: declare the others, each with its \`link\``
+      : `too few are linked to ${seat.machine}: write the \`link\` of each`;
+  if (nodes.length < machines) return [`It needs ${machines} machines, and ${why}.`];
   const has = versions?.vllm;
   const repository = imageReference(image)?.repository;
   if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
