@@ -2,18 +2,18 @@ import type { Edit } from "../stackEdit/applyEdits";
 import { type Facts, type Server, type Sighting, seen, serverOf } from "./facts";
 import type { Sign } from "./sign";
 
-/** What is known of a trouble before any machine is looked at. */
+/** What diagnoses/known.yaml says of a trouble. */
 interface About {
   /** Kebab-case; scripts rely on it. */
   readonly id: string;
   /** Row of the specification, or the upstream issue, that describes it. */
   readonly source: string;
   /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`. */
-  readonly caughtBy?: string;
+  readonly caughtBy?: string | undefined;
   /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
-  readonly aside?: true;
+  readonly aside?: true | undefined;
   /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
-  readonly harmless?: true;
+  readonly harmless?: true | undefined;
 }
 
 /** One known trouble. */
@@ -38,11 +38,15 @@ export interface Explanation {
 /** An explanation whose evidence is the line itself, unless it says otherwise. */
 export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "evidence">>;
 
+/** A diagnosis whose code weighs what was read. */
+export type Weighed = Pick<Diagnosis, "id" | "explain">;
+
 /** A line that shows a sign, the server that wrote it, and everything else that was read. */
 export type Told = { readonly hit: Sighting; readonly server: Server; readonly facts: Facts };
 
 /** A diagnosis that one line gives: its words are data, or made of that line. */
-export type Row = About & {
+export type Row = {
+  readonly id: string;
   /** The signs that give it; the first that was seen counts. */
   readonly when: Sign | readonly Sign[];
   /** Where the line means something else. */
@@ -52,9 +56,9 @@ export type Row = About & {
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && npm run up";
 
-export function toldByALine(row: Row): Diagnosis {
+export function toldByALine(row: Row): Weighed {
   return {
-    ...row,
+    id: row.id,
     explain(facts) {
       const hit = seen(facts, ...[row.when].flat());
       if (hit === undefined) return undefined;

@@ -1,6 +1,6 @@
 import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
-import { APPLY, type Diagnosis, type Row, type Told } from "../diagnosis";
+import { APPLY, type Row, type Told, type Weighed } from "../diagnosis";
 import { type Facts, machineEdit, seen, serverOf, setting, textSetting } from "../facts";
 import { sign, startSign } from "../sign";
 
@@ -89,11 +89,9 @@ const notOurFile = (cause: string) => (told: Told) => {
 };
 
 /** The native messages path, and the bridge that stands in for it. */
-export const bridge: readonly (Diagnosis | Row)[] = [
+export const bridge: readonly (Weighed | Row)[] = [
   {
     id: "system-role-refused",
-    source: "vllm-project/vllm #44000, #41114: coding clients put a system element into messages[]",
-    caughtBy: "`serving verify`, whose probe sends that element",
     // vLLM up to 0.22 and templates of the qwen kind, in the words of pydantic, of the template and of the probe.
     when: sign(
       ["System message must be at the beginning", "system message must be at the beginning", "'user' or 'assistant'"],
@@ -112,9 +110,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "native-path-fails",
-    source:
-      'specification, Errors: "`/v1/messages` request ending in a `system` message on an affected build"; vllm-project/vllm #48874',
-    caughtBy: "`serving verify`, whose native-path test decides between native and bridge",
     when: [CALL_AS_TEXT, PROBE_FAILED],
     // Where tools work nowhere, it isn't the path.
     unless: ({ facts: { probes = [] } }) =>
@@ -128,9 +123,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "prefix-cache-cold",
-    source:
-      'specification, Errors: "Prefix-cache hit rate near zero on coding-client traffic"; vllm-project/vllm PR 36829',
-    caughtBy: "`serving verify`, which measures prefix reuse; the plan sets CLAUDE_CODE_ATTRIBUTION_HEADER=0",
     explain(facts) {
       const probed = seen(facts, PROBE_COLD);
       const hit = coldRate(facts) ?? probed;
@@ -159,9 +151,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-generic-prefix",
-    source:
-      'specification, Errors: "Multi-turn request through the bridge with generic provider prefix"; BerriAI/litellm PR 22851',
-    caughtBy: "the plan, which only ever writes `hosted_vllm/`",
     when: sign(
       ["validation errors", "input_text"],
       /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b|\bwith the validation errors of \/v1\/responses\b/,
@@ -172,8 +161,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-without-key",
-    source: "LiteLLM 1.104.9 and later refuse to start without a master key",
-    caughtBy: "the plan, which gives the bridge a key or a placeholder on loopback",
     when: startSign("LiteLLM proxy refused to start", /LiteLLM proxy refused to start: (.{0,60})/),
     say({ facts }) {
       const cause = "The bridge has no master key, or a publicly known one, and refuses to start.";
@@ -189,8 +176,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-wrong-key",
-    source: 'LiteLLM 1.109.1: a wrong key is answered 400 "No connected db.", none 401',
-    caughtBy: "the launcher, which takes the key from the same variable",
     when: sign(["No connected db", "No api key passed in"]),
     say({ facts, hit }) {
       const variable = textSetting(facts, "bridge", "keyVariable");
@@ -208,8 +193,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-cooldown",
-    source: "LiteLLM 1.109.1: one upstream error puts a lone deployment into a cooldown of 5 s",
-    caughtBy: "the plan, which sets `disable_cooldowns: true` and `num_retries: 0`",
     when: sign("No deployments available for selected model"),
     say: notOurFile(
       "After one error of the server, the bridge refuses every request for a while, although it has only that server.",
@@ -217,9 +200,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-upstream-down",
-    source: "LiteLLM: Hosted_vllmException - Cannot connect to host",
-    caughtBy: "the plan's warning `loopback-only`, where the server is declared to listen on loopback",
-    aside: true,
     when: sign("Hosted_vllmException", /Hosted_vllmException - Cannot connect to host ([^\s:]+):(\d+)/),
     say({ hit, facts: { containers } }) {
       const [host = "", port = ""] = hit.groups;
@@ -245,8 +225,6 @@ export const bridge: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-compromised",
-    source: "BerriAI/litellm #24512, OSV MAL-2026-2144: 1.82.7 and 1.82.8 were compromised",
-    caughtBy: "the policy `deny-list`",
     explain(facts) {
       const running = facts.containers?.find(({ image }) => /litellm\S*:v?1\.82\.[78]\b/.test(image));
       const shown = running && `container ${running.name}: image ${running.image}`;

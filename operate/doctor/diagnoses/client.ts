@@ -2,7 +2,7 @@ import { modelFolder } from "../../../components/catalogue/readCatalogue";
 import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
 import { codex } from "../../../components/clients/codex";
 import { CLIENTS } from "../../../components/clients/registry";
-import type { Diagnosis, Row } from "../diagnosis";
+import type { Row, Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
 import { sign } from "../sign";
 
@@ -36,11 +36,9 @@ function splitTruncation(facts: Facts) {
   return key !== undefined && key.log === length?.log ? length : undefined;
 }
 
-export const client: readonly (Diagnosis | Row)[] = [
+export const client: readonly (Weighed | Row)[] = [
   {
     id: "unpinned-tier",
-    source: 'specification, Errors: "Unpinned model tier requested by a messages-style client"',
-    caughtBy: "the plan, which pins every tier in the client's file",
     // A tier's own name reached a server, or a client says that it did.
     when: sign(
       ["claude-"],
@@ -65,8 +63,6 @@ export const client: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "wrong-base-url",
-    source: "specification, Endpoints rule 4: the coding client's base URL is the bare origin, with no /v1",
-    caughtBy: "the plan, which writes each client's base URL",
     when: [DOUBLED_V1, MISSING_V1],
     say({ facts, hit }) {
       const doubled = hit.groups[0]?.startsWith("v1/") === true;
@@ -87,8 +83,6 @@ export const client: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "window-exceeded",
-    source: 'specification, Errors: "`prompt_tokens + max_tokens > max_model_len`"',
-    caughtBy: "the plan's warning `client-window`",
     // vLLM renderers/params.py. Of a prompt that is far too long it counts no further than it must (`at least`), or only the
     // characters: such a figure is not one to work with.
     when: sign(
@@ -123,8 +117,6 @@ export const client: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "client-key-unset",
-    source: "specification, Responses-style client: the variable named by env_key must be set",
-    caughtBy: "the launcher, which sets a placeholder",
     when: sign("Missing environment variable", /Missing environment variable: `?(\w+)`?/),
     say: ({ hit }) => ({
       cause: `The client will not start without ${hit.groups[0]}; any text will do, since the server ignores it.`,
@@ -134,8 +126,6 @@ export const client: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "client-wire-api",
-    source: 'openai/codex: `wire_api = "chat"` is gone',
-    caughtBy: 'the plan, which writes `wire_api = "responses"`',
     when: sign("wire_api", /`?wire_api = "chat"`? is no longer supported/),
     cause: "The Responses-style client reads a file with the removed wire protocol `chat`.",
     advice:
@@ -144,8 +134,6 @@ export const client: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "tokenizer-truncation",
-    source: 'specification, Errors: "Requests succeed but the model acts as if it saw nothing"',
-    caughtBy: "`serving verify`, whose long prompt has a needle at its far end",
     explain(facts) {
       const hit = seen(facts, TRUNCATED) ?? splitTruncation(facts);
       if (hit === undefined) return undefined;

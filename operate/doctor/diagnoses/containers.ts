@@ -1,6 +1,6 @@
-import type { Diagnosis, Row } from "../diagnosis";
+import type { Row, Weighed } from "../diagnosis";
 import { seen, setting } from "../facts";
-import { sign, startSign } from "../sign";
+import { sign } from "../sign";
 import { stateLine } from "./killed";
 
 const NO_GPU_RUNTIME = sign(
@@ -17,11 +17,9 @@ const ENGINE_DEAD = sign(["EngineDeadError", "EngineCore encountered an issue"])
 /** Role of the file that only root may write. */
 const DROP_IN = "simple-server-dropin";
 
-export const containers: readonly (Diagnosis | Row)[] = [
+export const containers: readonly (Weighed | Row)[] = [
   {
     id: "no-gpu-runtime",
-    source: "Docker: could not select device driver with capabilities [[gpu]]",
-    caughtBy: "the preflight of `up`",
     explain(facts) {
       const failed = facts.containers?.find(({ error }) => NO_GPU_RUNTIME.pattern.test(error));
       const evidence = seen(facts, NO_GPU_RUNTIME)?.line ?? failed?.error;
@@ -35,21 +33,7 @@ export const containers: readonly (Diagnosis | Row)[] = [
     },
   },
   {
-    id: "no-device",
-    source: "vLLM config/device.py, torch: no GPU in sight",
-    caughtBy: "the preflight of `up`, for Docker's part",
-    when: startSign([
-      "Failed to infer device type",
-      "No CUDA GPUs are available",
-      "Found no NVIDIA driver on your system",
-    ]),
-    cause: "vLLM sees no GPU: the container was started without one, or the driver doesn't answer.",
-    advice: "No setting to change: see whether the driver answers on the host, then inside a container.",
-    command: "nvidia-smi && docker run --rm --gpus all ubuntu nvidia-smi",
-  },
-  {
     id: "no-space",
-    source: "ENOSPC, and vLLM distributed/device_communicators/shm_broadcast.py",
     when: sign(
       ["No space left on device", "Insufficient space in /dev/shm"],
       /No space left on device|Insufficient space in (\/dev\/shm)/,
@@ -63,21 +47,7 @@ export const containers: readonly (Diagnosis | Row)[] = [
     }),
   },
   {
-    id: "image-not-found",
-    source: "registries prune nightly tags: pin by digest",
-    caughtBy: "the policy `moving-tag`",
-    when: sign(
-      ["manifest unknown", "No such image", "manifest for "],
-      /manifest unknown|No such image: (\S+)|manifest for \S+ not found/,
-    ),
-    cause: "The registry no longer has this image, or never had it under this name.",
-    advice: "Pin a release that exists and put the printed lines into the stack file.",
-    command: "serving pin vllm/vllm-openai:v0.30.0",
-  },
-  {
     id: "docker-unreachable",
-    source: "the Docker engine of the stack file's `dockerHost`",
-    caughtBy: "the preflight of `up`",
     explain: ({ dockerProblem, stack }) =>
       dockerProblem === undefined
         ? undefined
@@ -91,8 +61,6 @@ export const containers: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "container-not-running",
-    source: "the container that the plan has, against what the engine has",
-    caughtBy: "a preview, which shows the container as missing",
     explain({ containers: running = [], allContainers, stack, logs }) {
       const planned = stack?.plan.containers.map(({ name }) => name) ?? [];
       const missing = planned.find((name) => !running.some((each) => each.name === name));
@@ -121,9 +89,6 @@ export const containers: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "stale-file",
-    source: "a client's file or env file that is older than the stack file",
-    caughtBy: "`serving verify` and a preview, which show the drift",
-    aside: true,
     explain(facts) {
       const off = (facts.files ?? []).filter(({ state }) => state === "different" || state === "missing");
       if (off.length === 0) return undefined;
@@ -137,5 +102,27 @@ export const containers: readonly (Diagnosis | Row)[] = [
         command: byHand ? "serving plan" : "npm run preview && npm run up",
       };
     },
+  },
+  {
+    id: "cuda-illegal-access",
+    when: sign(
+      ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
+      /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
+    ),
+    say: ({ server }) => ({
+      cause:
+        "A kernel of the GPU read or wrote where it may not, and the engine died of it: a fault of that kernel, not of a setting.",
+      ...(server.settings?.speculative === undefined
+        ? {
+            advice:
+              "The server starts again by itself. If it happens again, pin another release, and see whether another `attentionBackend` or `moeBackend` avoids it.",
+            command: "serving pin vllm/vllm-openai:v0.30.0",
+          }
+        : {
+            edits: [server.set(["speculative"], undefined)],
+            advice:
+              "It was seen with speculative decoding more than without. If it happens again, pin another release.",
+          }),
+    }),
   },
 ];

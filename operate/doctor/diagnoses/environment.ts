@@ -9,9 +9,6 @@ const FP4_VARIABLE = sign(
   /Unknown vLLM environment variable detected: (VLLM_USE_FLASHINFER_MOE_FP4)\b/,
 );
 
-const FP4_SOURCE = "vllm-project/vllm #43148, #44992: VLLM_USE_FLASHINFER_MOE_FP4 is gone since 0.24";
-const FP4_CAUGHT_BY = "the plan's warning `inert-variable`";
-
 /** The stack sets the variable as specified, and the backend carries what it meant; without a stack file that isn't known. */
 const needsBackend = ({ server: { settings } }: Told) =>
   settings !== undefined && settings.moeBackend === undefined && !settings.flashinferMoeFp4;
@@ -19,8 +16,6 @@ const needsBackend = ({ server: { settings } }: Told) =>
 export const environment: readonly Row[] = [
   {
     id: "unknown-vllm-variable",
-    source: "vLLM vllm/envs.py, validate_environ",
-    aside: true,
     when: sign(
       "Unknown vLLM environment variable detected",
       /Unknown vLLM environment variable detected: (?!VLLM_USE_FLASHINFER_MOE_FP4\b)(\w+)/,
@@ -41,9 +36,6 @@ export const environment: readonly Row[] = [
   },
   {
     id: "fp4-variable-without-backend",
-    source: FP4_SOURCE,
-    caughtBy: FP4_CAUGHT_BY,
-    aside: true,
     when: FP4_VARIABLE,
     unless: (told) => !needsBackend(told),
     say: ({ server }) => ({
@@ -54,9 +46,6 @@ export const environment: readonly Row[] = [
   },
   {
     id: "inert-fp4-variable",
-    source: FP4_SOURCE,
-    caughtBy: FP4_CAUGHT_BY,
-    harmless: true,
     when: FP4_VARIABLE,
     unless: needsBackend,
     say({ server }) {
@@ -69,21 +58,7 @@ export const environment: readonly Row[] = [
     },
   },
   {
-    id: "argument-unknown",
-    source: "vLLM utils/argparse_utils.py: arguments come and go with vLLM's version",
-    caughtBy: "the policy `engine-names`, where the version is recorded",
-    // argparse's words, and pydantic's for a number out of its range.
-    when: startSign("error: unrecognized arguments:", /error: unrecognized arguments: (\S+)/),
-    say: ({ hit, server }) => ({
-      cause: `This version of vLLM has no argument ${hit.groups[0]}.`,
-      advice: `Take it out of \`extraArgs\` of inferenceServers.${server.key}, or remove the setting that stands for it; \`serving plan\` shows the whole command line.`,
-      command: APPLY,
-    }),
-  },
-  {
     id: "argument-refused",
-    source: "vLLM utils/argparse_utils.py, config/",
-    caughtBy: "the policy `engine-names`, where the version is recorded",
     when: startSign(
       ["error: argument ", "[type="],
       /error: argument (--[\w-]+)\S*: (?:invalid |Value |expected )|Input should be .{1,80} \[type=\w+, input_value=/,
@@ -96,7 +71,6 @@ export const environment: readonly Row[] = [
   },
   {
     id: "thinking-parameter-refused",
-    source: 'specification, Errors: "Provider server answers 400 to one of the two thinking-disable parameters"',
     when: sign(
       ["chat_template_kwargs", "enable_thinking", "thinking"],
       /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,

@@ -1,10 +1,10 @@
-import { type Diagnosis, type Row, toldByALine } from "../diagnosis";
+import { type Diagnosis, type Row, toldByALine, type Weighed } from "../diagnosis";
 import { bridge } from "./bridge";
-import { build } from "./build";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
 import { killings } from "./killed";
+import { KNOWN, rowOf } from "./known";
 import { memory } from "./memory";
 import { modelFiles } from "./modelFiles";
 import { network } from "./network";
@@ -16,23 +16,24 @@ import { stackFile } from "./stackFile";
 // Whoever loads the diagnoses has made all of their signs.
 export { SIGNS } from "../sign";
 
-const families: readonly (readonly (Diagnosis | Row)[])[] = [
-  stackFile,
-  room,
-  memory,
-  killings,
-  ranks,
-  build,
-  containers,
-  modelFiles,
-  environment,
-  parsers,
-  bridge,
-  client,
-  network,
+const coded: readonly (Weighed | Row)[] = [
+  ...stackFile,
+  ...room,
+  ...memory,
+  ...killings,
+  ...ranks,
+  ...containers,
+  ...modelFiles,
+  ...environment,
+  ...parsers,
+  ...bridge,
+  ...client,
+  ...network,
 ];
 
-/** Every known trouble, in the order in which it is shown: what stops a start comes first. */
-export const diagnoses: readonly Diagnosis[] = families
-  .flat()
-  .map((each) => ("when" in each ? toldByALine(each) : each));
+/** Every known trouble, in the order in which it is shown. */
+export const diagnoses: readonly Diagnosis[] = KNOWN.map(({ line, ...about }) => {
+  const told = line === undefined ? coded.find(({ id }) => id === about.id) : rowOf(about.id, line);
+  if (told === undefined) throw new Error(`${about.id} of known.yaml has no \`line\`, and no code explains it.`);
+  return { ...about, ...("when" in told ? toldByALine(told) : told) };
+});

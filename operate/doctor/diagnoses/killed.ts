@@ -1,5 +1,5 @@
 import type { ContainerState } from "../../../components/docker/containers";
-import type { Diagnosis, Row } from "../diagnosis";
+import type { Row, Weighed } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
 import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../sign";
 import { lowerShare } from "./memory";
@@ -94,11 +94,9 @@ function failedAfter({ log, lineNumber }: Sighting): boolean {
   return [...log.hits].some(([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"));
 }
 
-export const killings: readonly (Diagnosis | Row)[] = [
+export const killings: readonly (Weighed | Row)[] = [
   {
     id: "killed-for-memory",
-    source: "the kernel's out-of-memory killer, or earlyoom; memory on this machine is one pool for everything",
-    caughtBy: "the plan's ledger and the policy `aggregate-utilization`",
     explain(facts) {
       const hit = killBy(facts, KERNEL_KILL, EARLYOOM);
       const victim = hit?.groups[1] || "a process";
@@ -112,7 +110,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "killed",
-    source: 'specification, Errors: "Process exit 137", here without a sign of compiling',
     explain(facts) {
       if (killBy(facts, KERNEL_KILL, EARLYOOM) !== undefined || compiling(facts) !== undefined) return undefined;
       const state = killedContainer(facts);
@@ -135,8 +132,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "jit-killed",
-    source: 'specification, Errors: "Process exit 137 during kernel JIT compile"; flashinfer-ai/flashinfer #3634',
-    caughtBy: "the ledger's line `compiling`, where `model.weightsGB` is declared",
     explain(facts) {
       const hit = compiling(facts);
       if (hit === undefined) return undefined;
@@ -155,7 +150,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "first-boot",
-    source: 'specification, Errors: "First boot looks hung 10-15 minutes at weight loading, then compiling"',
     when: [COMPILING, LOADING],
     say({ facts, hit, server }) {
       const state = stateOf(facts, server.container);
@@ -176,8 +170,6 @@ export const killings: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "engine-ready-timeout",
-    source: "vllm-project/vllm #48031, PR #35616: VLLM_ENGINE_READY_TIMEOUT_S",
-    caughtBy: "the plan, which sets it to an hour unless `environment` says otherwise",
     when: READY_TIMEOUT,
     say: ({ server }) => ({
       cause: "vLLM gave up on its own engine while that was still loading or compiling.",

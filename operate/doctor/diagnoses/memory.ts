@@ -2,7 +2,7 @@ import { gateLine } from "../../../components/inference-server/startGate";
 import { ranksOf } from "../../../components/memory/kvRoom";
 import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
-import { APPLY, type Diagnosis, type Row } from "../diagnosis";
+import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
 import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../sign";
 
@@ -75,11 +75,9 @@ function servesWell(facts: Facts): boolean {
   return facts.logs.some((log) => log.hits.has(READY)) && seen(facts, CUDA_OOM) === undefined;
 }
 
-export const memory: readonly (Diagnosis | Row)[] = [
+export const memory: readonly (Weighed | Row)[] = [
   {
     id: "profiling-race",
-    source: "vllm-project/vllm #35920 and #10643: a neighbour's memory changed during profiling",
-    caughtBy: "the gate before the server's start, which waits until MemAvailable is steady",
     when: [RACE, RACE_ANY],
     say: ({ server }) => ({
       cause:
@@ -91,8 +89,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "out-of-memory-loading",
-    source: 'specification, Errors: "Real out-of-memory during weight load"; Limits, memory bands',
-    caughtBy: "the plan's warning `weights`, where `model.weightsGB` is declared",
     when: CUDA_OOM,
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
@@ -111,8 +107,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "out-of-memory-serving",
-    source: "NVIDIA/dgx-spark-playbooks #97, vllm-project/vllm #46307: peaks of a long prompt beyond what was profiled",
-    caughtBy: "`serving verify`, whose long prompt measures the peak",
     when: CUDA_OOM,
     say({ hit, server }) {
       if (!(isAfter(hit, WEIGHTS_LOADED) || isAfter(hit, READY)) || isPinned(hit, server)) return undefined;
@@ -127,8 +121,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "pinned-kv-cache",
-    source: "NVIDIA/xr-ai PR #440; with --kv-cache-memory-bytes the peak of activations is no longer subtracted",
-    caughtBy: "`serving verify`, whose long prompt measures the peak",
     when: CUDA_OOM,
     unless: ({ hit, server }) => !isPinned(hit, server),
     say: ({ server }) => ({
@@ -139,8 +131,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "nv-err-no-memory",
-    source: "vllm-project/vllm #56824, NVIDIA/open-gpu-kernel-modules #1358; often harmless by itself",
-    caughtBy: "the plan's warning `aggregate-high`",
     // NVIDIA's kernel module; harmless bursts of it were seen on machines that served well.
     when: sign("NV_ERR_NO_MEMORY"),
     unless: ({ facts }) => servesWell(facts),
@@ -153,8 +143,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "stopped-at-the-floor",
-    source: "the start gate, by `memoryFloorGiB`",
-    caughtBy: "the plan's ledger",
     when: AT_THE_FLOOR,
     say: ({ facts, hit, server }) => ({
       cause: `The machine ran out of memory: ${hit.groups[0]} GiB were available, below the floor of ${hit.groups[1]} GiB (\`memoryFloorGiB\`), so the server gave way. It starts again by itself once there is room.`,
@@ -163,8 +151,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "start-gate-closed",
-    source: "the start gate, by `startsPerHour`: restart loops were seen to leak memory until a machine hung",
-    aside: true,
     when: GATE_CLOSED,
     say: ({ hit }) => ({
       cause: `${hit.groups[0]} starts of the server failed within an hour, so its start gate stays closed.`,
@@ -175,8 +161,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "start-gate-waits",
-    source: "the start gate: a server starts once there is memory for it",
-    caughtBy: "`serving plan --meminfo`, by what is available",
     when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for (?!the (?:rank|link)\b).*)`)),
     say({ hit }) {
       const { hits } = hit.log;
@@ -198,8 +182,6 @@ export const memory: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "memory-exhausted",
-    source: "earlyoom as it is set on this kind of machine (2 %); below it hosts were seen to hang",
-    caughtBy: "the plan's ledger",
     explain(facts) {
       const { meminfo } = facts;
       if (meminfo === undefined || meminfo.availableGiB >= EXHAUSTED_SHARE * meminfo.totalGiB) return undefined;

@@ -1,7 +1,7 @@
 import { isIPv4 } from "node:net";
 import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
-import { APPLY, type Diagnosis, type Row } from "../diagnosis";
+import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, seen, setting, textSetting } from "../facts";
 import { STARTED_WITH_PORT, sign, startSign } from "../sign";
 
@@ -83,11 +83,9 @@ const BRIDGE_INSTEAD =
   " vLLM checks nobody, so a server stays on 127.0.0.1: for the network publish the bridge, with a key (`bridge.listen: 0.0.0.0`, `bridge.keyVariable`).";
 
 /** Ports and addresses: the simple server's, and the machine's own. */
-export const network: readonly (Diagnosis | Row)[] = [
+export const network: readonly (Weighed | Row)[] = [
   {
     id: "ollama-on-loopback",
-    source: 'specification, Errors: "Reachable locally but not from another machine (simple server)"',
-    caughtBy: "the plan's warning `loopback-only`, if a container uses it",
     explain(facts) {
       const port = portOf(facts);
       const sockets = facts.sockets?.filter((each) => each.port === port) ?? [];
@@ -119,8 +117,6 @@ export const network: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "port-taken",
-    source: 'specification, Errors: "Port 11434 already in use"',
-    caughtBy: "the preflight of `up`, which asks what listens on each port",
     explain(facts) {
       const hit = seen(facts, PORT_TAKEN);
       const failed = facts.containers?.find(({ error }) =>
@@ -145,8 +141,6 @@ export const network: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "ollama-models-in-volume",
-    source: 'specification, Errors: "Models written to a container volume path"',
-    caughtBy: "the preflight of `up`, which asks the port who answers",
     explain(facts) {
       if (setting(facts, "simpleServer", "mode") === "integrated") return undefined;
       const hit = seen(facts, IN_A_VOLUME);
@@ -171,22 +165,7 @@ export const network: readonly (Diagnosis | Row)[] = [
     },
   },
   {
-    id: "ollama-on-cpu",
-    source: "NVIDIA/dgx-spark-playbooks #16, PR #23: Ollama fell back to the CPU",
-    when: sign(
-      ["library=cpu", "no compatible GPUs", "offloaded 0/", "100% CPU"],
-      /"?inference compute"?.{0,40}library=cpu|no compatible GPUs were discovered|offloaded 0\/\d+ layers to GPU|\b100% CPU\b/,
-    ),
-    cause:
-      "Ollama computes on the CPU: it found no GPU, or the servers left too little memory for the model when it was loaded.",
-    advice:
-      "No setting to change: see that the driver answers, start Ollama after the servers, and take a smaller `simpleServer.contextLength` if the memory is short.",
-    command: "nvidia-smi -L && sudo systemctl restart ollama && ollama ps",
-  },
-  {
     id: "ollama-models-unreachable",
-    source: "ollama docs/faq: the model directory must be open to the user `ollama`, parents included",
-    caughtBy: "the preflight of `up`, which follows the directory from the root",
     when: startSign(
       ["ensure path elements are traversable", "permission denied"],
       /mkdir (\S+?): (?:permission denied\S* ?)?-? ?ensure path elements are traversable|Error: (?:mkdir|open|stat) (\/\S*(?:ollama|models)\S*): permission denied/,
@@ -206,7 +185,6 @@ export const network: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "address-changed",
-    source: 'specification, Errors: "Agents stop connecting with no warning"',
     explain(facts) {
       const { addresses } = facts;
       const declared = declaredAddresses(facts);
@@ -232,7 +210,6 @@ export const network: readonly (Diagnosis | Row)[] = [
   },
   {
     id: "bridge-interface-address",
-    source: 'specification, Errors: "never a bridge-interface address from `hostname -I`"',
     explain(facts) {
       const host = textSetting(facts, "clients", "host");
       if (host === undefined || !DOCKER_BRIDGE.test(host)) return undefined;

@@ -41,8 +41,6 @@ const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-st
 export const parsers: readonly Row[] = [
   {
     id: "tool-parser-mismatch",
-    source: 'specification, Errors: "`tool_calls: []` with XML in `content`"; vllm-project/vllm #22975',
-    caughtBy: "`serving verify`; the plan can't know what a model prints",
     when: [NOTHING_SAID, XML_IN_CONTENT],
     say({ facts, server }) {
       const swallowed = seen(facts, NOTHING_SAID) !== undefined;
@@ -70,8 +68,6 @@ export const parsers: readonly Row[] = [
   },
   {
     id: "reasoning-parser-intercepts",
-    source: 'specification, Errors: "`tool_calls: []` with XML in `reasoning`"; vllm-project/vllm #39056',
-    caughtBy: "the policy `reasoning-parser`, where the model is declared to have no thinking mode",
     when: [XML_IN_REASONING, ONLY_THOUGHTS],
     say: ({ facts, server }) =>
       seen(facts, NO_CALLS) && {
@@ -83,7 +79,6 @@ export const parsers: readonly Row[] = [
   },
   {
     id: "unknown-parser",
-    source: "vLLM v1 argument check: invalid tool call parser, invalid reasoning parser",
     when: startSign(
       ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
       /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
@@ -99,8 +94,6 @@ export const parsers: readonly Row[] = [
   },
   {
     id: "tool-choice-without-parser",
-    source: "vLLM: --enable-auto-tool-choice requires --tool-call-parser",
-    caughtBy: "the policy `tool-calling`",
     when: startSign("--enable-auto-tool-choice requires --tool-call-parser"),
     say({ server }) {
       const known = server.settings && toolParser(server.settings.model.family, "auto");
@@ -114,17 +107,5 @@ export const parsers: readonly Row[] = [
           : { edits: [server.set(["tools", "parser"], known)] }),
       };
     },
-  },
-  {
-    id: "thinking-in-content",
-    source: "eugr/spark-vllm-docker #128: reasoning leaks into the answer without a reasoning parser",
-    caughtBy: "`serving verify`",
-    when: sign("</think>", /"content"\s*:\s*"(?:[^"\\]|\\.)*<\/think>/),
-    say: ({ server }) => ({
-      cause:
-        "The model thinks aloud in its answer: it has a thinking mode, but no reasoning parser takes the thoughts out.",
-      edits: [server.set(["model", "thinking"], true)],
-      command: `${APPLY} && serving verify`,
-    }),
   },
 ];

@@ -35,7 +35,6 @@ const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
 export const ranks: readonly Row[] = [
   {
     id: "rank-gone",
-    source: "torch c10d TCPStore and gloo transport/tcp/pair.cc; vllm-project/vllm #32136, MiaAI-Lab DSV4 #38",
     when: [STOPPED_FOR_OTHER, CLOSED_BY_PEER],
     unless: ({ hit: { log } }) => log.hits.has(HEADLESS) && !log.hits.has(STOPPED_FOR_OTHER),
     say: ({ hit }) => ({
@@ -46,7 +45,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "rank-orphaned",
-    source: "vLLM v1/executor/multiproc_executor.py: seen with two ranks of vLLM 0.32.0 whose head was killed",
     when: [STOPPED_FOR_HEAD, CLOSED_BY_PEER],
     unless: ({ hit: { log } }) => !log.hits.has(STOPPED_FOR_HEAD) && !log.hits.has(HEADLESS),
     say: ({ server }) => ({
@@ -57,7 +55,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "rank-waits",
-    source: "the start gate: a rank starts together with the others",
     when: sign(["waiting for the rank", "waiting for the link"], gateLine("waiting for (the (?:rank|link)\\b.*)")),
     unless: ({ hit }) => (hit.log.hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber,
     say: ({ hit: { groups } }) => ({
@@ -68,7 +65,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "rank-never-came",
-    source: "torch DistStoreError; eugr/spark-vllm-docker #335",
     when: startSign("clients joined", /Timed out after (\d+) seconds waiting for clients\. (\d+\/\d+) clients joined/),
     say: ({ hit: { groups } }) => ({
       cause: `Only ${groups[1]?.replace("/", " of ")} ranks came within ${groups[0]} s: one was not started, or can't reach the head.`,
@@ -79,7 +75,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "rank-address-wrong",
-    source: "vLLM utils/network_utils.py, get_ip; MiaAI-Lab Qwen3.8 dual #3",
     when: startSign(["Failed to get the IP address, using 0.0.0.0", "process group spans across nodes"]),
     // Every good start says the second: it means something only where a log that somebody gave ends with it.
     unless: ({ hit: { line, lineNumber, log } }) =>
@@ -92,7 +87,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "link-pairing",
-    source: "eugr/spark-vllm-docker #252",
     when: PAIRING,
     cause: "RDMA devices of two machines can't reach each other: other networks, or a cable in another port.",
     advice: "Write the devices of the interface that has the cable into each machine's `link.hcas`, in the same order.",
@@ -100,8 +94,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "link-pinned-memory",
-    source: "NV-Kernels PR #590 and #591, MiaAI-Lab #259, eugr/spark-vllm-docker #389",
-    caughtBy: "the preflight of `up`, by the kernel's version",
     when: PINNED_MEMORY,
     cause: "The RDMA device can't pin memory: kernels 7.0.0-1019-nvidia and 7.0.0-31 set 9.3 GiB aside for kexec.",
     advice: "Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub. With another kernel: `lockedMemoryBytes: -1`.",
@@ -109,8 +101,6 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "link-gid",
-    source: "NVIDIA/nccl #426, MiaAI-Lab PR #10 and #95: the index differs between machines, and moves at a reboot",
-    caughtBy: "the preflight of `up`, which reads the GID of `link.gidIndex`",
     when: startSign(
       ["unhandled system error", "Got completion"],
       /NCCL.{0,200}unhandled system error|NET\/IB ?:.{0,60}Got completion .{0,120}(?:error |status=\S*?\()12\b/,
@@ -121,24 +111,7 @@ export const ranks: readonly Row[] = [
     command: `${SEE_THE_LINK}; ${APPLY}`,
   },
   {
-    id: "link-card-lost",
-    source: "MiaAI-Lab #146: a ConnectX-7 that got too hot",
-    when: sign(["mlx5_pci_slot_reset", "AER: Uncorrectable (Fatal)"]),
-    cause: "The link's network card fell off the PCIe bus, mostly from heat: only a reboot brings it back.",
-    advice: "No setting to change: reboot, and lower the GPU's clock if it happens again.",
-    command: "sudo reboot; sudo nvidia-smi -lgc 0,2000",
-  },
-  {
-    id: "ranks-differ",
-    source: "vLLM v1/core/kv_cache_planning.py; seen with two ranks of vLLM 0.32.0",
-    caughtBy: "the policy `ranks-agree`, and the start gates, which compare their ranks",
-    when: startSign(["could not broadcast input array from shape", "KV cache specs for the same layer are different"]),
-    cause: "The ranks have different arguments or models; a prompt that only one has room for hangs them all.",
-    advice: "No setting to change: one stack file gives all ranks the same. Apply it, which replaces them.",
-  },
-  {
     id: "rank-stalled",
-    source: "vLLM v1/executor/multiproc_executor.py; vllm-project/vllm #48752, eugr/spark-vllm-docker #321",
     when: startSign(["RPC call to", "stalled: "], /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/),
     say: ({ hit, server: { set, settings } }) => {
       const bound = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
@@ -153,62 +126,10 @@ export const ranks: readonly Row[] = [
   },
   {
     id: "worker-process-died",
-    source: "vLLM v1/executor/multiproc_executor.py; recipe-registry #23: memory at the capture of CUDA graphs",
     when: startSign("died unexpectedly", /Worker proc (\S+) died unexpectedly \(exit code: (?!-9\b)/),
     unless: ({ hit: { log } }) => log.hits.has(RAISED),
     cause: "A process of vLLM died without a word: mostly memory ran out while CUDA graphs were captured.",
     advice: "A second start often passes. If not, lower `gpuMemoryUtilization` or `maxNumSeqs`.",
     command: "sudo journalctl --dmesg --since -1h | grep -iE 'out of memory|oom|NVRM'; serving wait",
-  },
-  {
-    id: "world-size-above-gpus",
-    source: "vLLM config/parallel.py",
-    caughtBy: "the stack file's own check of `tensorParallelSize` against `gpus` and `nodes`",
-    when: startSign("World size (", /World size \((\d+)\) is larger than the number of available GPUs \((\d+)\)/),
-    say: ({ hit: { groups } }) => ({
-      cause: `The model is to be split over ${groups[0]} GPUs, and this machine has ${groups[1]}.`,
-      advice: "Name the machines that share it in `nodes`, or write `tensorParallelSize: 1`.",
-    }),
-  },
-  {
-    id: "ray-executor",
-    source: "vllm-project/vllm PR #33351, getainode/ainode #84, eugr/spark-vllm-docker #227, sparkrun #135",
-    caughtBy: "the stack file's own check, which refuses Ray",
-    when: startSign(["ray: command not found", "creating a placement group of specs", "environment variable NCCL_IB"]),
-    cause: "The server was started with Ray: vLLM's image has none, and its nodes overwrite each other's variables.",
-    advice: "Name the machines in `nodes`, which needs no Ray, and leave Ray out of your own arguments.",
-  },
-  {
-    id: "vllm-port-set",
-    source: "gpustack #6019: VLLM_PORT is only where a search for ports begins",
-    when: startSign("ZMQError: Address already in use"),
-    say: ({ server }) => ({
-      cause: "vLLM's processes took a port that another of them had, as they do where VLLM_PORT is set.",
-      edits: [server.set(["environment", "VLLM_PORT"], undefined)],
-    }),
-  },
-  {
-    id: "semaphores-removed",
-    source: "eugr/spark-vllm-docker #352: systemd's RemoveIPC=yes, and a worker that was started over ssh",
-    when: startSign("SemLock._rebuild"),
-    cause: "systemd removed the semaphores of vLLM's processes when the ssh session of their user ended.",
-    advice: "No setting to change: containers of `up` have their own. With `--ipc=host` the user must linger.",
-    command: 'sudo loginctl enable-linger "$USER"',
-  },
-  {
-    id: "page-cache-counted",
-    source: "MiaAI-Lab GLM #205, PR #230 and #243: CUDA counts the page cache as used",
-    when: startSign("exceeds device memory budget"),
-    cause: "The loader saw too little free memory: the page cache, full after a copy of the model, counts as used.",
-    advice: "No setting to change, unless `loadFormat` names that loader: drop the page cache and start again.",
-    command: "sync; echo 3 | sudo tee /proc/sys/vm/drop_caches",
-  },
-  {
-    id: "attention-kernel-missing",
-    source: "MiaAI-Lab GLM-5.3-Flash: kernels that are in no release of vLLM yet",
-    when: startSign("pe_dim must be 64 for fp8_ds_mla"),
-    cause: "This image has no kernel for the model's attention.",
-    advice: "Take an image that was built for the model, pin it and put the printed lines into the stack file.",
-    command: "serving pin IMAGE",
   },
 ];

@@ -55,8 +55,6 @@ function utilizationOf({ log }: Sighting, { settings }: Server): number | undefi
 export const room: readonly Row[] = [
   {
     id: "admission-refused",
-    source: 'specification, Errors: "Startup reservation check fails"; vLLM v1/worker/utils.py, request_memory',
-    caughtBy: "the preflight of `up`, which compares utilization x total with MemAvailable",
     when: REFUSED,
     unless: isFreeNow,
     say({ hit, server }) {
@@ -83,8 +81,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "memory-released-late",
-    source: 'vLLM v1/worker/utils.py, request_memory; memory was seen to come free 60 s and more after a "kill"',
-    caughtBy: "the gate before the server's start, which waits for MemAvailable",
     when: REFUSED,
     unless: (told) => !isFreeNow(told),
     say: ({ facts, hit, server }) => ({
@@ -95,8 +91,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "no-kv-room",
-    source: 'specification, Errors: "Model loads but no KV room"; vLLM v1/core/kv_cache_utils.py',
-    caughtBy: "the plan's KV plan, once the engine's measured memory is recorded in the stack file",
     when: NO_ROOM,
     say({ facts, hit, server }) {
       const available = hit.log.hits.get(AVAILABLE);
@@ -129,10 +123,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "window-too-long",
-    source:
-      'specification, Errors: "Model loads but no KV room"; vLLM v1/core/kv_cache_utils.py, _check_enough_kv_cache_memory',
-    caughtBy:
-      "the plan's KV plan, once the engine's measured memory is recorded; `serving kv` with the figure of the log",
     when: startSign(
       "To serve at least one request with the model",
       /max seq len \((\d+)\), \(?([\d.]+) GiB KV cache is needed, which is larger than the available KV cache memory \((-?[\d.]+) GiB\)(?:.{0,80}estimated maximum model length is (\d+))?/,
@@ -158,7 +148,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "window-above-model",
-    source: "vLLM config/model.py, _get_and_verify_max_len",
     when: startSign(
       "is greater than the derived max_model_len",
       /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,
@@ -170,7 +159,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "batch-below-sequences",
-    source: "vLLM config/scheduler.py",
     when: startSign(
       "must be greater than or equal to max_num_seqs",
       /max_num_batched_tokens \((\d+)\) must be greater than or equal to max_num_seqs \((\d+)\)/,
@@ -182,8 +170,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "too-many-sequences",
-    source: "vllm-project/vllm #49064, PR #38270; kaito-project/kaito #2319",
-    caughtBy: "the plan's KV plan, where the memory for the cache is known",
     when: startSign(
       "exceeds available Mamba cache blocks",
       /max_num_seqs \((\d+)\) exceeds available Mamba cache blocks \((\d+)\)/,
@@ -200,7 +186,6 @@ export const room: readonly Row[] = [
   },
   {
     id: "window-reduced",
-    source: "vLLM v1/core/kv_cache_utils.py: max_model_len auto",
     when: sign("Auto-fit max_model_len", /Auto-fit max_model_len: reduced from ([\d,]+) to ([\d,]+)/),
     unless: ({ facts }) => seen(facts, NO_ROOM) !== undefined,
     say: ({ hit, server }) => ({

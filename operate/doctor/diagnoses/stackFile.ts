@@ -2,15 +2,12 @@ import { shellWords } from "../../../components/host/text";
 import { hundredths } from "../../../components/memory/ledger";
 import { totalFault } from "../../../components/memory/machineMemory";
 import { AGGREGATE_LIMIT, utilizationText } from "../../../components/planned/utilization";
-import type { Diagnosis } from "../diagnosis";
+import type { Weighed } from "../diagnosis";
 import { machineEdit } from "../facts";
 
-export const stackFile: readonly Diagnosis[] = [
+export const stackFile: readonly Weighed[] = [
   {
     id: "stack-file-faulty",
-    source: "the schema of the stack file (docs/reference/stack-file.md)",
-    caughtBy: "`serving plan` and every preview",
-    aside: true,
     explain({ stackProblem }) {
       if (stackProblem === undefined) return undefined;
       const { file, faults } = stackProblem;
@@ -25,9 +22,6 @@ export const stackFile: readonly Diagnosis[] = [
   },
   {
     id: "aggregate-above-limit",
-    source: "specification, Limits: aggregate --gpu-memory-utilization at or under 0.90",
-    caughtBy: "the policy `aggregate-utilization`",
-    aside: true,
     explain(facts) {
       const { plan, settings } = facts.stack ?? {};
       if (plan === undefined || settings === undefined) return undefined;
@@ -47,9 +41,6 @@ export const stackFile: readonly Diagnosis[] = [
   },
   {
     id: "plan-refused",
-    source: "the policies of this project",
-    caughtBy: "the policies",
-    aside: true,
     explain({ stack }) {
       const refusal = stack?.refusals.find(({ name }) => name !== "aggregate-utilization");
       if (refusal === undefined) return undefined;
@@ -63,9 +54,6 @@ export const stackFile: readonly Diagnosis[] = [
   },
   {
     id: "total-memory-differs",
-    source: "facts of the machine: MemTotal of /proc/meminfo",
-    caughtBy: "the preflight of `up`",
-    aside: true,
     explain(facts) {
       const { meminfo, stack } = facts;
       if (meminfo === undefined || stack === undefined) return undefined;

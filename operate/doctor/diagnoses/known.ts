@@ -1,0 +1,58 @@
+import { join } from "node:path";
+import { z } from "zod";
+import { valueBy } from "../../../faults/schemaFaults";
+import { filled } from "../../../faults/textFile";
+import { readYamlFile } from "../../../faults/yamlDocument";
+import type { Row } from "../diagnosis";
+import { sign, startSign } from "../sign";
+
+const text = z.string();
+
+/** A line that tells a trouble, and what is then said. */
+const line = z.strictObject({
+  /** Every such line has one of these; without a pattern they are all that it needs. */
+  texts: z.array(text),
+  pattern: text.optional(),
+  /** A start failed: that is over once a later one succeeded. */
+  failsStart: z.literal(true).optional(),
+  cause: text,
+  /** Settings of the server, by their dotted names; `null` takes one out. */
+  set: z.record(text, text.or(z.boolean()).nullable()).default({}),
+  advice: text.default(""),
+  command: text.optional(),
+});
+
+const known = z.array(
+  z.strictObject({
+    id: text,
+    source: text,
+    caughtBy: text.optional(),
+    aside: z.literal(true).optional(),
+    harmless: z.literal(true).optional(),
+    line: line.optional(),
+  }),
+);
+
+const FILE = join(__dirname, "known.yaml");
+
+/** Every known trouble, in the order in which it is shown. */
+export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
+
+export function rowOf(id: string, { texts, pattern, failsStart, ...told }: z.infer<typeof line>): Row {
+  const made = failsStart ? startSign : sign;
+  return {
+    id,
+    when: made(texts, pattern === undefined ? undefined : new RegExp(pattern)),
+    say({ hit, server }) {
+      const groups = hit.groups.map((group, index) => [index + 1, group]);
+      const { key, container, settings } = server;
+      const values = { ...Object.fromEntries(groups), key, container, model: settings?.model.id ?? "<model>" };
+      return {
+        cause: filled(told.cause, values),
+        edits: Object.entries(told.set).map(([path, value]) => server.set(path.split("."), value ?? undefined)),
+        advice: filled(told.advice, values) || undefined,
+        command: told.command && filled(told.command, values),
+      };
+    },
+  };
+}
