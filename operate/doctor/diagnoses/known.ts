@@ -4,7 +4,8 @@ import { valueBy } from "../../../faults/schemaFaults";
 import { filled } from "../../../faults/textFile";
 import { readYamlFile } from "../../../faults/yamlDocument";
 import type { Row } from "../diagnosis";
-import { sign, startSign } from "../sign";
+import { seen } from "../facts";
+import { type Sign, sign, startSign } from "../sign";
 
 const text = z.string();
 
@@ -13,10 +14,12 @@ const line = z.strictObject({
   /** Every such line has one of these; without a pattern they are all that it needs. */
   texts: z.array(text),
   pattern: text.optional(),
+  /** The id of a trouble whose own line explains this one. */
+  unless: text.optional(),
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
   cause: text,
-  /** Settings of the server, by their dotted names; `null` takes one out. */
+  /** Settings of the server, by their dotted names; `null` takes one out, and a group alone is a number. */
   set: z.record(text, text.or(z.boolean()).nullable()).default({}),
   advice: text.default(""),
   command: text.optional(),
@@ -38,18 +41,30 @@ const FILE = join(__dirname, "known.yaml");
 /** Every known trouble, in the order in which it is shown. */
 export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
 
-export function rowOf(id: string, { texts, pattern, failsStart, ...told }: z.infer<typeof line>): Row {
+const signs = new Map<string, Sign>();
+
+export function rowOf(id: string, { texts, pattern, failsStart, unless = "", ...told }: z.infer<typeof line>): Row {
   const made = failsStart ? startSign : sign;
+  const when = made(texts, pattern === undefined ? undefined : new RegExp(pattern));
+  signs.set(id, when);
   return {
     id,
-    when: made(texts, pattern === undefined ? undefined : new RegExp(pattern)),
+    when,
+    unless({ facts }) {
+      const other = signs.get(unless);
+      return other !== undefined && seen(facts, other) !== undefined;
+    },
     say({ hit, server }) {
       const groups = hit.groups.map((group, index) => [index + 1, group]);
       const { key, container, settings } = server;
       const values = { ...Object.fromEntries(groups), key, container, model: settings?.model.id ?? "<model>" };
+      const settingOf = (value: string | boolean | null) => {
+        if (typeof value !== "string") return value ?? undefined;
+        return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value, values)) : filled(value, values);
+      };
       return {
         cause: filled(told.cause, values),
-        edits: Object.entries(told.set).map(([path, value]) => server.set(path.split("."), value ?? undefined)),
+        edits: Object.entries(told.set).map(([path, value]) => server.set(path.split("."), settingOf(value))),
         advice: filled(told.advice, values) || undefined,
         command: told.command && filled(told.command, values),
       };

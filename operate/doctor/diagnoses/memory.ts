@@ -4,15 +4,7 @@ import { weightBand, weightsOfRank } from "../../../components/memory/weightBand
 import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Row, type Weighed } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
-import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign, startSign } from "../sign";
-
-/** vLLM v1/worker/gpu_worker.py: free memory grew while it was being measured. */
-const RACE = startSign(
-  "Error in memory profiling",
-  /Error in memory profiling\. ?Initial free memory:? ([\d.]+) ?(?:GiB)?,? ?current free memory:? ([\d.]+)/,
-);
-/** Cut lines still count. */
-const RACE_ANY = startSign("Error in memory profiling");
+import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../sign";
 
 /** torch's words; the newer class name says the same. */
 const CUDA_OOM = sign(
@@ -76,17 +68,6 @@ function servesWell(facts: Facts): boolean {
 }
 
 export const memory: readonly (Weighed | Row)[] = [
-  {
-    id: "profiling-race",
-    when: [RACE, RACE_ANY],
-    say: ({ server }) => ({
-      cause:
-        "Another process gave memory back while vLLM measured how much there is, so its measurement is meaningless.",
-      advice:
-        "No setting to change: start one server at a time, while the memory is steady. Unload Ollama's models first (`ollama stop MODEL`).",
-      command: `docker restart ${server.container}`,
-    }),
-  },
   {
     id: "out-of-memory-loading",
     when: CUDA_OOM,

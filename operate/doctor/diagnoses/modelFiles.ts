@@ -1,37 +1,7 @@
-import { APPLY, type Row } from "../diagnosis";
-import { seen } from "../facts";
+import type { Row } from "../diagnosis";
 import { startSign } from "../sign";
 
-const GATED = startSign(
-  ["GatedRepoError", "gated repo", "is restricted"],
-  /GatedRepoError|[Cc]annot access gated repo|Access to model (\S+) is restricted/,
-);
-
 export const modelFiles: readonly Row[] = [
-  {
-    id: "gated-model",
-    when: GATED,
-    say: ({ server }) => ({
-      cause: "The model is gated and the server has no token that may read it.",
-      edits: [server.set(["huggingFaceTokenVariable"], "HF_TOKEN")],
-      advice: "Accept the model's terms on its page first. The stack file holds the variable's name, never the token.",
-      command: `test -n "$HF_TOKEN" && ${APPLY}`,
-    }),
-  },
-  {
-    id: "model-not-in-cache",
-    when: startSign(
-      ["huggingface.co", "LocalEntryNotFoundError", "OfflineModeIsEnabled"],
-      /couldn't connect to 'https:\/\/huggingface\.co'|LocalEntryNotFoundError|OfflineModeIsEnabled/,
-    ),
-    unless: ({ facts }) => seen(facts, GATED) !== undefined,
-    say: ({ server }) => ({
-      cause: "The model isn't in the cache, and the hub can't be reached to fetch it.",
-      advice:
-        "No setting to change, unless `modelCache` names another directory: fill the cache while there is a network.",
-      command: `hf download ${server.settings?.model.id ?? "<model>"}`,
-    }),
-  },
   {
     id: "architecture-unsupported",
     when: startSign("are not supported for now", /Model architectures (\[[^\]]*\]) are not supported for now/),

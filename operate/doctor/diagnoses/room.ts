@@ -147,28 +147,6 @@ export const room: readonly Row[] = [
     },
   },
   {
-    id: "window-above-model",
-    when: startSign(
-      "is greater than the derived max_model_len",
-      /max_model_len \((\d+)\) is greater than the derived max_model_len \((?:\w+=)?(\d+)/,
-    ),
-    say: ({ hit, server }) => ({
-      cause: `The window of ${numberOf(hit, 0)} tokens is longer than the model's own, ${numberOf(hit, 1)}.`,
-      edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
-    }),
-  },
-  {
-    id: "batch-below-sequences",
-    when: startSign(
-      "must be greater than or equal to max_num_seqs",
-      /max_num_batched_tokens \((\d+)\) must be greater than or equal to max_num_seqs \((\d+)\)/,
-    ),
-    say: ({ hit, server }) => ({
-      cause: `A batch of ${numberOf(hit, 0)} tokens is smaller than the number of sequences, ${numberOf(hit, 1)}: each takes at least one.`,
-      edits: [server.set(["maxNumSeqs"], numberOf(hit, 0))],
-    }),
-  },
-  {
     id: "too-many-sequences",
     when: startSign(
       "exceeds available Mamba cache blocks",
