@@ -12,6 +12,7 @@ const WITH_LAYERS = [
   "test/real/vllm/wholeRun.test.ts",
   "test/real/docker/fullDisk.test.ts",
   "test/real/remote/*.test.ts",
+  "test/real/ranks/*.test.ts",
 ];
 
 /** The generated files in the real programs. Slow, and the first run installs them: `npm run test:real`. */

@@ -40,6 +40,7 @@ export async function startRig(layer: DockerLayer): Promise<Rig> {
       version: `v${engine.version}`,
       environment: dirname(dirname(engine.path)),
       mountedAt: `/root/${CACHE}/${ENVIRONMENT}`,
+      files: { "/opt/scripted/scripted.py": readFileSync(join(__dirname, "../vllm/scripted.py"), "utf8") },
       changes: ['ENTRYPOINT ["vllm","serve"]'],
     });
     // The gates read this computer's own.

@@ -11,6 +11,11 @@ for own in home root run etc/systemd etc/docker; do
   mount --bind "$folder/own/$own" "/$own"
 done
 mount --bind "$folder/meminfo" /proc/meminfo
+# Its own interfaces, and the host's control groups.
+mkdir -p /run/cgroup
+mount --rbind /sys/fs/cgroup /run/cgroup
+mount -t sysfs sysfs /sys
+mount --rbind /run/cgroup /sys/fs/cgroup
 mkdir -p /run/sshd /root/.ssh
 chmod 700 /root /root/.ssh
 cp "$folder/client.pub" /root/.ssh/authorized_keys
