@@ -35,7 +35,7 @@ function interfaceFault({ link, nodes }: Rank, machine: string, facts: LinkFacts
     return refused(message, setting);
   }
   const own = addresses.filter((each) => each.name === name).map((each) => each.address);
-  const message = `${name} has not the address ${address}, but ${own.join(", ") || "none"}.`;
+  const message = `${name} doesn't have the address ${address}; it has ${own.join(", ") || "none"}.`;
   if (holder === undefined) return refused(message, "link.address", own.length === 1 ? own[0] : undefined);
   if (holder.name !== name) return refused(message, setting, holder.name);
   const network = new BlockList();

@@ -123,7 +123,7 @@ describe("the link of a machine with a rank", () => {
       {},
       { address: "192.168.100.21" },
       {
-        message: "enp1s0f1np1 has not the address 192.168.100.21, but 192.168.100.11.",
+        message: "enp1s0f1np1 doesn't have the address 192.168.100.21; it has 192.168.100.11.",
         setting: "link.address",
         value: "192.168.100.11",
       },
@@ -133,7 +133,7 @@ describe("the link of a machine with a rank", () => {
       {},
       { address: "192.168.1.50" },
       {
-        message: "enp1s0f1np1 has not the address 192.168.1.50, but 192.168.100.11.",
+        message: "enp1s0f1np1 doesn't have the address 192.168.1.50; it has 192.168.100.11.",
         setting: "link.interface",
         value: "wlP9s9",
       },
