@@ -8,10 +8,18 @@ import vectors from "./vectors.json";
 
 const MODELS = join(__dirname, "../../models");
 const folders = readdirSync(MODELS, { withFileTypes: true }).filter((each) => each.isDirectory());
+const UNPLANNED = ["local-inference-lab--GLM-5.3-Flash-NVFP4"];
 const configOf = (name: string) => JSON.parse(readFileSync(join(MODELS, name, "config.json"), "utf8"));
 
 describe("the model configs of the repository", () => {
-  it.each(folders.map((folder) => [folder.name]))("%s can be planned", (name) => {
+  it.each(UNPLANNED)("%s has a field for which there is no plan", (name) => {
+    expect(() => modelShape(configOf(name))).toThrow(
+      "index_kpool: Unknown architecture: This field means sparse attention, for which there is no KV plan. Its KV cache is unknown until the engine has measured it.",
+    );
+  });
+
+  const planned = folders.map(({ name }) => name).filter((name) => !UNPLANNED.includes(name));
+  it.each(planned)("%s can be planned", (name) => {
     const shape = modelShape(configOf(name));
     const kvCacheDtype = shape.compressedIndex === undefined ? "fp8" : "auto";
     const plan = kvPlan(shape, { kvCacheDtype }, 60 * 2 ** 30);

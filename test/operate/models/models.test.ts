@@ -38,7 +38,7 @@ describe("serving models", () => {
   it("lists those for several machines with --all", async () => {
     const { out } = await runServing(["models", "--all", "--format", "json", "--file", stackFile()]);
     const { models } = JSON.parse(out);
-    expect(models).toHaveLength(30);
+    expect(models).toHaveLength(31);
     expect(models.find(({ id }: { id: string }) => id.includes("MiniMax"))).toMatchObject({
       verdict: "no",
       reasons: ["It needs 2 machines, and this stack has 1: declare the others, each with its `link`."],
