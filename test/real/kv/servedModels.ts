@@ -77,7 +77,8 @@ export const SERVED_MODELS: readonly { readonly name: string; readonly asked: Ca
   .flatMap(({ name }) => {
     const cut: Config = JSON.parse(readFileSync(join(MODELS, name, "config.json"), "utf8"));
     // A family of its own stands for it, since vLLM takes one of the two formats from 0.32 on alone.
-    if (cut.model_type === "qwen4_exp") return [];
+    // And of GLM-5.3-Flash nothing but its size is known.
+    if (cut.model_type === "qwen4_exp" || cut.model_type === "glm5_next_text") return [];
     return ENGINES.map((engine, index) => {
       const config = whole(cut);
       const window = Math.min(engine.maxModelLen ?? 0, modelShape(config).window ?? 0);
