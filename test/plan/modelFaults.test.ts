@@ -52,6 +52,7 @@ describe("a model's family", () => {
         "Qwen--Qwen3-VL-Embedding-8B",
         "cyankiwi--GLM-4.7-Flash-AWQ-4bit",
         "deepseek-ai--DeepSeek-V4-Flash-0731",
+        "local-inference-lab--GLM-5.3-Flash-NVFP4",
         "mistralai--Mistral-Small-4-119B-2603-NVFP4",
         "nvidia--DeepSeek-V4-Flash-NVFP4",
         "nvidia--Llama-3.3-70B-NVFP4",
