@@ -1,10 +1,9 @@
 import type { ContainerArgs } from "@pulumi/docker";
 import { HOST_NETWORK, type PlannedContainer } from "../planned/container";
+import { MIB_PER_GIB } from "../planned/utilization";
 
 /** Size and number of a container's log files; without a limit a chatty server fills the disk. */
 const LOG_OPTIONS = { "max-size": "50m", "max-file": "5" };
-
-const MIB_PER_GIB = 1024;
 
 /**
  * The arguments of one container. Everything that the engine would otherwise compute is written out: a value left to

@@ -5,6 +5,7 @@ import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { gatePort, type Rank } from "../planned/rank";
 import { isLoopback, originFromContainer } from "../planned/reach";
+import { MIB_PER_GIB } from "../planned/utilization";
 import type { MachineSettings } from "../settings/machine";
 import { headAddress } from "./ranks";
 import type { Serve } from "./serve";
@@ -37,7 +38,6 @@ const FILE = "gate";
 const SHARED_INSIDE = "/var/lib/local-serving";
 
 const SECONDS_PER_MINUTE = 60;
-const MIB_PER_GIB = 1024;
 
 /** The gate kills vLLM so many seconds before Docker would kill the gate. */
 const BEFORE_DOCKER_SECONDS = 2;

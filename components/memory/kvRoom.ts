@@ -32,13 +32,13 @@ export function kvRoom(server: InferenceServerSettings, totalGiB: number, model?
 }
 
 /** Among how many ranks a server's weights are divided: each has a GPU of its own. */
-export const ranksOf = (server: InferenceServerSettings): number =>
+export const rankCount = (server: InferenceServerSettings): number =>
   server.tensorParallelSize * server.pipelineParallelSize;
 
 /** Whether the record is of the image that runs, divided as it is. */
 export function isMeasured(server: InferenceServerSettings): boolean {
   const { measured, image } = server;
-  return measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === ranksOf(server);
+  return measured !== undefined && isOf(image, measured) && (measured.ranks ?? 1) === rankCount(server);
 }
 
 /** The recorded rates, where they are of the image that runs. */
@@ -64,7 +64,7 @@ export function residentGiB(server: InferenceServerSettings, evidence?: ModelEvi
   const onDisk = weightsGB(server, evidence);
   const known = server.model.residentGiB ?? evidence?.catalogue?.residentGiB;
   const whole = known ?? (onDisk === undefined ? undefined : onDisk * GIB_PER_GB);
-  return whole === undefined ? undefined : whole / ranksOf(server);
+  return whole === undefined ? undefined : whole / rankCount(server);
 }
 
 /** Whether the weights' size rests on nothing but a judgement. */
@@ -95,13 +95,13 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
     basis: "estimated",
     low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least),
     high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most),
-    source: `${hundredths(weightsGiB)} GiB of weights${ranksOf(server) === 1 ? "" : ` for each of ${ranksOf(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
+    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
   };
 }
 
 /** What a rank of published starts of this model, divided as here, took outside the KV cache; `undefined` where there is none. */
 export function publishedOutside(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
-  const starts = (model?.starts ?? []).filter(({ ranks = 1 }) => ranks === ranksOf(server));
+  const starts = (model?.starts ?? []).filter(({ ranks = 1 }) => ranks === rankCount(server));
   if (starts.length === 0) return undefined;
   const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
   const sources = [...new Set(starts.map(startText))].join("; ");

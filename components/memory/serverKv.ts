@@ -14,7 +14,7 @@ import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admi
 import type { ModelEvidence } from "../planned/evidence";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
-import { type KvRoom, kvRoom, ownSpeeds, ranksOf, weightsGB } from "./kvRoom";
+import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
   readonly room: KvRoom;
@@ -88,7 +88,7 @@ export function serverKv(
       atBest: { fits: most.fits, maxConcurrency: most.maxConcurrency },
       agents: agentsAtOnce(worst, maxOutputTokens),
       weightsGB: weightsGB(server, model) ?? null,
-      ranks: ranksOf(server),
+      ranks: rankCount(server),
       ...defined({ least }),
       prefill: prefillOf(prefill ?? model.prefill, worst.maxModelLen),
     };

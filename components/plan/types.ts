@@ -19,10 +19,10 @@ import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
 export type Plan = { readonly machines: readonly MachinePlan[]; readonly warnings: readonly Warning[] };
 
 /** Every server of ours that takes memory on a machine: those that answer, and workers of other machines' servers. */
-export const serversOn = ({ inferenceServers, ranks }: MachinePlan): InferenceServerPlan[] => [
-  ...inferenceServers,
-  ...ranks,
-];
+export const serversOn = ({
+  inferenceServers,
+  ranks,
+}: Pick<MachinePlan, "inferenceServers" | "ranks">): InferenceServerPlan[] => [...inferenceServers, ...ranks];
 
 /** What one machine will run. */
 export interface MachinePlan {

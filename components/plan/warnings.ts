@@ -3,7 +3,7 @@ import type { BridgePlan } from "../bridge/plannedBridge";
 import type { ChatUiPlan } from "../chat-ui/plannedChatUi";
 import type { ClientPlan } from "../clients/plannedClients";
 import { harnessWarnings } from "../harness-files/plannedHarness";
-import { isMeasured, ranksOf, weightsGB } from "../memory/kvRoom";
+import { isMeasured, rankCount, weightsGB } from "../memory/kvRoom";
 import type { Ledger } from "../memory/ledger";
 import type { KnownServer } from "../memory/machineMemory";
 import type { Warn } from "../memory/memoryWarnings";
@@ -82,9 +82,9 @@ function serverWarnings(
     warn("config-assumed", message);
   }
   const size = weightsGB(server, model);
-  const band = size === undefined ? undefined : weightBand(size / ranksOf(server));
+  const band = size === undefined ? undefined : weightBand(size / rankCount(server));
   if (size !== undefined && band?.comfortable === false)
-    warn("weights", `${weightsOfRank(size, ranksOf(server))} are ${band.verdict}.`);
+    warn("weights", `${weightsOfRank(size, rankCount(server))} are ${band.verdict}.`);
 }
 
 /** Prompt that an agent sends with every call, at its largest: instructions and tools (30,000 to 40,000 tokens). */

@@ -54,6 +54,7 @@ export function upToHundredth(utilization: number): number {
 
 /** A GiB is 1024^3 bytes. */
 export const BYTES_PER_GIB = 1024 ** 3;
+export const MIB_PER_GIB = 1024;
 
 /** What decides how much of a machine's memory one inference server takes. */
 export interface MemoryDemand {

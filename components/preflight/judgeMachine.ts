@@ -2,7 +2,7 @@ import { roomProblem } from "../fetch/needs";
 import { demandOfProcess } from "../inference-server/argv/memoryDemand";
 import { GIB_PER_GB } from "../memory/ledger";
 import { totalFinding } from "../memory/machineMemory";
-import type { MachinePlan } from "../plan/types";
+import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../planned/utilization";
 import { judgeLink } from "./judgeLink";
@@ -109,7 +109,7 @@ function hostInstanceFindings({ hostInstance, ledger }: MachinePlan, { listeners
 
 /** vLLM's own admission rule, with the memory of our running servers counted as free: they are being replaced. */
 function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts): PreflightFinding[] {
-  const servers = [...machine.inferenceServers, ...machine.ranks];
+  const servers = serversOn(machine);
   const unread = "MemAvailable can't be read, so it is not known whether the servers find room.";
   if (memory === undefined) return servers.length === 0 ? [] : [warned(unread)];
   const findings: PreflightFinding[] = [];

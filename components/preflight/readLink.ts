@@ -1,14 +1,14 @@
 import { modelFolder } from "../catalogue/readCatalogue";
 import type { Files } from "../host/files";
 import { readKernel } from "../host/knownTroubles";
-import type { MachinePlan } from "../plan/types";
+import { type MachinePlan, serversOn } from "../plan/types";
 import { gatePort } from "../planned/rank";
 
 type Ranked = Pick<MachinePlan, "inferenceServers" | "ranks">;
 
 /** The ranks of a machine; all of them have the same link. */
-export const linkedRanks = ({ inferenceServers, ranks }: Ranked) =>
-  [...inferenceServers, ...ranks].flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
+export const linkedRanks = (machine: Ranked) =>
+  serversOn(machine).flatMap((server) => (server.rank ? [{ server, rank: server.rank }] : []));
 
 /** Ports that the ranks of a machine listen on; of a worker the setting is below another machine. */
 export const rankPorts = (machine: Ranked) =>

@@ -3,7 +3,7 @@ import { defined } from "../../faults/defined";
 import { readNeeds } from "../fetch/needs";
 import { type Files, filesOf } from "../host/files";
 import { readListeners } from "../host/listeners";
-import type { MachinePlan } from "../plan/types";
+import { type MachinePlan, serversOn } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
 import { HERE } from "../planned/reach";
@@ -22,9 +22,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     files.text("/proc/meminfo"),
     readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
     Promise.all(
-      [...new Set([...machine.inferenceServers, ...machine.ranks].map((server) => server.modelCache))].map((path) =>
-        readDirectory(path, files),
-      ),
+      [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) => readDirectory(path, files)),
     ),
     Promise.all([
       ...foldersToWrite(machine).map((path) => readRealDirectory(path, files)),

@@ -1,5 +1,5 @@
 import type { ContainerState } from "../../components/docker/containers";
-import type { MachinePlan } from "../../components/plan/types";
+import { type MachinePlan, serversOn } from "../../components/plan/types";
 import type { Meminfo } from "../../components/planned/evidence";
 import type { Listening } from "../../components/planned/reach";
 import type { MachineSettings } from "../../components/settings/machine";
@@ -87,7 +87,7 @@ export type Server = Readonly<ReturnType<typeof serverOf>>;
 /** The server that a log belongs to: by its container, by what the user said, by its port, or because there is only one. */
 export function serverOf(facts: Facts, log?: LogReading) {
   const { stack } = facts;
-  const planned = [...(stack?.plan.inferenceServers ?? []), ...(stack?.plan.ranks ?? [])];
+  const planned = stack === undefined ? [] : serversOn(stack.plan);
   const port = log?.hits.get(STARTED_WITH_PORT)?.groups[0];
   const found =
     planned.find((each) => each.container.name === log?.container) ??
@@ -145,8 +145,7 @@ export function stateOf({ containers }: Pick<Facts, "containers">, name: string)
 /** Containers of the plan with their state, where it was read, ranks on other machines too; without a stack file those that were given. */
 export function plannedStates({ stack, containers = [] }: Facts): readonly ContainerState[] {
   if (stack === undefined) return containers;
-  const servers = [...stack.plan.inferenceServers, ...stack.plan.ranks];
-  const ranks = servers.flatMap(({ rank }) => rank?.nodes.map(({ container }) => container) ?? []);
+  const ranks = serversOn(stack.plan).flatMap(({ rank }) => rank?.nodes.map(({ container }) => container) ?? []);
   const names = new Set([...stack.plan.containers.map(({ name }) => name), ...ranks]);
   return [...names].flatMap((name) => stateOf({ containers }, name) ?? []);
 }

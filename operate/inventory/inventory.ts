@@ -4,7 +4,7 @@ import { type ContainerState, readContainers } from "../../components/docker/con
 import { docker } from "../../components/docker/docker";
 import { commandOn, type Place } from "../../components/host/onMachine";
 import { GATE_SAYS } from "../../components/inference-server/startGate";
-import type { MachinePlan } from "../../components/plan/types";
+import { type MachinePlan, serversOn } from "../../components/plan/types";
 import { MACHINE_LABEL } from "../../components/planned/container";
 import { type Evidence, homeOn, onMachine } from "../../components/planned/evidence";
 import { HERE } from "../../components/planned/reach";
@@ -54,8 +54,7 @@ async function entryOf(
   problems: string[],
 ) {
   const { name, image, imageId, status, ports, labels } = state;
-  const servers = [...machine.inferenceServers, ...machine.ranks];
-  const isServer = servers.some(({ container }) => container.name === name);
+  const isServer = serversOn(machine).some(({ container }) => container.name === name);
   return {
     ...{ name, image },
     /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */

@@ -72,7 +72,7 @@ export function recipeText(recipe: Recipe, { fit, alone }: ModelRow): string {
     styled("bold", recipe.id),
     `  family ${recipe.family}, ${recipe.kind}${recipe.thinking ? ", with a thinking mode" : ""}`,
     `  config.json: ${config.from}, ${config.source} (${config.date})`,
-    `  here: ${fitText(fit)}${fit.reasons.map((reason) => `. ${reason}`).join("")}${fit.beside ? `; alone on the machine: ${alone}` : ""}`,
+    `  here: ${[fit.lacksMachines ? fit.verdict : fitText(fit), ...fit.reasons].join(". ")}${fit.beside ? `; alone on the machine: ${alone}` : ""}`,
     "",
     ...columns([...known, ...missing.map((path) => [path, UNKNOWN, ""])]).map((line) => `  ${line}`),
     "",

@@ -1,5 +1,5 @@
 import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
-import type { MachinePlan } from "../../components/plan/types";
+import { type MachinePlan, serversOn } from "../../components/plan/types";
 
 /** A server, or one rank of it, and the machine that it runs on. */
 export interface OnMachine {
@@ -10,9 +10,7 @@ export interface OnMachine {
 /** All ranks of a server, its head first; itself alone where it has no others. */
 export function ranksOf({ machine, server }: OnMachine, machines: readonly MachinePlan[]): OnMachine[] {
   if (server.rank === undefined) return [{ machine, server }];
-  const all = machines.flatMap((each) =>
-    [...each.inferenceServers, ...each.ranks].map((server) => ({ machine: each, server })),
-  );
+  const all = machines.flatMap((each) => serversOn(each).map((server) => ({ machine: each, server })));
   return server.rank.nodes.flatMap((node) =>
     all.filter((each) => each.machine.name === node.machine && each.server.container.name === node.container),
   );

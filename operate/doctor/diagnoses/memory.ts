@@ -1,5 +1,5 @@
 import { gateLine } from "../../../components/inference-server/startGate";
-import { ranksOf } from "../../../components/memory/kvRoom";
+import { rankCount } from "../../../components/memory/kvRoom";
 import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
 import { APPLY, type Row, type Weighed } from "../diagnosis";
@@ -74,7 +74,7 @@ export const memory: readonly (Weighed | Row)[] = [
     say({ facts, hit, server }) {
       if (isAfter(hit, WEIGHTS_LOADED) || hit.log.hits.has(READY)) return undefined;
       const weights = server.settings?.model.weightsGB;
-      const ranks = server.settings === undefined ? 1 : ranksOf(server.settings);
+      const ranks = server.settings === undefined ? 1 : rankCount(server.settings);
       const shareGiB = (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
       return {
         cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weightsOfRank(weights, ranks)} are ${bandOf(weights / ranks, shareGiB)}`}.`,

@@ -3,7 +3,7 @@ import { Failed } from "../../../commandLine/exit";
 import { type ContainerState, readContainers } from "../../../components/docker/containers";
 import { dockerCommand } from "../../../components/docker/docker";
 import { declaredResources } from "../../../components/machine/declaredResources";
-import type { MachinePlan } from "../../../components/plan/types";
+import { type MachinePlan, serversOn } from "../../../components/plan/types";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { defined } from "../../../faults/defined";
 import { judge } from "../../../policies/judge";
@@ -65,9 +65,7 @@ export async function fromMachine({
 /** The ranks on other machines that share a model with this one, and their logs. */
 async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
   const read = { containers: [] as ContainerState[], logs: [] as LogReading[], notes: [] as string[] };
-  const all = [...machine.inferenceServers, ...machine.ranks].flatMap((server) =>
-    ranksOf({ machine, server }, machines),
-  );
+  const all = serversOn(machine).flatMap((server) => ranksOf({ machine, server }, machines));
   for (const { machine: there, server } of all.filter((each) => each.machine.name !== machine.name)) {
     try {
       const found = (await readContainers(there.dockerHost)).filter(({ name }) => name === server.container.name);

@@ -108,7 +108,7 @@ describe("serving models for two machines that are linked", () => {
     expect(out).toMatch(/^minimax-m2\.7-gb10 +needs 2 machines /m);
     const shown = await runServing(["models", "show", "minimax-m2.7-gb10", "--file", stackFile(unlinked)]);
     expect(shown.out).toContain(
-      "here: needs 2 machines. It needs 2 machines, and too few are linked to dgx: write the `link` of each.",
+      "here: no. It needs 2 machines, and too few are linked to dgx: write the `link` of each.",
     );
   });
 
