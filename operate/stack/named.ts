@@ -1,0 +1,69 @@
+import { WrongUse } from "../../commandLine/exit";
+import type { InferenceServerPlan } from "../../components/inference-server/plannedServer";
+import type { MachinePlan } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
+import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
+import { nearOf } from "../../faults/quoting";
+
+/** Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or instance A. */
+export interface Named {
+  readonly machine: MachinePlan;
+  /** Key in the stack file (`b`), else `bridge`, `chat-ui`, `simple-server` or `instance-a`; a worker's is `dgx1.b`. */
+  readonly key: string;
+  /** Absent of what runs in no container of ours. */
+  readonly container?: PlannedContainer;
+  /** The server, or its rank, that this is. */
+  readonly server?: InferenceServerPlan;
+}
+
+/** Everything with a name on a machine, in the order of its plan. */
+export function namedOn(machine: MachinePlan): Named[] {
+  const { inferenceServers, ranks, bridge, chatUi, simpleServer, hostInstance } = machine;
+  const inside = simpleServer.mode === "integrated" && chatUi !== null ? { container: chatUi.container } : {};
+  return [
+    ...[...inferenceServers, ...ranks].map((server) => ({
+      ...{ machine, key: server.key, container: server.container, server },
+    })),
+    ...(bridge === null ? [] : [{ machine, key: "bridge", container: bridge.container }]),
+    ...(chatUi === null ? [] : [{ machine, key: "chat-ui", container: chatUi.container }]),
+    ...(simpleServer.mode === "none" ? [] : [{ machine, key: SIMPLE_SERVER, ...inside }]),
+    ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
+  ];
+}
+
+/** Words of a person for what has another key. */
+const ALSO: Readonly<Record<string, string>> = { ollama: SIMPLE_SERVER, a: INSTANCE_A };
+
+/**
+ * The thing that somebody means by `b`, `bridge`, `chatUi`, the name of a container, or one of these behind `MACHINE.`. Throws
+ * `WrongUse`, with the names that there are, for a name that nothing or more than one has.
+ */
+export function named(machines: readonly MachinePlan[], name: string): Named {
+  const all = machines.flatMap(namedOn);
+  const found = all.filter((each) => namesOf(each).includes(name));
+  const spoken = name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+  const [only, ...others] =
+    found.length > 0 ? found : all.filter((each) => namesOf(each).includes(ALSO[spoken] ?? spoken));
+  if (only !== undefined && others.length === 0) return only;
+  const full = (each: Named) => `${each.machine.name}.${shortName(each)}`;
+  if (only !== undefined)
+    throw new WrongUse(`${name} is on several machines: write ${[only, ...others].map(full).join(" or ")}.`);
+  const known = all.map(machines.length === 1 ? shortName : full);
+  const near = nearOf(name, [...known, ...all.flatMap(namesOf)], "");
+  throw new WrongUse(
+    `Nothing in the stack file is called ${name}.${near === "" ? "" : ` ${near}`} There is: ${known.join(", ") || "nothing"}.`,
+  );
+}
+
+const isWorker = ({ server }: Named) => (server?.rank?.index ?? 0) > 0;
+
+/** The key; of a worker its container, since `dgx1.b` names the head. */
+const shortName = (each: Named): string => (isWorker(each) ? (each.container?.name ?? each.key) : each.key);
+
+/** Every name of a thing; a container is no other name of what runs inside it. */
+function namesOf(each: Named): string[] {
+  const { machine, key, container } = each;
+  const own = key === SIMPLE_SERVER || container === undefined ? [] : [container.name];
+  const names = [...(isWorker(each) ? [] : [key]), ...own];
+  return names.flatMap((name) => [name, `${machine.name}.${name}`]);
+}
