@@ -9,6 +9,7 @@ const MAY_USE = {
   "components/kv": ["components/planned", "faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],
+  "components/supply": ["components/host"],
   "components/docker": ["components/host", "components/inference-server", "components/planned", "faults"],
   "components/inference-server": ["faults", "components/host", "components/planned", "components/settings"],
   "components/catalogue": ["components/inference-server", "components/planned", "components/settings", "faults"],

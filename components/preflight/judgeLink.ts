@@ -1,5 +1,4 @@
 import { BlockList } from "node:net";
-import { knownTroubles } from "../host/knownTroubles";
 import type { MachinePlan } from "../plan/types";
 import type { Link, Rank } from "../planned/rank";
 import { type Hca, type LinkFacts, linkedRanks } from "./readLink";
@@ -13,8 +12,7 @@ export function judgeLink(machine: MachinePlan, facts: LinkFacts | undefined): P
   const [rank] = linkedRanks(machine).map((each) => each.rank);
   if (rank === undefined || facts === undefined) return [];
   const fault = interfaceFault(rank, machine.name, facts) ?? hcaFault(rank.link, facts.hcas);
-  const troubles = [...knownTroubles(facts), ...(facts.brokenCma ? [BROKEN_CMA] : [])];
-  return [...(fault === undefined ? [] : [fault]), ...troubles.map((each) => warned(each))];
+  return [...(fault === undefined ? [] : [fault]), ...(facts.brokenCma ? [warned(BROKEN_CMA)] : [])];
 }
 
 function interfaceFault({ link, nodes }: Rank, machine: string, facts: LinkFacts): PreflightFinding | undefined {

@@ -5,6 +5,7 @@ import { totalFinding } from "../memory/machineMemory";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { newKey } from "../planned/networkKey";
 import { downToHundredth, shareToDeclare, takenGiB, takesItsShare } from "../planned/utilization";
+import { knownTroubles } from "../supply/kernel";
 import { judgeLink } from "./judgeLink";
 import { judgeSimpleServer } from "./judgeSimpleServer";
 import { rankPorts } from "./readLink";
@@ -15,6 +16,7 @@ export function judgeMachine(machine: MachinePlan, facts: MachineFacts): Preflig
   return [
     ...dockerFindings(machine, facts),
     ...judgeLink(machine, facts.link),
+    ...knownTroubles(facts.kernel).map((each) => warned(each)),
     ...hostInstanceFindings(machine, facts),
     ...memoryFindings(machine, facts),
     ...portFindings(machine, facts),

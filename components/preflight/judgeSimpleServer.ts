@@ -1,6 +1,6 @@
-import { gte, valid } from "@renovatebot/pep440";
 import type { MachinePlan } from "../plan/types";
-import { type HostSimpleServerPlan, OLLAMA_FLOOR } from "../simple-server/plannedSimpleServer";
+import type { HostSimpleServerPlan } from "../simple-server/plannedSimpleServer";
+import { isVersion, lowestAllowed, whyRefused } from "../supply/releases";
 import { type Account, type PathFacts, type PreflightFinding, refused, type SimpleServerFacts, warned } from "./types";
 
 /** What a build from source says of itself. */
@@ -35,7 +35,7 @@ export function judgeSimpleServer(machine: MachinePlan, facts: SimpleServerFacts
     faults.push(refused(message, "simpleServer.pull", false));
   }
   if (answer.kind === "ollama" && answer.version === NO_RELEASE) {
-    const message = `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${OLLAMA_FLOOR} or later is not known.`;
+    const message = `Ollama says ${NO_RELEASE}, as a build from source does: whether it is ${lowestAllowed("ollama")} or later is not known.`;
     faults.push(warned(message));
   }
   if (elevate === "none" && !facts.dropInInPlace) {
@@ -99,8 +99,7 @@ function answerFault(server: HostSimpleServerPlan, { answer }: SimpleServerFacts
       `Port ${server.port} is taken by something that isn't Ollama. Look with \`ss -lntp 'sport = :${server.port}'\` and \`docker ps\`: an earlier container or the chat UI's integrated image is the usual cause.`,
     ];
   if (answer.kind !== "ollama" || answer.version === NO_RELEASE) return undefined;
-  if (valid(answer.version) !== null && gte(answer.version, OLLAMA_FLOOR)) return undefined;
-  return [
-    `Ollama ${answer.version} is below ${OLLAMA_FLOOR}, the first version with the messages-style surface. Update it as it was installed.`,
-  ];
+  const unknown = `it is no release; ${lowestAllowed("ollama")} or newer is wanted.`;
+  const why = isVersion(answer.version) ? whyRefused("ollama", answer.version) : unknown;
+  return why === undefined ? undefined : [`Ollama ${answer.version} runs: ${why}`];
 }

@@ -1,6 +1,5 @@
 import { modelFolder } from "../catalogue/readCatalogue";
 import type { Files } from "../host/files";
-import { readKernel } from "../host/knownTroubles";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { gatePort } from "../planned/rank";
 
@@ -52,7 +51,6 @@ export async function readLink(machine: Ranked, files: Files, { sys = "/sys/clas
   });
   const at = { mtu: Number(told.get(`net/${name}/mtu`)), wireless: told.has(`net/${name}/wireless`), defaultRoute };
   return {
-    ...(await readKernel(files, proc)),
     addresses: await files.addresses(),
     /** Of the declared name, where there is one. */
     interface: state === undefined ? undefined : { state, ...at },

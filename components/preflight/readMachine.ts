@@ -7,6 +7,7 @@ import { type MachinePlan, serversOn } from "../plan/types";
 import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
 import { HERE } from "../planned/reach";
+import { readKernel } from "../supply/kernel";
 import { readDocker, runningOurs } from "./readDocker";
 import { rankPorts, readLink } from "./readLink";
 import { readSimpleServer } from "./readSimpleServer";
@@ -17,7 +18,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
-  const [docker, meminfo, listeners, directories, fileFolders, simpleServer, link] = await Promise.all([
+  const [docker, meminfo, listeners, directories, fileFolders, simpleServer, link, kernel] = await Promise.all([
     readDocker(machine.dockerHost, runningOurs(machine)),
     files.text("/proc/meminfo"),
     readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
@@ -33,6 +34,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     ]),
     readSimpleServer(machine, files),
     readLink(machine, files),
+    readKernel(files),
   ]);
   const memory = parseMeminfo(meminfo ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
@@ -41,6 +43,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
     listeners,
     directories,
     fileFolders,
+    kernel,
     faultyVariables: machine.secretFiles.flatMap(({ role, variable: name }) => {
       const value = process.env[name] ?? "";
       const fault = role === "bridge-key" || value === "" ? keyFault(value) : undefined;

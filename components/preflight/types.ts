@@ -3,6 +3,7 @@ import type { ContainerState } from "../docker/containers";
 import type { Needs } from "../fetch/needs";
 import type { Listener } from "../host/listeners";
 import type { SettingToChange } from "../settings/places";
+import type { Kernel } from "../supply/kernel";
 import type { LinkFacts } from "./readLink";
 
 /** What was read of a machine before anything on it is touched. Everything here comes from reading alone. */
@@ -23,6 +24,8 @@ export interface MachineFacts {
   readonly simpleServer?: SimpleServerFacts;
   /** Images and models that are not here yet, where an engine answers. */
   readonly needs?: Needs;
+  /** Its kernel and driver. */
+  readonly kernel: Kernel;
   /** Its end of the link, where a rank is planned. */
   readonly link?: LinkFacts;
 }

@@ -33,9 +33,6 @@ export interface HostSimpleServerPlan {
   readonly dropIn: PlannedFile<FileRole>;
 }
 
-/** First version with the messages-style surface (`/v1/messages`). */
-export const OLLAMA_FLOOR = "0.14.0";
-
 /** Everything that the simple server adds to the plan of its machine. */
 export interface PlannedSimpleServer {
   readonly simpleServer: SimpleServerPlan;

@@ -30,7 +30,7 @@ export function draft(facts: HostFacts, wanted: Wanted, home?: string, toMend: r
 
 /** What the preflight would read of the machine, as far as it was. */
 function machineFacts(
-  { docker, memory, servers, ports }: HostFacts,
+  { docker, memory, servers, ports, ...kernel }: HostFacts,
   machine: MachinePlan,
   { lowerA }: Wanted,
 ): MachineFacts {
@@ -47,6 +47,7 @@ function machineFacts(
     directories: [],
     fileFolders: [],
     faultyVariables: [],
+    kernel,
   };
 }
 

@@ -1,4 +1,3 @@
-import { knownTroubles } from "../../components/host/knownTroubles";
 import type { HostFacts, HostServer } from "./facts";
 
 /** What was found on a machine, a sentence each. */
@@ -57,7 +56,7 @@ export function toMend(
   facts: HostFacts,
   server: { readonly cached: boolean; readonly weightsGB: number | undefined } | undefined,
 ): string[] {
-  if (server === undefined) return knownTroubles(facts);
+  if (server === undefined) return [];
   const { freeGB, path } = facts.modelCache;
   const weights = server.cached ? 0 : Math.ceil(server.weightsGB ?? 0);
   const needed = weights + IMAGE_GB;
@@ -65,6 +64,5 @@ export function toMend(
   return [
     ...(freeGB !== undefined && freeGB < needed ? [full] : []),
     ...(facts.gpus.length === 0 ? ["The NVIDIA driver shows no GPU: install it, or no vLLM starts here."] : []),
-    ...knownTroubles(facts),
   ];
 }

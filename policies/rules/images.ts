@@ -1,12 +1,20 @@
 import { satisfies } from "@renovatebot/pep440";
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import {
+  atLeast,
+  FLOORS,
+  isVersion,
+  KNOWN_SERIES,
+  REFUSED_VARIABLES,
+  series,
+  transformersFor,
+  whyRefused,
+} from "../../components/supply/releases";
+import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
 import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference, type Role, roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
-import releases from "../lib/releases.json";
-import { atLeast, FLOORS, isVersion, series } from "../lib/versions";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
 const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
@@ -96,23 +104,18 @@ export const movingTag: Rule = {
   },
 };
 
-interface KnownBad {
-  readonly package: string;
-  readonly versions: readonly string[];
-  /** Bad only together with a release of this series. */
-  readonly beside?: { readonly package: string; readonly series: string };
-  readonly reason: string;
-  readonly remedy: string;
-}
-
-const KNOWN_BAD: readonly KnownBad[] = releases.knownBad;
-
-const PACKAGE_OF_ROLE: Partial<Record<Role, string>> = { bridge: "litellm", "inference-server": "vllm" };
+const PACKAGE_OF_ROLE: Readonly<Record<Role, string>> = {
+  bridge: "litellm",
+  "inference-server": "vllm",
+  "chat-ui": "open-webui",
+  "simple-server": "ollama",
+};
 
 /** Known-bad releases stay out, whatever else is right about an image. */
 export const denyList: Rule = {
   name: "deny-list",
-  description: "No image is run that holds a release known to be bad.",
+  description:
+    "Nothing runs that the supply list refuses: a release known to be bad, or a variable that opens a server.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type === TYPE.imageRecord) {
@@ -125,9 +128,20 @@ export const denyList: Rule = {
     if (resource.type !== TYPE.container) return [];
     const image = text(resource.props.image);
     const held = typeof image === "string" ? versionInTag(image) : undefined;
-    return held === undefined ? [] : denied(resource, `${displayName(resource)} (image \`${String(image)}\`)`, held);
+    const who = `${displayName(resource)} (image \`${String(image)}\`)`;
+    return [...(held === undefined ? [] : denied(resource, who, held)), ...openedBy(resource)];
   },
 };
+
+function openedBy(resource: DeclaredResource): Finding[] {
+  const { variables } = containerLaunch(resource.props);
+  return REFUSED_VARIABLES.flatMap(({ name, reason, source, remedy }) => {
+    const value = variables.get(name);
+    if (value === undefined || value === "0") return [];
+    const message = `${displayName(resource)} sets ${name}: ${reason} (${source}). ${remedy}`;
+    return violation(resource, message, { setting: `environment.${name}` });
+  });
+}
 
 /** The release that an image's own tag names: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
 function versionInTag(image: string): Map<string, string> | undefined {
@@ -138,18 +152,13 @@ function versionInTag(image: string): Map<string, string> | undefined {
 }
 
 function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<string, string>): Finding[] {
-  return KNOWN_BAD.flatMap((bad) => {
-    const version = held.get(bad.package);
-    if (version === undefined || !isVersion(version)) return [];
-    // A local build of a bad release (`1.82.7+custom`) is that release.
-    if (!bad.versions.includes(version.replace(/^v/, "").replace(/\+.*$/, ""))) return [];
-    if (bad.beside !== undefined && series(held.get(bad.beside.package) ?? "") !== bad.beside.series) return [];
-    const message = `${who} holds ${bad.package} ${version}: ${bad.reason}. ${bad.remedy}`;
-    return violation(resource, message, { setting: "image" });
+  return [...held].flatMap(([name, version]) => {
+    const why = whyRefused(name, version, held);
+    return why === undefined
+      ? []
+      : violation(resource, `${who} holds ${name} ${version}: ${why}`, { setting: "image" });
   });
 }
-
-const TRANSFORMERS_RANGES = new Map<string, string>(Object.entries(releases.transformers));
 
 /** The transformers library of an image suits its vLLM: the ceiling goes with the release, it is never one number. */
 export const transformersRange: Rule = {
@@ -166,8 +175,8 @@ export const transformersRange: Rule = {
     if (typeof vllm !== "string" || typeof transformers !== "string") return [];
     const ofVllm = series(vllm);
     if (ofVllm === undefined || !isVersion(transformers)) return [];
-    const range = TRANSFORMERS_RANGES.get(ofVllm);
-    const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: 0.26 to 0.33), so transformers ${transformers} was not held against one.`;
+    const range = transformersFor(ofVllm);
+    const unknownSeries = `${resource.name}: no range of transformers is known for vLLM ${vllm} (known: ${KNOWN_SERIES[0]} to ${KNOWN_SERIES.at(-1)}), so transformers ${transformers} was not held against one.`;
     if (range === undefined) return advice(resource, unknownSeries);
     if (satisfies(transformers, range, { prereleases: true })) return [];
     return `${resource.name} holds transformers ${transformers}, but vLLM ${vllm} asks for ${range}. Pin an image whose two versions belong together.`;

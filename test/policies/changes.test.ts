@@ -142,6 +142,7 @@ const WITHOUT_VALUE: readonly Row[] = [
   ["inference-image", { image: "vllm/vllm-openai:v0.30.0" }, {}, "b.image", undefined],
   ["moving-tag", {}, { chatUi: { image: "ghcr.io/open-webui/open-webui:main" } }, "chatUi.image", undefined],
   ["deny-list", {}, { bridge: { image: "ghcr.io/berriai/litellm:v1.82.7" } }, "bridge.image", undefined],
+  ["deny-list", { environment: { VLLM_SERVER_DEV_MODE: "1" } }, {}, "b.environment.VLLM_SERVER_DEV_MODE", undefined],
   ["tool-calling", other, {}, "b.tools.parser", undefined],
 ];
 

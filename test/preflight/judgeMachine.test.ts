@@ -17,6 +17,7 @@ const healthy: MachineFacts = {
   directories: [{ path: "/home/me/.cache/huggingface" }],
   fileFolders: [],
   faultyVariables: [],
+  kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "580.95.05" },
 };
 
 function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unknown> = {}) {
@@ -28,6 +29,28 @@ function judged(overlay: Partial<MachineFacts> = {}, machine: Record<string, unk
 describe("preflight", () => {
   it("has nothing to say of a machine that is ready", () => {
     expect(judged()).toEqual([]);
+  });
+
+  it("warns of kernels and drivers with which such machines failed", () => {
+    const kernel = { kernel: "7.0.0-1019-nvidia", kernelArguments: [], driver: "590.48.01" };
+    expect(judged({ kernel }).map(({ verdict, message }) => [verdict, message.split(":")[0]])).toEqual([
+      ["warned", "kernel 7.0.0-1019-nvidia"],
+      ["warned", "driver 590.48.01"],
+    ]);
+    const wedge = { kernel: "6.17.0-1032-nvidia", kernelArguments: [], driver: "595.91.07" };
+    expect(judged({ kernel: wedge })).toEqual([
+      {
+        verdict: "warned",
+        message:
+          "kernel 6.17.0-1032-nvidia, driver 595.91.07: With this driver and kernel a prompt of 70,000 tokens stopped the whole machine: install driver 580. (open-gpu-kernel-modules #1358 (2026-09))",
+      },
+    ]);
+    const avoided = { kernel: "7.0.0-1019-nvidia", kernelArguments: ["kho=off"], driver: "580.95.05" };
+    expect(judged({ kernel: avoided })).toEqual([]);
+    // Each half alone is harmless, and so is a later release of a kernel that begins alike.
+    expect(judged({ kernel: { ...wedge, driver: "580.95.05" } })).toEqual([]);
+    expect(judged({ kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "595.91.07" } })).toEqual([]);
+    expect(judged({ kernel: { kernel: "7.0.0-312-generic", kernelArguments: [] } })).toEqual([]);
   });
 
   it("refuses when MemAvailable is below utilization x total, with the figures", () => {

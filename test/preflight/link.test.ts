@@ -44,9 +44,6 @@ function machineOf(index: 0 | 1, link: Partial<Link> = {}): MachinePlan {
 const GIDS = [{ index: 3, address: "192.168.100.11" }];
 
 const READY: LinkFacts = {
-  kernel: "6.17.0-1021-nvidia",
-  kernelArguments: [],
-  driver: "580.95.05",
   addresses: [
     { name: "lo", address: "127.0.0.1", prefix: 8 },
     { name: "wlP9s9", address: "192.168.1.50", prefix: 24 },
@@ -195,14 +192,11 @@ describe("the link of a machine with a rank", () => {
     ]);
   });
 
-  it("warns of kernels, drivers and memory that RDMA can't pin", () => {
-    const found = judged({ kernel: "7.0.0-1019-nvidia", driver: "590.48.01", brokenCma: true });
+  it("warns of memory that RDMA can't pin", () => {
+    const found = judged({ brokenCma: true });
     expect(found.map(({ verdict, message }) => [verdict, message.split(":")[0]])).toEqual([
-      ["warned", "kernel 7.0.0-1019-nvidia"],
-      ["warned", "driver 590.48.01"],
       ["warned", "CmaFree is above CmaTotal"],
     ]);
-    expect(judged({ kernel: "7.0.0-1019-nvidia", kernelArguments: ["kho=off"] })).toEqual([]);
   });
 });
 
@@ -256,7 +250,7 @@ describe("reading a link", () => {
     }
   };
 
-  it("takes interface, devices, GIDs, kernel and commits from where Linux has them", async () => {
+  it("takes interface, devices, GIDs and commits from where Linux has them", async () => {
     const sys = temporaryFolder("sys-");
     const proc = temporaryFolder("proc-");
     const cache = temporaryFolder("cache-");
@@ -274,8 +268,6 @@ describe("reading a link", () => {
       "infiniband/rocep1s0f0/ports/1/state": "1: DOWN",
     });
     write(proc, {
-      "sys/kernel/osrelease": "7.0.0-1019-nvidia",
-      cmdline: "BOOT_IMAGE=/vmlinuz quiet kho=off",
       "net/route":
         "Iface\tDestination\tGateway\tFlags\tRefCnt\tUse\tMetric\tMask\tMTU\nwlP9s9\t00000000\t0101A8C0\t0003\t0\t0\t600\t00000000\t0\nenp1s0f1np1\t0064A8C0\t00000000\t0001\t0\t0\t0\t00FFFFFF\t0",
       meminfo: "MemTotal: 127600000 kB\nCmaTotal:        32768 kB\nCmaFree:       9751000 kB",
@@ -291,8 +283,6 @@ describe("reading a link", () => {
       { sys, proc },
     );
     expect(facts).toEqual({
-      kernel: "7.0.0-1019-nvidia",
-      kernelArguments: ["kho=off"],
       addresses: READY.addresses,
       interface: { state: "up", mtu: 9000, wireless: false, defaultRoute: false },
       hcas: [
@@ -324,6 +314,7 @@ describe("ports and containers of ranks", () => {
     directories: [],
     fileFolders: [],
     faultyVariables: [],
+    kernel: { kernel: "6.17.0-1021-nvidia", kernelArguments: [], driver: "580.95.05" },
     link: READY,
   };
   const judgedPorts = (machine: MachinePlan, ports: readonly number[], names: readonly string[] = []) =>

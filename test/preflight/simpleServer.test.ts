@@ -83,14 +83,14 @@ describe("the preflight of an Ollama on the host", () => {
       { setting: "simpleServer.modelsDirectory" },
     ],
     [
-      "a version below the floor",
-      { answer: { kind: "ollama", version: "0.13.5" } },
-      "Ollama 0.13.5 is below 0.14.0, the first version with the messages-style surface. Update it as it was installed.",
+      "a version that must not run",
+      { answer: { kind: "ollama", version: "0.17.0" } },
+      "Ollama 0.17.0 runs: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
-      "a release candidate of the floor",
-      { answer: { kind: "ollama", version: "0.14.0-rc2" } },
-      "Ollama 0.14.0-rc2 is below 0.14.0, the first version with the messages-style surface. Update it as it was installed.",
+      "a release candidate of the first that may",
+      { answer: { kind: "ollama", version: "0.17.1-rc2" } },
+      "Ollama 0.17.1-rc2 runs: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
     ],
     [
       "no unit",

@@ -205,12 +205,13 @@ describe.skipIf("missing" in program)(title("serving verify before the real serv
         },
       ],
       [
-        "of a version without the messages surface",
+        "of a version that must not run",
         {
-          make: () => olderOllama("0.13.5"),
+          make: () => olderOllama("0.17.0"),
           fails: ["ollama-version"],
-          detail: "Ollama 0.13.5 has no messages-style API",
-          fix: "Install 0.14.0 or later",
+          detail:
+            "Ollama 0.17.0: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482).",
+          fix: "Install 0.17.1 or later",
         },
       ],
       [

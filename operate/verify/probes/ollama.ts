@@ -1,15 +1,12 @@
-import { gte } from "@renovatebot/pep440";
 import { isHere } from "../../../components/planned/reach";
 import { BYTES_PER_GIB } from "../../../components/planned/utilization";
+import { lowestAllowed, whyRefused } from "../../../components/supply/releases";
 import { objectsIn, textOr } from "../../../faults/json";
 import type { Api } from "../api";
 import { fail, pass, quote, quotedList, skip } from "../probe";
 import type { ProbesOf } from "../target";
 import { askOnTheNetwork } from "./asking";
 import { isVersion } from "./server";
-
-/** First version with a messages-style API: the specification, "Versioning" 4. */
-const FLOOR = "0.14.0";
 
 const SETTING = "simpleServer";
 
@@ -27,7 +24,7 @@ export const ollamaHas = async (api: Api, model: string) => (await modelsOf(api)
 export const ollamaProbes: ProbesOf<"simple-server"> = [
   {
     name: "ollama-version",
-    about: `GET /api/version is at least ${FLOOR}`,
+    about: "GET /api/version is a release that may run",
     fix: () => "See `systemctl status ollama` and which program has the port (`ss -lntp`).",
     run: async ({ api }) => {
       const version = textOr((await api.json("/api/version")).version);
@@ -35,9 +32,10 @@ export const ollamaProbes: ProbesOf<"simple-server"> = [
         const fix = "The program that listens there may not be Ollama: `ss -lntp`.";
         return fail(`it gives no version: \`${quote(version)}\``, fix);
       }
-      if (gte(version, FLOOR)) return pass(`Ollama ${version}`);
-      const fix = `Install ${FLOOR} or later (curl -fsSL https://ollama.com/install.sh | sh).`;
-      return fail(`Ollama ${version} has no messages-style API`, fix);
+      const why = whyRefused("ollama", version);
+      if (why === undefined) return pass(`Ollama ${version}`);
+      const fix = `Install ${lowestAllowed("ollama")} or later (curl -fsSL https://ollama.com/install.sh | sh).`;
+      return fail(`Ollama ${version}: ${why}`, fix);
     },
   },
   {

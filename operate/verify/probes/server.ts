@@ -1,6 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { GATE_SAYS } from "../../../components/inference-server/startGate";
 import { thousands } from "../../../components/kv";
+import { lowestAllowed } from "../../../components/supply/releases";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { answeredText, refusalText } from "../api";
 import { fail, pass, quote, quotedList, sentence } from "../probe";
@@ -8,8 +9,7 @@ import { CHAT } from "../surfaces/chat";
 import type { ProbesOf, ServerTarget } from "../target";
 import { chatOnly, modelName, questionOf, servedModels } from "./asking";
 
-/** First vLLM for the newer model: the specification, "Versioning" 2. */
-const FLOOR = "0.26.0";
+const FLOOR = lowestAllowed("vllm");
 
 /** No release of anything has a longer version; a pattern is not let loose on megabytes. */
 const LONGEST_VERSION = 64;

@@ -3,9 +3,9 @@ import { describe, expect, it } from "vitest";
 import { shareFrom } from "../../../components/inference-server/argv/memoryDemand";
 import { plainProps, UNKNOWN } from "../../../components/inference-server/argv/unknown";
 import { largestThatFits, shareText, tenThousandths } from "../../../components/planned/utilization";
+import { atLeast, isVersion, series } from "../../../components/supply/releases";
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
 import { imageReference, roleOf } from "../../../policies/lib/imageReference";
-import { atLeast, isVersion, series } from "../../../policies/lib/versions";
 import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../../policies/declared";
 
 describe("plainProps", () => {

@@ -247,9 +247,9 @@ describe("the stack file that init writes", () => {
     });
     expect(said).toContain("# - No Docker engine answers (docker info failed: Cannot connect to the Docker daemon.).");
     expect(mend).toEqual([
+      expect.stringMatching(/^No Docker engine answers at .*Start it \(`sudo systemctl start docker`\)/),
       expect.stringMatching(/^kernel 7\.0\.0-1019-nvidia: .*add `kho=off` to GRUB_CMDLINE_LINUX/),
       expect.stringMatching(/^driver 590\.44\.01: .*install driver 580/),
-      expect.stringMatching(/^No Docker engine answers at .*Start it \(`sudo systemctl start docker`\)/),
     ]);
     const full: HostFacts = { ...facts, modelCache: { ...facts.modelCache, freeGB: 3 } };
     const again = await choose(full, { name: "spark", project: process.cwd() });

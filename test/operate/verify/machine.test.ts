@@ -431,7 +431,7 @@ describe("the simple server", () => {
   const ON_LAN = { lanAddresses: async () => ["127.0.0.2"] };
   const NO_FILE = { file: async () => undefined };
   it.each<[string, object, object, Partial<Host>, string]>([
-    ["ollama-version", { "/api/version": { version: "0.13.5" } }, {}, {}, "0.13.5 has no messages-style API"],
+    ["ollama-version", { "/api/version": { version: "0.17.0" } }, {}, {}, "Ollama 0.17.0: releases below 0.17.1"],
     ["ollama-version", { "/api/version": { hello: 1 } }, {}, {}, "it gives no version"],
     ["ollama-models", { "/api/tags": { models: null } }, {}, {}, "not there: qwen3:8b"],
     ["ollama-listen", {}, { listen: "0.0.0.0" }, ON_LAN, "does not answer on 127.0.0.2"],

@@ -44,11 +44,38 @@ describe("deny-list", () => {
     const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
-      /^refused: bridge \(image .*\) holds litellm 1\.82\.[78]: .*compromised.*Take 1\.83\.4/,
+      /^refused: bridge \(image .*\) holds litellm 1\.82\.[78]: .*compromised \(BerriAI\/litellm issue 24512, OSV MAL-2026-2144\)\. Take 1\.84\.0 or newer, and change every key/,
     );
   });
 
-  it.each(["v1.82.6", "v1.82.70", "v1.103.0", "main-latest"])("passes litellm:%s", (tag) => {
+  it.each(["v1.82.6", "v1.82.70", "main-v1.83.14-stable.patch.1", "v1.83.99"])(
+    "refuses litellm:%s for its holes",
+    (tag) => {
+      const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
+      expect(messages).toHaveLength(1);
+      expect(messages[0]).toMatch(
+        /^refused: bridge .* holds litellm 1\.8[23]\.\d+: releases below 1\.84\.0 let strangers past their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
+      );
+    },
+  );
+
+  it("refuses an Ollama in a container below 0.17.1", () => {
+    const image = (tag: string) => said(RULE, [container("x", { image: `ollama/ollama:${tag}` })]);
+    expect(image("0.17.0")).toEqual([
+      "refused: x (image `ollama/ollama:0.17.0`) holds ollama 0.17.0: releases below 0.17.1 have a hole that is open to whoever reaches their port (CVE-2026-7482). Update it to 0.17.1 or newer, as it was installed.",
+    ]);
+    expect(image("0.17.1")).toEqual([]);
+  });
+
+  it("refuses the variable that opens vLLM's routes for developers", () => {
+    const set = (value: string) =>
+      said(RULE, [container("x", { image: IMAGE, envs: [`VLLM_SERVER_DEV_MODE=${value}`] })]);
+    expect(set("1")).toHaveLength(1);
+    expect(set("1")[0]).toMatch(/^refused: .* sets VLLM_SERVER_DEV_MODE: it opens \/collective_rpc, .* without a key/);
+    expect(set("0")).toEqual([]);
+  });
+
+  it.each(["v1.84.0", "v1.103.0", "main-latest"])("passes litellm:%s", (tag) => {
     expect(said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })])).toEqual([]);
   });
 

@@ -1,0 +1,71 @@
+import { gte, lt, parse, valid } from "@renovatebot/pep440";
+import releases from "./releases.json";
+
+/** The lowest release of a package that an inference server's image must hold. */
+export const FLOORS: readonly { readonly package: string; readonly version: string }[] = releases.floors;
+
+/** Releases of a package that must not run. */
+interface Refused {
+  readonly package: string;
+  /** These ones, local builds of them included. */
+  readonly versions?: readonly string[];
+  /** Every one below this version. */
+  readonly below?: string;
+  /** Only together with a release of this series. */
+  readonly beside?: { readonly package: string; readonly series: string };
+  readonly reason: string;
+  readonly source: string;
+  readonly remedy: string;
+}
+
+const REFUSED: readonly Refused[] = releases.refused;
+
+/** `true` when the text is a version in the sense of PEP 440. */
+export const isVersion = (version: string): boolean => valid(version) !== null;
+
+/** PEP 440 order: `0.26.0rc1` and `0.26.0.dev5` lie below `0.26.0`, `0.27.1.dev3+gabc` above. */
+export const atLeast = (version: string, floor: string): boolean => gte(version, floor);
+
+/** The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`; `undefined` for no version. */
+export function series(version: string): string | undefined {
+  const release = parse(version)?.release;
+  return release === undefined ? undefined : `${release[0] ?? 0}.${release[1] ?? 0}`;
+}
+
+/** Why a release must not run, with source and remedy; `undefined` for any other. `beside`: what else is installed with it. */
+export function whyRefused(
+  name: string,
+  version: string,
+  beside: ReadonlyMap<string, string> = new Map(),
+): string | undefined {
+  if (!isVersion(version)) return undefined;
+  const plain = version.replace(/^v/, "").replace(/\+.*$/, "");
+  const found = REFUSED.find(
+    ({ package: of, versions, below, beside: other }) =>
+      of === name &&
+      (versions?.includes(plain) ?? true) &&
+      (below === undefined || lt(version, below)) &&
+      (other === undefined || series(beside.get(other.package) ?? "") === other.series),
+  );
+  return found && `${found.reason} (${found.source}). ${found.remedy}`;
+}
+
+/** The lowest release of a package that may run; `0` where any may. */
+export const lowestAllowed = (name: string): string =>
+  FLOORS.find((each) => each.package === name)?.version ??
+  REFUSED.find((each) => each.package === name && each.below)?.below ??
+  "0";
+
+const RANGES: Readonly<Record<string, string>> = releases.transformers;
+
+/** The releases of transformers that a series of vLLM asks for, and the series that are known. */
+export const transformersFor = (ofVllm: string): string | undefined => RANGES[ofVllm];
+export const KNOWN_SERIES: readonly string[] = Object.keys(RANGES);
+
+/** Variables of an inference server's environment that must not be set. */
+export const REFUSED_VARIABLES: readonly {
+  readonly name: string;
+  readonly reason: string;
+  readonly source: string;
+  readonly remedy: string;
+}[] = releases.variables;

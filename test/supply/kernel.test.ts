@@ -1,0 +1,27 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, it } from "vitest";
+import { filesOf } from "../../components/host/files";
+import { HERE } from "../../components/planned/reach";
+import { readKernel } from "../../components/supply/kernel";
+import { temporaryFolder } from "../layers/temporaryFolder";
+
+it("reads kernel, driver and the arguments that matter from where Linux has them", async () => {
+  const proc = temporaryFolder("proc-");
+  const write = (path: string, text: string) => {
+    mkdirSync(dirname(join(proc, path)), { recursive: true });
+    writeFileSync(join(proc, path), text);
+  };
+  expect(await readKernel(filesOf({ dockerHost: HERE }), proc)).toEqual({ kernel: "unknown", kernelArguments: [] });
+  write("sys/kernel/osrelease", "7.0.0-1019-nvidia\n");
+  write("cmdline", "BOOT_IMAGE=/vmlinuz quiet kho=off\n");
+  write(
+    "driver/nvidia/version",
+    "NVRM version: NVIDIA UNIX Open Kernel Module for aarch64  580.95.05  Release Build\n",
+  );
+  expect(await readKernel(filesOf({ dockerHost: HERE }), proc)).toEqual({
+    kernel: "7.0.0-1019-nvidia",
+    kernelArguments: ["kho=off"],
+    driver: "580.95.05",
+  });
+});

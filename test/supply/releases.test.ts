@@ -1,0 +1,46 @@
+import { describe, expect, it } from "vitest";
+import { lowestAllowed, whyRefused } from "../../components/supply/releases";
+import releases from "../../components/supply/releases.json";
+
+describe("the supply list", () => {
+  it("gives each refusal a reason, a source and a remedy", () => {
+    const { refused, variables, kernels } = releases;
+    for (const { reason, source, remedy } of [...refused, ...variables]) {
+      expect(reason).toMatch(/^[a-z].*[^.]$/);
+      expect(source).toMatch(/\S.*[^.]$/);
+      expect(remedy).toMatch(/^[A-Z].*\.$/);
+    }
+    for (const { kernel = "", driver = "", message, source } of kernels) {
+      expect(new RegExp(`${kernel}${driver}`).source).not.toBe("(?:)");
+      expect([message, source].join()).toMatch(/^[A-Z].*: .*\.,\S/);
+    }
+    for (const { versions, below } of refused.map((each) => ({ versions: undefined, below: undefined, ...each })))
+      expect((versions === undefined) !== (below === undefined)).toBe(true);
+  });
+
+  it("names the worst reason of a release that has two", () => {
+    expect(whyRefused("litellm", "1.82.7")).toContain("compromised");
+    expect(whyRefused("litellm", "1.82.9")).toContain("let strangers past their keys");
+  });
+
+  it.each<[string, string, boolean]>([
+    ["litellm", "1.83.99", true],
+    ["litellm", "1.84.0rc1", true],
+    ["litellm", "1.84.0", false],
+    ["litellm", "v1.82.8+local", true],
+    ["ollama", "0.17.1-rc2", true],
+    ["ollama", "0.17.1", false],
+    ["ollama", "not a version", false],
+    ["open-webui", "0.0.1", false],
+  ])("%s %s is refused: %s", (name, version, refused) => expect(whyRefused(name, version) !== undefined).toBe(refused));
+
+  it("knows the lowest release of each package that may run", () => {
+    expect(["vllm", "transformers", "litellm", "ollama", "open-webui"].map(lowestAllowed)).toEqual([
+      "0.26.0",
+      "5.8.0",
+      "1.84.0",
+      "0.17.1",
+      "0",
+    ]);
+  });
+});
