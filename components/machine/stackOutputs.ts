@@ -22,7 +22,7 @@ export function stackOutputs(plan: Plan) {
   };
 }
 
-function memoryFigures({ ledger }: MachinePlan) {
+export function memoryFigures({ ledger }: MachinePlan) {
   const { totalGiB, sumGiB, aggregateUtilization, largestUtilization } = ledger;
   return {
     totalGiB,
@@ -37,7 +37,7 @@ function memoryFigures({ ledger }: MachinePlan) {
 }
 
 /** `null` where nothing is known of the model; the lower figures are those of the least room. */
-function kvFigures(kv: ServerKv | null) {
+export function kvFigures(kv: ServerKv | null) {
   if (kv === null) return null;
   const { room, fits, atBest, maxConcurrency, maxModelLen, largestMaxModelLen, blockSize, agents, agentReuse } = kv;
   const { low, high } = room.outsideGiB;

@@ -1,0 +1,136 @@
+import { isDeepStrictEqual } from "node:util";
+import { attempt } from "../../faults/defined";
+import type { HubModel, InferenceServerPlan } from "../inference-server/plannedServer";
+import { kvFigures, memoryFigures } from "../machine/stackOutputs";
+import { type MachinePlan, serversOn } from "../plan/types";
+import { BYTES_PER_GIB } from "../planned/utilization";
+import { argumentChanges } from "./containerChange";
+import { serverSteps, serviceSteps } from "./downtime";
+import { lossesOf } from "./losses";
+import type { ArgumentChange, ContainerChange, FileChange, MachineChange, Span } from "./types";
+
+/** Two states of a stack, machine by machine. Pure. A machine that only one of them has is created, or removed. */
+export function changesOf(before: readonly MachinePlan[], after: readonly MachinePlan[]): MachineChange[] {
+  const names = [...new Set([...after, ...before].map(({ name }) => name))];
+  const pairs = names.map((name) => [before, after].map((plans) => plans.find((each) => each.name === name)));
+  const alone = pairs.map(([old, now]) => changeOf(old, now));
+  // A head goes and comes with each of its workers, which are on other machines.
+  const restarted = alone.flatMap(({ containers }) => containers.filter(({ kind }) => kind !== "unchanged"));
+  const around = { restarted: restarted.map(({ name }) => name), machines: before };
+  return pairs.map(([old, now]) => changeOf(old, now, around));
+}
+
+/** The change of one machine; `around` are the containers of all machines that restart, and every machine as it was. */
+export function changeOf(
+  before: MachinePlan | undefined,
+  after: MachinePlan | undefined,
+  around: { readonly restarted?: readonly string[]; readonly machines?: readonly MachinePlan[] } = {},
+): MachineChange {
+  const plans = [after, before].filter((plan) => plan !== undefined);
+  const resources = new Set(plans.flatMap(({ containers }) => containers.map(({ resource }) => resource)));
+  const keys = new Set(plans.flatMap(serversOn).map(({ key }) => key));
+  const both = <Figures>(figures: (plan: MachinePlan) => Figures) => ({
+    before: before === undefined ? null : figures(before),
+    after: after === undefined ? null : figures(after),
+  });
+  const containers = [...resources].map((each) => containerChange(each, before, after, around.restarted ?? []));
+  const ollama = ollamaChange(before, after);
+  return {
+    machine: plans[0]?.name ?? "",
+    containers,
+    files: fileChanges(before, after),
+    ollama,
+    memory: both(memoryFigures),
+    kv: Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))])),
+    losses: before === undefined ? [] : lossesOf(before, after, { containers, ollama }, around.machines ?? [before]),
+  };
+}
+
+/** Whether an update has nothing to do on the machine. */
+export const isUnchanged = ({ containers, files, ollama }: MachineChange): boolean =>
+  containers.every(({ kind }) => kind === "unchanged") && files.length === 0 && ollama === null;
+
+function containerChange(
+  resource: string,
+  before: MachinePlan | undefined,
+  after: MachinePlan | undefined,
+  restarted: readonly string[],
+): ContainerChange {
+  const [old, now] = [before, after].map((plan) => plan?.containers.find((each) => each.resource === resource));
+  const [oldServer, server] = [before, after].map((plan) =>
+    (plan === undefined ? [] : serversOn(plan)).find(({ container }) => container.resource === resource),
+  );
+  const { name = "", role = "bridge" } = now ?? old ?? {};
+  const common = { resource, key: (server ?? oldServer)?.key ?? role, name, changes: [], steps: [] };
+  const nothing = { pulls: null, downloads: [] };
+  if (now === undefined || after === undefined) return { ...common, ...nothing, kind: "removed" };
+  const changes = old === undefined ? [] : [...argumentChanges(old, now), ...withWorkers(server, restarted)];
+  if (old !== undefined && changes.length === 0) return { ...common, ...nothing, kind: "unchanged" };
+  return {
+    ...common,
+    kind: old === undefined ? "created" : "replaced",
+    changes,
+    steps:
+      server === undefined
+        ? serviceSteps(now.role === "chat-ui" ? "chat-ui" : "bridge", old)
+        : serverSteps(server, weightsOf(server, after), oldServer && { server: oldServer, changes }),
+    pulls: old?.image === now.image ? null : now.image,
+    downloads: downloadsOf(server, oldServer),
+  };
+}
+
+function withWorkers(server: InferenceServerPlan | undefined, restarted: readonly string[]): ArgumentChange[] {
+  const [, ...workers] = server?.rank?.index === 0 ? server.rank.nodes : [];
+  return workers
+    .filter(({ container }) => restarted.includes(container))
+    .map(({ container }) => ({ argument: "worker", before: container, after: `${container}, which restarts` }));
+}
+
+/** GB of weights that a server, or one rank of it, loads; where nobody knows, what its memory allows. */
+function weightsOf({ container }: InferenceServerPlan, { kv, ledger }: MachinePlan): Span {
+  const { weightsGB = null, ranks = 1 } = kv[container.name] ?? {};
+  if (weightsGB !== null) return { least: Math.round(weightsGB / ranks), most: Math.round(weightsGB / ranks) };
+  const taken = ledger.lines.find(({ name }) => name === container.name)?.gib ?? ledger.totalGiB;
+  return { least: 0, most: Math.round((taken * BYTES_PER_GIB) / 1e9) };
+}
+
+function downloadsOf(server: InferenceServerPlan | undefined, before: InferenceServerPlan | undefined): string[] {
+  const text = ({ id, revision }: HubModel) => (revision === undefined ? id : `${id} at ${revision}`);
+  const known = before?.modelCache === server?.modelCache ? (before?.hubModels ?? []).map(text) : [];
+  return (server?.hubModels ?? []).map(text).filter((model) => !known.includes(model));
+}
+
+/** What is written where; a file with another path, or on another computer, is another file. */
+function filesOf(plan: MachinePlan | undefined) {
+  const { files = [], secretFiles = [], elevate } = plan ?? {};
+  const skipped = ["applied-plan", ...(elevate === "none" ? ["simple-server-dropin"] : [])];
+  const secret = secretFiles.map((file) => ({ ...file, text: "", here: undefined }));
+  const all = [...files.filter(({ role }) => !skipped.includes(role)), ...secret];
+  return new Map(all.map((file) => [`${file.here ?? ""} ${file.path}`, file]));
+}
+
+function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined): FileChange[] {
+  const [old, now] = [filesOf(before), filesOf(after)];
+  return [...new Map([...old, ...now])].flatMap(([key, { role, path, here, mode, text }]): FileChange[] => {
+    const was = old.get(key);
+    const kind = !now.has(key) ? "removed" : was === undefined ? "written" : "rewritten";
+    const same = kind === "rewritten" && was?.text === text && was.mode === mode;
+    return same ? [] : [{ role, path, kind, ...(here && { here }) }];
+  });
+}
+
+function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): MachineChange["ollama"] {
+  const [old, now] = [before, after].map((plan) => {
+    if (plan?.simpleServer.mode !== "host") return undefined;
+    const { unit, dropIn } = plan.simpleServer;
+    return { ours: plan.elevate !== "none", unit, path: dropIn.path, text: dropIn.text };
+  });
+  if (isDeepStrictEqual(old, now)) return null;
+  return old?.ours === true || now?.ours === true ? "restarted" : "by-hand";
+}
+
+/** A plan that another version of this project applied may have its figures elsewhere. */
+function kvOf(plan: MachinePlan, key: string) {
+  const server = serversOn(plan).find((each) => each.key === key);
+  return attempt(() => kvFigures((server && plan.kv[server.container.name]) ?? null)) ?? null;
+}

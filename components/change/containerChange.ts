@@ -1,0 +1,55 @@
+import { containerArgs } from "../host/containerArgs";
+import { contentHash } from "../host/text";
+import type { PlannedContainer } from "../planned/container";
+import type { ArgumentChange } from "./types";
+
+/** A text that nobody reads in a line, such as the start gate, is named by its fingerprint. */
+const LONGEST = 160;
+const short = (text: string) => (text.length > LONGEST ? `a text with the fingerprint ${contentHash(text)}` : text);
+
+/**
+ * What differs between two containers. Docker can't change any argument that we give in a container that runs, so each
+ * of these replaces it; nothing else does. Lists that Docker takes for sets are compared as such.
+ */
+export function argumentChanges(before: PlannedContainer, after: PlannedContainer): ArgumentChange[] {
+  const [old, now] = [argumentsOf(before), argumentsOf(after)];
+  const changes = [...new Set([...old.keys(), ...now.keys()])].flatMap((argument): ArgumentChange[] => {
+    const [was, is] = [old.get(argument) ?? null, now.get(argument) ?? null];
+    return was === is ? [] : [{ argument, before: was && short(was), after: is && short(is) }];
+  });
+  const [first, second] = [before.command.join(" "), after.command.join(" ")];
+  if (changes.length > 0 || first === second) return changes;
+  return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
+}
+
+function argumentsOf(container: PlannedContainer): Map<string, string> {
+  const { command = [], entrypoints, envs, labels, mounts, stopTimeout: _, ...rest } = containerArgs(container);
+  const found = new Map<string, string>();
+  const add = (argument: string, value: string) => {
+    const earlier = found.get(argument);
+    found.set(argument, earlier === undefined ? value : `${earlier} ${value}`);
+  };
+  let flag = "first argument";
+  for (const word of command) {
+    const [, name, value = ""] = /^(--[^=]+)=?(.*)$/s.exec(word) ?? [];
+    flag = name ?? flag;
+    add(flag, name === undefined ? word : value);
+  }
+  if (entrypoints !== undefined) add("entrypoint", entrypoints.join(" "));
+  for (const variable of envs) {
+    const [name = ""] = variable.split("=", 1);
+    add(`env ${name}`, variable.slice(name.length + 1));
+  }
+  for (const { label, value } of labels) add(`label ${label}`, value);
+  for (const { target, type, source, readOnly } of mounts)
+    add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
+  for (const [name, value] of Object.entries(rest)) add(name, plain(value));
+  return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
+}
+
+const plain = (value: unknown): string =>
+  Array.isArray(value)
+    ? value.map(plain).sort().join(", ")
+    : typeof value === "object"
+      ? JSON.stringify(value).replaceAll('"', "")
+      : String(value);

@@ -1,0 +1,101 @@
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { PlannedContainer } from "../planned/container";
+import type { ArgumentChange, Span, Step } from "./types";
+
+/** A DGX Spark, measured by its owner (2026-08-27): from cached weights to ready, 22 GB in 4 minutes, 75 GB in 7. */
+const BASE_SECONDS = 165;
+const SECONDS_PER_GB = 3.4;
+
+/** The recipe of a model of 75 GB says 10 to 15 minutes, where that owner measured 7. */
+const SLOWEST = 15 / 7;
+
+/** What a first boot was seen to compile for (specification, "Errors"). */
+const COMPILES: Span = { least: 600, most: 900 };
+
+/** LiteLLM 1.109.1 took 8 to 14 s to start; Open WebUI 1 to 2 minutes at its first start, and less later. */
+const SERVICES = {
+  bridge: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
+  "chat-ui": { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
+} as const;
+
+/**
+ * What the kernels of vLLM do not depend on: by vLLM 0.30.0's own key of its compile cache (`compute_hash` of its
+ * configurations), its API's arguments, and what only Docker sees.
+ */
+const FLAGS_WITHOUT_KERNELS = new Set([
+  ...["--gpu-memory-utilization", "--kv-cache-memory-bytes", "--enable-prefix-caching", "--prefix-match-unit"],
+  ...["--served-model-name", "--host", "--port", "--allowed-origins", "--api-key", "--seed", "--tokenizer"],
+  ...["--enable-auto-tool-choice", "--tool-call-parser", "--reasoning-parser", "--chat-template", "--master-addr"],
+]);
+const VARIABLES_WITHOUT_KERNELS =
+  /^env (MAX_JOBS|NINJA_JOBS|HF_TOKEN_PATH|VLLM_ENGINE_READY_TIMEOUT_S|LOCAL_SERVING_.*)$/;
+const needsKernels = ({ argument }: ArgumentChange) =>
+  /^(--|env )/.test(argument)
+    ? !FLAGS_WITHOUT_KERNELS.has(argument) && !VARIABLES_WITHOUT_KERNELS.test(argument)
+    : ["image", "first argument"].includes(argument);
+
+/** How long a server is on its way: the old one's end, where there is one, its weights, its kernels. */
+export function serverSteps(
+  server: InferenceServerPlan,
+  weightsGB: Span,
+  before?: { readonly server: InferenceServerPlan; readonly changes: readonly ArgumentChange[] },
+): Step[] {
+  const least = BASE_SECONDS + SECONDS_PER_GB * weightsGB.least;
+  const most = (BASE_SECONDS + SECONDS_PER_GB * weightsGB.most) * SLOWEST;
+  const gb = weightsGB.least === weightsGB.most ? `${weightsGB.most}` : `at most ${weightsGB.most}`;
+  return [
+    ...(before === undefined ? [] : [stopping(before.server.container)]),
+    {
+      ...{ what: `loading ${gb} GB of weights`, least: Math.round(least), most: Math.round(most) },
+      source: "a DGX Spark's owner measured 4 min for 22 GB and 7 min for 75 GB, and a recipe says up to 15 for that",
+    },
+    ...compiling(server, before),
+  ];
+}
+
+/** Of the bridge or the chat UI. */
+export const serviceSteps = (role: "bridge" | "chat-ui", before?: PlannedContainer): Step[] => [
+  ...(before === undefined ? [] : [stopping(before)]),
+  { what: "starting", ...SERVICES[role] },
+];
+
+/** Docker waits so long for its end; images are pulled before. */
+const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
+  ...{ what: "stopping the old one", least: 0, most, source: "its `stopGraceSeconds`" },
+});
+
+function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {
+  const step = { what: "compiling kernels", source: "first boots were seen to take so long" };
+  const keptIn = server.jitVolume;
+  if (before === undefined) return [{ ...step, ...COMPILES, keptIn }];
+  if (before.server.jitVolume !== keptIn) return [{ ...step, ...COMPILES }];
+  const changes = before.changes.filter(needsKernels);
+  const raised = server.serve.maxModelLen > before.server.serve.maxModelLen;
+  const surely = ({ argument }: ArgumentChange) => ["image", "first argument", "--revision"].includes(argument);
+  if (raised || changes.some(surely)) return [{ ...step, ...COMPILES, keptIn }];
+  return changes.length === 0 ? [] : [{ ...step, ...COMPILES, least: 0, keptIn }];
+}
+
+/** All parts together; with `kept`, without those that are saved where the same has run here before. */
+export function totalOf(steps: readonly Step[], kept = false): Span {
+  const counted = steps.filter(({ keptIn }) => !kept || keptIn === undefined);
+  const sum = (figure: keyof Span) => counted.reduce((all, step) => all + step[figure], 0);
+  return { least: sum("least"), most: sum("most") };
+}
+
+const MINUTE = 60;
+
+/** `4 to 9 min`, `up to 2 min`, `8 to 74 s`. */
+function spanText({ least, most }: Span): string {
+  const [low, high, unit] =
+    most < 2 * MINUTE ? [least, most, "s"] : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
+  return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
+}
+
+/** How long something is gone, and where that is shorter. */
+export function stepsText(steps: readonly Step[]): string {
+  const [all, kept] = [totalOf(steps), totalOf(steps, true)];
+  if (all.most === kept.most) return spanText(all);
+  const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
+  return `${spanText(all)} (${spanText(kept)} where its kernels are compiled already, in the volume ${volume})`;
+}

@@ -1,0 +1,74 @@
+import { type MachinePlan, serversOn } from "../plan/types";
+import { SIMPLE_SERVER } from "../planned/fields";
+import { stepsText } from "./downtime";
+import type { Loss, MachineChange, Step } from "./types";
+
+/** Ollama is restarted by systemd. */
+const RESTART: Step = { what: "restarting", least: 1, most: 20, source: "Ollama takes one or two seconds to listen" };
+
+/** What the clients of one machine lose by a change; `machines` are all as they were. */
+export function lossesOf(
+  before: MachinePlan,
+  after: MachinePlan | undefined,
+  { containers, ollama }: Pick<MachineChange, "containers" | "ollama">,
+  machines: readonly MachinePlan[],
+): Loss[] {
+  const { inferenceServers, ranks, endpoints, simpleServer } = before;
+  const of = (key: string) => ({ key, names: namesOf(before, key), users: usersOf(before, key, machines) });
+  const restarts = ollama === "restarted" && simpleServer.mode === "host";
+  return [
+    ...containers.flatMap(({ key, kind, steps }): Loss[] => {
+      // A worker has no API: its head goes with it.
+      if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key)) return [];
+      return [kind === "removed" ? { ...of(key), what: "removed" } : { ...of(key), what: "gone", steps }];
+    }),
+    ...(restarts ? [{ ...of(SIMPLE_SERVER), what: "gone", steps: [RESTART] } as const] : []),
+    ...inferenceServers.flatMap(({ key, serve }): Loss[] => {
+      const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
+      const names = serve.names.filter((name) => !now.names.includes(name));
+      const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
+      return [
+        ...(names.length > 0 ? [{ ...of(key), what: "names", names } as const] : []),
+        ...(now.maxModelLen < serve.maxModelLen ? [{ ...of(key), what: "window", ...windows } as const] : []),
+      ];
+    }),
+    ...endpoints.flatMap(({ key, url, network = "no address for other computers" }): Loss[] => {
+      const now = after?.endpoints.find((each) => each.key === key);
+      if (now === undefined) return [];
+      if (now.url !== url) return [{ ...of(key), what: "address", before: url, after: now.url }];
+      const next = now.network ?? "no address for other computers";
+      return next === network ? [] : [{ ...of(key), what: "address", before: network, after: next }];
+    }),
+  ];
+}
+
+function namesOf(plan: MachinePlan, key: string): readonly string[] {
+  if (key === SIMPLE_SERVER && plan.simpleServer.mode !== "none") return plan.simpleServer.models;
+  return serversOn(plan).find((each) => each.key === key)?.serve.names ?? [];
+}
+
+/** Who on a machine, or behind a bridge of another one, uses something there. */
+function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[]): string[] {
+  const { name, clients, bridge, chatUi } = plan;
+  const asks = (client: (typeof clients)[number]) => (key === "bridge" ? client.via === key : client.server === key);
+  return [
+    ...clients.filter(asks).map(({ client }) => client),
+    ...(bridge?.servers.includes(key) ? ["bridge"] : []),
+    ...(chatUi?.servers.includes(key) ? ["chat-ui"] : []),
+    ...machines.filter((each) => each.bridge?.servers.includes(`${name}.${key}`)).map((each) => `${each.name}.bridge`),
+  ];
+}
+
+/** A loss as a sentence. */
+export function lossText({ key, what, names, users, before, after, steps = [] }: Loss): string {
+  const named = names.length === 0 ? key : `${key} (${names.join(", ")})`;
+  const by = users.length === 0 ? "" : ` Used by ${users.join(", ")}.`;
+  const said = {
+    gone: `${named} is gone for ${stepsText(steps)}, and requests that run are cut off.`,
+    removed: `${named} is gone for good.`,
+    names: `${key} no longer answers to ${names.join(", ")}.`,
+    window: `The window of ${named} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
+    address: `${named} moves from ${before} to ${after}.`,
+  };
+  return `${said[what]}${by}`;
+}
