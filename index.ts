@@ -1,6 +1,9 @@
 import "./faults/interpretSchemas";
 import type { Container } from "@pulumi/docker";
 import { getRootDirectory, getStack, log, runtime } from "@pulumi/pulumi";
+import { changesOf } from "./components/change/changesOf";
+import { lossText } from "./components/change/losses";
+import { readAppliedPlans } from "./components/evidence/readAppliedPlan";
 import { readEvidence } from "./components/evidence/readEvidence";
 import { declaredResources } from "./components/machine/declaredResources";
 import { Machine, workersFirst } from "./components/machine/machine";
@@ -28,6 +31,9 @@ export = async () => {
 
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
   gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
+  const applied = (await readAppliedPlans(planned.machines)).flatMap((each) => ("plan" in each ? [each.plan] : []));
+  for (const { machine, losses } of changesOf(applied, planned.machines))
+    for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
 
   const outputs = stackOutputs(planned);
   const endpoints: Record<string, unknown> = {};

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { jsonIn } from "../../faults/json";
-import type { Files } from "../host/files";
+import { type Files, filesOf } from "../host/files";
 import type { MachinePlan } from "../plan/types";
 
 /** The plan that was applied to a machine, or why none is known. */
@@ -22,7 +22,7 @@ const file = z.looseObject({ role: text, path: text, mode: text, text });
 const secretFile = z.looseObject({ role: text, path: text, mode: text, variable: text });
 const serve = z.looseObject({ ...{ key: text, model: text, names: z.array(text) }, maxModelLen: z.int().positive() });
 const reach = z.looseObject({ ...{ key: text, name: text, address: text, path: text }, port: z.number() });
-const service = z.looseObject({ container, address: text, port: z.number() }).nullable();
+const service = z.looseObject({ container, address: text, port: z.number(), servers: z.array(text) }).nullable();
 const server = z.looseObject({ ...{ key: text, servedModelName: text, jitVolume: text }, serve, reach, container });
 const plan = z.looseObject({
   ...{ name: text, dockerHost: text, network: text },
@@ -35,7 +35,10 @@ const plan = z.looseObject({
   simpleServer: z.discriminatedUnion("mode", [
     z.looseObject({ mode: z.literal("none") }),
     z.looseObject({ mode: z.literal("integrated"), models: z.array(text) }),
-    z.looseObject({ mode: z.literal("host"), unit: text, listen: text, port: z.number(), baseUrl: text, dropIn: file }),
+    z.looseObject({
+      ...{ mode: z.literal("host"), unit: text, listen: text, port: z.number(), baseUrl: text },
+      ...{ dropIn: file, models: z.array(text) },
+    }),
   ]),
   ledger: z.looseObject({
     ...{ totalGiB: z.number(), sumGiB: z.number() },
@@ -44,6 +47,10 @@ const plan = z.looseObject({
   ...{ kv: z.record(text, z.unknown()), endpoints: z.array(z.looseObject({ key: text, url: text })) },
   ...{ reach: z.array(reach), commands: z.array(text), elevate: z.union([z.literal("none"), z.array(text)]) },
 });
+
+/** The plans that were applied to the machines of a stack, in their order. */
+export const readAppliedPlans = (machines: readonly MachinePlan[]): Promise<AppliedPlan[]> =>
+  Promise.all(machines.map((machine) => readAppliedPlan(machine, filesOf(machine))));
 
 /** Reads the plan that `up` left on a machine, here or over ssh. */
 export async function readAppliedPlan({ files }: Pick<MachinePlan, "files">, on: Files): Promise<AppliedPlan> {
