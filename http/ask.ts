@@ -1,4 +1,4 @@
-import { type ClientRequest, request as requestHttp } from "node:http";
+import { type ClientRequest, type IncomingHttpHeaders, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 
 /** Largest answer that is read, in bytes. A long generation is a few hundred kB, vLLM's metrics about as much. */
@@ -9,6 +9,8 @@ export type HttpAnswer = { readonly status: number; readonly text: string };
 export interface Asking {
   /** Sent as JSON by POST; without a body it is a GET. */
   readonly body?: unknown;
+  /** Asks for the headers alone. */
+  readonly method?: "HEAD";
   readonly headers?: Readonly<Record<string, string>>;
   /** Seconds for everything: connecting, waiting, reading. */
   readonly timeoutSeconds: number;
@@ -33,11 +35,14 @@ export class NoAnswer extends Error {
  * and nothing else. Follows no redirect, which could carry a key elsewhere, and uses no proxy: a local server is asked
  * directly.
  */
-export async function ask(url: string, { body: value, headers, timeoutSeconds }: Asking): Promise<HttpAnswer> {
+export async function ask(
+  url: string,
+  { body: value, method, headers, timeoutSeconds }: Asking,
+): Promise<HttpAnswer & { readonly headers: IncomingHttpHeaders }> {
   const body = value === undefined ? undefined : JSON.stringify(value);
   const send = url.startsWith("https:") ? requestHttps : requestHttp;
   const options = {
-    method: body === undefined ? "GET" : "POST",
+    method: method ?? (body === undefined ? "GET" : "POST"),
     agent: false, // A connection that the server has closed meanwhile would look like a fault of this request.
     headers: {
       accept: "application/json, text/event-stream, text/plain",
@@ -52,7 +57,7 @@ export async function ask(url: string, { body: value, headers, timeoutSeconds }:
     throw new NoAnswer("protocol", "no request can be made of this address or key");
   }
   let timer: NodeJS.Timeout | undefined;
-  const answer = new Promise<HttpAnswer>((resolve, reject) => {
+  const answer = new Promise<Awaited<ReturnType<typeof ask>>>((resolve, reject) => {
     const fail = (reason: NoAnswerReason, message: string) => {
       reject(new NoAnswer(reason, message));
       request.destroy();
@@ -78,7 +83,11 @@ export async function ask(url: string, { body: value, headers, timeoutSeconds }:
       });
       response.on("end", () => {
         if (response.complete)
-          resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString("utf8") });
+          resolve({
+            status: response.statusCode ?? 0,
+            headers: response.headers,
+            text: Buffer.concat(chunks).toString("utf8"),
+          });
       });
     });
     request.end(body);

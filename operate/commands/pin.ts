@@ -1,23 +1,25 @@
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { TYPE } from "../../components/planned/type";
+import { WrongUse } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
 import { readTextFile } from "../../faults/textFile";
-import { judge } from "../../policies/judge";
+import { judgeImage } from "../pin/judgeImage";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
 import { chooseEntry, imageEntries, pinSource, type Written, writePin } from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
-type PinOptions = StackFileOptions & { readonly write?: true; readonly entry?: string };
-
-/** Rules that judge an image by itself; the others need to know the machine. */
-const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
+type PinOptions = StackFileOptions & {
+  readonly write?: true;
+  readonly entry?: string;
+  readonly newer?: string | true;
+  readonly check?: true;
+};
 
 export function pinCommand(): Command {
   return command({
     name: "pin",
-    description: "Read an image's digests and the versions inside it, and judge them. Pulls the image.",
-    arguments: [new Argument("<image:tag>", "image to read, with its tag")],
+    description: "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
+    arguments: [new Argument("[image:tag]", "image to pull and read, with its tag")],
     options: [
       ...stackFileOptions(),
       new Option("--write", "write digest and versions into the stack file, unless the image is refused"),
@@ -25,16 +27,28 @@ export function pinCommand(): Command {
         "--entry <path>",
         "entry to write to, such as inferenceServers.b, bridge or chatUi (default: the only one that runs this repository)",
       ),
+      new Option(
+        "--newer [entry]",
+        "list newer releases of the stack file's images, or of one entry's; changes nothing",
+      ),
+      new Option("--check", "for CI: does each tag still point to its digest, and may its image still run?"),
     ],
     notes: `The image is pulled and one short-lived container without network reads the package versions. --write changes the
 lines concerned and nothing else, in one step; the old file is kept beside it as FILE.bak.
 
-Exit code: 0 read, and written where that was asked for, 1 the image is refused or can't be read, 2 wrong use.`,
+--newer and --check ask the registries and need no Docker. They use no key: images of a private registry aren't asked for,
+which --check takes for a fault.
+
+Exit code: 0 read, and written where that was asked for, 1 an image is refused, moved or can't be read, 2 wrong use.`,
     example: "pin vllm/vllm-openai:v0.30.0 --write && npm run preview",
-    run: async (options: PinOptions, reference: string) => {
+    run: async (options: PinOptions, reference: string | undefined) => {
+      const { newer, check } = options;
+      if ([reference, newer, check].filter((each) => each !== undefined).length !== 1)
+        throw new WrongUse("Give an IMAGE:TAG to read, or --newer, or --check.");
+      if (reference === undefined) return newer === undefined ? checkAll(options) : newerOf(newer, options);
       const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
-      const { verdict, reasons } = judgeImage(reading);
+      const { verdict, reasons } = judgeImage(reading, entry?.model);
       const refused = verdict === "refused";
       const written = entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
@@ -46,26 +60,32 @@ Exit code: 0 read, and written where that was asked for, 1 the image is refused 
   });
 }
 
+async function newerOf(named: string | true, options: PinOptions) {
+  const { newerImages, newerText } = await import("../pin/newer");
+  const file = stackFile(options);
+  const all = entriesOf(file);
+  const images = await Promise.all((named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages));
+  const given = options.file === undefined ? options.stack && ` --stack ${options.stack}` : ` --file ${options.file}`;
+  return {
+    result: { images },
+    text: newerText(images, given ?? ""),
+    failed: images.some(({ problem }) => problem !== undefined),
+  };
+}
+
+async function checkAll(options: PinOptions) {
+  const { checkPin, checkText } = await import("../pin/checkPins");
+  const images = await Promise.all(entriesOf(stackFile(options)).map(checkPin));
+  return { result: { images }, text: checkText(images), failed: images.some(({ faults }) => faults.length > 0) };
+}
+
+const entriesOf = (file: string) => imageEntries(parseStackFile(file, readTextFile(file)));
+
 /** Checked before anything is pulled: nobody should wait for 20 GB to be told that the entry is unknown. */
 function entryFor(reference: string, options: PinOptions) {
   const { repository } = splitReference(reference);
   const file = stackFile(options);
-  const entries = imageEntries(parseStackFile(file, readTextFile(file)));
-  return chooseEntry(file, entries, repository, options.entry);
-}
-
-/** Judges an image by the same rules that judge a stack, as if a server ran it. */
-export function judgeImage(reading: ImageReading) {
-  const { image, digest, versions } = reading;
-  const container = { name: image, image, entrypoints: [], command: [], envs: [] };
-  const record = { image, digest, versions, evidence: "read", source: "serving pin" };
-  const verdicts = judge([
-    { type: TYPE.container, name: "image", props: container },
-    { type: TYPE.imageRecord, name: "image-record", props: record },
-  ]).filter((each) => IMAGE_RULES.includes(each.name) && each.verdict !== "pass");
-  const isRefused = verdicts.some((each) => each.verdict === "refused");
-  const verdict = isRefused ? "refused" : verdicts.length > 0 ? "warned" : "pass";
-  return { verdict, reasons: verdicts.map((each) => each.message) } as const;
+  return chooseEntry(file, entriesOf(file), repository, options.entry);
 }
 
 function imageText(reading: ImageReading, verdict: string, reasons: readonly string[]): string[] {

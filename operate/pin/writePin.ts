@@ -8,19 +8,21 @@ import { editStackFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
 
 /** A place of the stack file that names an image. */
-interface ImageEntry {
+export interface ImageEntry {
   readonly machine: string;
   /** Path below the machine: `["inferenceServers", "b"]`, `["bridge"]` or `["chatUi"]`. */
   readonly path: readonly string[];
   readonly image: string;
+  /** Of a server: its model, and what is recorded of the versions inside the image. */
+  readonly model?: string;
+  readonly versions?: Readonly<Record<string, string | undefined>>;
 }
 
 export function imageEntries(settings: StackSettings): ImageEntry[] {
   return Object.entries(settings.machines).flatMap(([machine, { inferenceServers, bridge, chatUi }]) => [
-    ...Object.entries(inferenceServers).map(([key, { image }]) => ({
-      machine,
-      path: ["inferenceServers", key],
-      image,
+    ...Object.entries(inferenceServers).map(([key, { image, model, versions }]) => ({
+      ...{ machine, path: ["inferenceServers", key], image, model: model.id },
+      ...(versions && { versions }),
     })),
     ...Object.entries({ bridge, chatUi }).flatMap(([key, value]) =>
       value === undefined ? [] : [{ machine, path: [key], image: value.image }],
@@ -29,7 +31,7 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
 }
 
 /** `dgx.inferenceServers.b` */
-const entryName = ({ machine, path }: ImageEntry): string => [machine, ...path].join(".");
+export const entryName = ({ machine, path }: ImageEntry): string => [machine, ...path].join(".");
 
 /**
  * The entry that an image is for: the one that was named, else the only one that runs this repository. Throws `WrongUse`

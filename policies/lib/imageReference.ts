@@ -25,7 +25,7 @@ export function imageReference(image: string): ImageReference | undefined {
 }
 
 /** What a well-known image serves. */
-export type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server";
+type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server";
 
 const ROLES: readonly (readonly [Role, RegExp])[] = [
   // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
@@ -39,4 +39,17 @@ const ROLES: readonly (readonly [Role, RegExp])[] = [
 export function roleOf(image: string): Role | undefined {
   const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;
   return ROLES.find(([, pattern]) => pattern.test(repository))?.[0];
+}
+
+const PACKAGES: Readonly<Record<Role, string>> = {
+  "inference-server": "vllm",
+  bridge: "litellm",
+  "chat-ui": "open-webui",
+  "simple-server": "ollama",
+};
+
+/** The package that an image is made for, whose release its tags name; `undefined` for any other image. */
+export function packageOf(image: string): string | undefined {
+  const role = roleOf(image);
+  return role && PACKAGES[role];
 }

@@ -13,7 +13,7 @@ import {
 } from "../../components/supply/releases";
 import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
 import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
-import { imageReference, type Role, roleOf } from "../lib/imageReference";
+import { imageReference, packageOf, roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -104,13 +104,6 @@ export const movingTag: Rule = {
   },
 };
 
-const PACKAGE_OF_ROLE: Readonly<Record<Role, string>> = {
-  bridge: "litellm",
-  "inference-server": "vllm",
-  "chat-ui": "open-webui",
-  "simple-server": "ollama",
-};
-
 /** Known-bad releases stay out, whatever else is right about an image. */
 export const denyList: Rule = {
   name: "deny-list",
@@ -145,8 +138,7 @@ function openedBy(resource: DeclaredResource): Finding[] {
 
 /** The release that an image's own tag names: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
 function versionInTag(image: string): Map<string, string> | undefined {
-  const role = roleOf(image);
-  const package_ = role === undefined ? undefined : PACKAGE_OF_ROLE[role];
+  const package_ = packageOf(image);
   const version = /(?:^|[-_])v?(\d+\.\d+\.\d+)(?![\d.]*\d)/.exec(imageReference(image)?.tag ?? "")?.[1];
   return package_ === undefined || version === undefined ? undefined : new Map([[package_, version]]);
 }

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { judgeImage } from "../../operate/commands/pin";
+import { judgeImage } from "../../operate/pin/judgeImage";
 import { readImage, splitReference } from "../../operate/pin/readImage";
 import { STACK_TEXT, stackOf } from "../operate/doctor/stack";
 import { runServing } from "../operate/runServing";
@@ -46,6 +46,30 @@ describeDocker("serving pin", () => {
     expect(after).toContain(`image: ${image.reference}\n`);
     expect(stackOf(after).refusals).toEqual([]);
     expect(readFileSync(`${file}.bak`, "utf8")).toBe(unpinned);
+  });
+
+  it("finds newer tags in a real registry, and a tag that was moved meanwhile", async () => {
+    const repository = "of-newer/vllm/vllm-openai";
+    const first = await pinnedImage({ repository, versions: { vllm: "0.30.0", transformers: "5.12.1" } });
+    const newer = await pinnedImage({ repository, versions: { vllm: "0.31.0", transformers: "5.12.1" } });
+    await pinnedImage({ repository, tag: "v0.32.0rc1", versions: { vllm: "0.32.0rc1" } });
+    const folder = mkdtempSync(join(tmpdir(), "pin-newer-"));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, "Pulumi.test.yaml");
+    writeFileSync(file, STACK_TEXT.replace(/vllm\/vllm-openai:v0\.30\.0@\S+/, first.reference));
+    const run = async (option: string) => {
+      const { code, out } = await runServing(["pin", option, "--file", file, "--format", "json"], { PATH: "/nowhere" });
+      return { code, images: JSON.parse(out).images };
+    };
+    const found = { tag: "v0.31.0", version: "0.31.0", image: newer.reference };
+    expect(await run("--newer")).toMatchObject({ code: 0, images: [{ newer: [found], more: 0 }] });
+    expect(await run("--check")).toMatchObject({ code: 0, images: [{ points: first.digest, faults: [] }] });
+    const moved = await pinnedImage({ repository, versions: { vllm: "0.30.0", transformers: "5.12.1" } });
+    expect(moved.digest).not.toBe(first.digest);
+    expect(await run("--check")).toMatchObject({
+      code: 1,
+      images: [{ points: moved.digest, faults: [expect.stringContaining(`v0.30.0 points to ${moved.digest} now`)] }],
+    });
   });
 
   it("says what docker says of a tag that isn't there", async () => {

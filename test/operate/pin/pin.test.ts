@@ -133,6 +133,16 @@ describe("serving pin --write", () => {
     expect(readdirSync(join(file, ".."))).toEqual(["Pulumi.dgx.yaml"]);
   });
 
+  it("writes nothing of a vLLM that is too old for the entry's model, by the catalogue", async () => {
+    const text = STACK_TEXT.replace("nvidia/Qwen3.6-35B-A3B-NVFP4", "nvidia/Qwen3.8-27B-NVFP4");
+    const pinned = (vllm: string) =>
+      pin(text, [`vllm/vllm-openai:v${vllm}`, "--write"], { versions: { vllm, transformers: "5.12.1" } });
+    const old = await pinned("0.27.1");
+    expect([old.code, old.after]).toEqual([1, text]);
+    expect(old.out).toContain("    nvidia/Qwen3.8-27B-NVFP4 needs vLLM 0.28.0 or newer, by the catalogue.\n");
+    expect((await pinned("0.28.0")).code).toBe(0);
+  });
+
   it("writes nothing without --write, and says what would be written", async () => {
     const { code, out, file, after } = await pin(STACK_TEXT, ["vllm/vllm-openai:v0.31.0"]);
     expect([code, after]).toEqual([0, STACK_TEXT]);
