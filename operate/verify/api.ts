@@ -32,6 +32,9 @@ function readEvent(block: string): ServerEvent | undefined {
 /** Seconds for questions that need no model: lists, health, metrics. */
 const QUICK_SECONDS = 10;
 
+/** Date of the messages API that clients name. */
+export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
+
 /** The HTTP API of one server, asked with its clients' headers. */
 export class Api {
   constructor(

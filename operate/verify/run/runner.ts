@@ -18,9 +18,8 @@ import {
 import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
 import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
-import type { Target } from "../target";
+import { type Target, type TargetOptions, targetsOf } from "../target";
 import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
-import { type TargetOptions, targetsOf } from "./targets";
 
 export interface VerifyOptions extends TargetOptions {
   readonly only?: readonly string[];

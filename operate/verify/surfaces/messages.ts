@@ -4,9 +4,6 @@ import { BadAnswer } from "../probe";
 import { AGENT_TOOLS, GREETING, type OfferedTool } from "../tools";
 import { type Answer, partsText, type Surface, thinkingSwitch } from "./surface";
 
-/** Date of the messages API that clients name. */
-export const MESSAGES_VERSION = { "anthropic-version": "2023-06-01" };
-
 /**
  * Messages, asked as Claude Code does: the system text as a list of blocks, one of them marked for the cache, metadata,
  * tools with input_schema. Without the billing header, which our settings switch off.
