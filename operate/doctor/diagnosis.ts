@@ -56,6 +56,10 @@ export type Row = {
 /** Applies a changed stack file, once the plan has been read. */
 export const APPLY = "serving plan && npm run up";
 
+/** Shows the links between machines and their RDMA devices. */
+export const SEE_THE_LINK =
+  "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
+
 export function toldByALine(row: Row): Weighed {
   return {
     id: row.id,

@@ -52,16 +52,11 @@ function labelsIn(text: string): Labels {
   return Object.fromEntries([...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]));
 }
 
-/** When a server's process was started. */
-export interface ProcessStart {
-  /** Opaque; equal means the same process. */
-  readonly mark: string;
-  /** For a person: `process 4711`, or `started 2026-11-21T13:00:00.000Z`. */
-  readonly words: string;
-}
-
-/** By the kernel if we may see the process, else by the server's own metrics. */
-export async function processStart(host: Host, api: Api, port: number): Promise<ProcessStart | undefined> {
+/**
+ * When a server's process was started, by the kernel if we may see the process, else by the server's own metrics. An equal
+ * `mark` means the same process; `words` are for a person: `process 4711`, or `started 2026-11-21T13:00:00.000Z`.
+ */
+export async function processStart(host: Host, api: Api, port: number) {
   const pid = (await host.listener(port))?.pid;
   const ticks = pid === undefined ? undefined : await host.startTime(pid);
   if (pid !== undefined && ticks !== undefined) return { mark: `${pid}: ${ticks}`, words: `process ${pid}` };

@@ -1,6 +1,5 @@
 import { modelFolder } from "../../../components/catalogue/readCatalogue";
 import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
-import { codex } from "../../../components/clients/codex";
 import { CLIENTS } from "../../../components/clients/registry";
 import type { Row, Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
@@ -114,23 +113,6 @@ export const client: readonly (Weighed | Row)[] = [
         advice: `Agents send 30,000 to 40,000 tokens with every call; this prompt had ${prompt} and asked for ${output}.`,
       };
     },
-  },
-  {
-    id: "client-key-unset",
-    when: sign("Missing environment variable", /Missing environment variable: `?(\w+)`?/),
-    say: ({ hit }) => ({
-      cause: `The client will not start without ${hit.groups[0]}; any text will do, since the server ignores it.`,
-      advice: "No setting to change: start the client with its launcher, or export a placeholder.",
-      command: codex.launcher,
-    }),
-  },
-  {
-    id: "client-wire-api",
-    when: sign("wire_api", /`?wire_api = "chat"`? is no longer supported/),
-    cause: "The Responses-style client reads a file with the removed wire protocol `chat`.",
-    advice:
-      "No setting to change: the file that the plan writes says `responses`. Start the client with its launcher, or correct your own file.",
-    command: codex.launcher,
   },
   {
     id: "tokenizer-truncation",

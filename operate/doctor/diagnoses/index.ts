@@ -6,9 +6,8 @@ import { environment } from "./environment";
 import { killings } from "./killed";
 import { KNOWN, rowOf } from "./known";
 import { memory } from "./memory";
-import { modelFiles } from "./modelFiles";
+import { model } from "./model";
 import { network } from "./network";
-import { parsers } from "./parsers";
 import { ranks } from "./ranks";
 import { room } from "./room";
 import { stackFile } from "./stackFile";
@@ -23,9 +22,8 @@ const coded: readonly (Weighed | Row)[] = [
   ...killings,
   ...ranks,
   ...containers,
-  ...modelFiles,
+  ...model,
   ...environment,
-  ...parsers,
   ...bridge,
   ...client,
   ...network,

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { valueBy } from "../../../faults/schemaFaults";
 import { filled } from "../../../faults/textFile";
 import { readYamlFile } from "../../../faults/yamlDocument";
-import type { Row } from "../diagnosis";
+import { type Row, SEE_THE_LINK } from "../diagnosis";
 import { seen } from "../facts";
 import { type Sign, sign, startSign } from "../sign";
 
@@ -14,8 +14,8 @@ const line = z.strictObject({
   /** Every such line has one of these; without a pattern they are all that it needs. */
   texts: z.array(text),
   pattern: text.optional(),
-  /** The id of a trouble whose own line explains this one. */
-  unless: text.optional(),
+  /** Ids of troubles whose own lines explain this one. */
+  unless: z.array(text).default([]),
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
   cause: text,
@@ -43,21 +43,19 @@ export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
 
 const signs = new Map<string, Sign>();
 
-export function rowOf(id: string, { texts, pattern, failsStart, unless = "", ...told }: z.infer<typeof line>): Row {
+export function rowOf(id: string, { texts, pattern, failsStart, unless, ...told }: z.infer<typeof line>): Row {
   const made = failsStart ? startSign : sign;
   const when = made(texts, pattern === undefined ? undefined : new RegExp(pattern));
   signs.set(id, when);
   return {
     id,
     when,
-    unless({ facts }) {
-      const other = signs.get(unless);
-      return other !== undefined && seen(facts, other) !== undefined;
-    },
+    unless: ({ facts }) => seen(facts, ...unless.flatMap((other) => signs.get(other) ?? [])) !== undefined,
     say({ hit, server }) {
       const groups = hit.groups.map((group, index) => [index + 1, group]);
       const { key, container, settings } = server;
-      const values = { ...Object.fromEntries(groups), key, container, model: settings?.model.id ?? "<model>" };
+      const model = settings?.model.id ?? "<model>";
+      const values = { ...Object.fromEntries(groups), key, container, model, seeTheLink: SEE_THE_LINK };
       const settingOf = (value: string | boolean | null) => {
         if (typeof value !== "string") return value ?? undefined;
         return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value, values)) : filled(value, values);

@@ -1,11 +1,7 @@
 import { gateLine } from "../../../components/inference-server/startGate";
-import { APPLY, type Row } from "../diagnosis";
-import { firstGroup, seen } from "../facts";
+import { APPLY, type Row, SEE_THE_LINK } from "../diagnosis";
+import { firstGroup } from "../facts";
 import { OPENS, RAISED, sign, startSign } from "../sign";
-
-/** What the card says; NCCL's own error beside it names no cause. */
-const PINNED_MEMORY = startSign("ibv_reg_mr", /ibv_reg_mr\w* failed with error (?:12 )?Cannot allocate memory/);
-const PAIRING = startSign("ibv_modify_qp", /ibv_modify_qp failed with (?:error )?(?:110\b|Connection timed out)/);
 
 /** A rank without an API watches its own processes, and nobody else's. */
 const HEADLESS = sign("headless multiproc executor");
@@ -15,9 +11,6 @@ const CLOSED_BY_PEER = startSign(
 );
 const STOPPED_FOR_HEAD = sign("stopped for the head", gateLine("stopped for (the head: .*?);"));
 const STOPPED_FOR_OTHER = sign("stopped for the", gateLine("stopped for (the (?:rank|link)\\b.*?);"));
-
-const SEE_THE_LINK =
-  "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
 
 /** What a gate says of what it waits for, and what to do about it. */
 const WAITS: readonly (readonly [words: RegExp, advice: string])[] = [
@@ -64,16 +57,6 @@ export const ranks: readonly Row[] = [
     }),
   },
   {
-    id: "rank-never-came",
-    when: startSign("clients joined", /Timed out after (\d+) seconds waiting for clients\. (\d+\/\d+) clients joined/),
-    say: ({ hit: { groups } }) => ({
-      cause: `Only ${groups[1]?.replace("/", " of ")} ranks came within ${groups[0]} s: one was not started, or can't reach the head.`,
-      advice:
-        "Compare `link.interface` and `link.address` of each machine with what it has, and let all TCP through between these addresses: vLLM takes random ports beside `masterPort`.",
-      command: `${SEE_THE_LINK}; ${APPLY}`,
-    }),
-  },
-  {
     id: "rank-address-wrong",
     when: startSign(["Failed to get the IP address, using 0.0.0.0", "process group spans across nodes"]),
     // Every good start says the second: it means something only where a log that somebody gave ends with it.
@@ -84,31 +67,6 @@ export const ranks: readonly Row[] = [
       edits: [server.set(["environment", "VLLM_HOST_IP"], undefined)],
       advice: "With `nodes` the plan sets it to each machine's `link.address`; without a plan, set it yourself.",
     }),
-  },
-  {
-    id: "link-pairing",
-    when: PAIRING,
-    cause: "RDMA devices of two machines can't reach each other: other networks, or a cable in another port.",
-    advice: "Write the devices of the interface that has the cable into each machine's `link.hcas`, in the same order.",
-    command: `rdma link; ${SEE_THE_LINK}`,
-  },
-  {
-    id: "link-pinned-memory",
-    when: PINNED_MEMORY,
-    cause: "The RDMA device can't pin memory: kernels 7.0.0-1019-nvidia and 7.0.0-31 set 9.3 GiB aside for kexec.",
-    advice: "Add `kho=off` to GRUB_CMDLINE_LINUX in /etc/default/grub. With another kernel: `lockedMemoryBytes: -1`.",
-    command: "uname -r; grep Cma /proc/meminfo; sudo update-grub && sudo reboot",
-  },
-  {
-    id: "link-gid",
-    when: startSign(
-      ["unhandled system error", "Got completion"],
-      /NCCL.{0,200}unhandled system error|NET\/IB ?:.{0,60}Got completion .{0,120}(?:error |status=\S*?\()12\b/,
-    ),
-    unless: ({ facts }) => seen(facts, PINNED_MEMORY, PAIRING) !== undefined,
-    cause: "NCCL lost the other rank: mostly `link.gidIndex` is not the RoCE v2 entry of the link's address.",
-    advice: "Write the index whose GID ends in the machine's own link address into its `link.gidIndex`.",
-    command: `${SEE_THE_LINK}; ${APPLY}`,
   },
   {
     id: "rank-stalled",

@@ -15,54 +15,46 @@ import { serverProbes, windowProbes } from "../probes/server";
 import { chatProbes, messagesProbes, responsesProbes } from "../probes/surfaces";
 import type { ProbesOf, Target } from "../target";
 
-/** Probes by kind of target, in the order of a run: first what the others depend on. */
-const CATALOG: { readonly [Kind in Target["kind"]]: ProbesOf<Kind> } = {
-  ranks: rankProbes,
-  "inference-server": [
-    ...serverProbes,
-    ...poolingProbes,
-    ...chatProbes,
-    ...responsesProbes,
-    ...messagesProbes,
-    ...nativePathProbes,
-    ...windowProbes,
-    ...longPromptProbes,
-    ...kvCacheProbes,
-  ],
-  bridge: bridgeProbes,
-  "chat-ui": chatUiProbes,
-  "simple-server": ollamaProbes,
-  harness: harnessFileProbes,
-  "harness-provider": harnessProviderProbes,
+/** Probes by kind of target, in the order of a run: first what the others depend on. `absent` says why there are none to run. */
+const CATALOG: { readonly [Kind in Target["kind"]]: { readonly absent: string; readonly probes: ProbesOf<Kind> } } = {
+  ranks: { absent: "the plan has no server over several machines", probes: rankProbes },
+  "inference-server": {
+    absent: "the plan has no inference server",
+    probes: [
+      ...serverProbes,
+      ...poolingProbes,
+      ...chatProbes,
+      ...responsesProbes,
+      ...messagesProbes,
+      ...nativePathProbes,
+      ...windowProbes,
+      ...longPromptProbes,
+      ...kvCacheProbes,
+    ],
+  },
+  bridge: { absent: "the plan has no bridge", probes: bridgeProbes },
+  "chat-ui": { absent: "the plan has no chat UI", probes: chatUiProbes },
+  "simple-server": { absent: "the plan has no simple server on the host", probes: ollamaProbes },
+  harness: { absent: "the stack file has no `harness`", probes: harnessFileProbes },
+  "harness-provider": { absent: "the stack file has no `harness`", probes: harnessProviderProbes },
   // Memory counts after everything has served.
-  machine: [...machineProbes, ...memoryProbes],
-  "instance-a": instanceAProbes,
+  machine: { absent: "the plan has no machine", probes: [...machineProbes, ...memoryProbes] },
+  "instance-a": { absent: "the stack file says `instanceA: none`", probes: instanceAProbes },
 };
 
 /** Kinds in the order of a run. Instance A is last, to see whether any other probe has touched it. */
 export const KINDS = Object.keys(CATALOG) as readonly Target["kind"][];
 
-/** Why a kind of target has no probes to run. */
-export const ABSENT: Readonly<Record<Target["kind"], string>> = {
-  ranks: "the plan has no server over several machines",
-  "inference-server": "the plan has no inference server",
-  bridge: "the plan has no bridge",
-  "chat-ui": "the plan has no chat UI",
-  "simple-server": "the plan has no simple server on the host",
-  harness: "the stack file has no `harness`",
-  "harness-provider": "the stack file has no `harness`",
-  machine: "the plan has no machine",
-  "instance-a": "the stack file says `instanceA: none`",
-};
+export const whyAbsent = (kind: Target["kind"]): string => CATALOG[kind].absent;
 
 /** Probes of a kind, by their names alone. */
 export function probesOf(kind: Target["kind"]): readonly Pick<Probe<never>, "name" | "about">[] {
-  return CATALOG[kind];
+  return CATALOG[kind].probes;
 }
 
 /** The probes of a target. Its kind chooses a list that is typed for it, which TypeScript can't follow. */
 export function probesFor(target: Target): readonly Probe<Target>[] {
-  return CATALOG[target.kind] as readonly unknown[] as readonly Probe<Target>[];
+  return CATALOG[target.kind].probes as readonly unknown[] as readonly Probe<Target>[];
 }
 
 export function probeNames(): string[] {

@@ -19,7 +19,7 @@ import { CHAT_UI_KEY_VARIABLE } from "../probes/chatUi";
 import { tunnelTo } from "../reach";
 import type { VerifyProgress } from "../report";
 import { type Target, type TargetOptions, targetsOf } from "../target";
-import { ABSENT, KINDS, probesFor, probesOf } from "./catalog";
+import { KINDS, probesFor, probesOf, whyAbsent } from "./catalog";
 
 export interface VerifyOptions extends TargetOptions {
   readonly only?: readonly string[];
@@ -42,7 +42,7 @@ export async function verify(machine: MachinePlan, options: VerifyOptions): Prom
     const results: ProbeResult[] = [];
     for (const kind of KINDS) {
       const ofKind = targets.filter((target) => target.kind === kind);
-      const absent = { ...skip(ABSENT[kind]), fix: "", target: machine.name, seconds: 0 };
+      const absent = { ...skip(whyAbsent(kind)), fix: "", target: machine.name, seconds: 0 };
       const without = ofKind.length === 0 ? probesOf(kind).filter(chosen(options)) : [];
       results.push(...without.map(({ name }) => report({ ...absent, name }, options)));
       for (const target of ofKind) results.push(...(await verifyTarget(target, secrets, options)));
