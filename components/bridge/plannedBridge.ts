@@ -4,24 +4,13 @@ import { type Evidence, onMachine } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { isPooling } from "../planned/modelKind";
-import { HOST_FROM_CONTAINER, type Listening, type Upstream } from "../planned/reach";
+import { HOST_FROM_CONTAINER, type Upstream } from "../planned/reach";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
-import { type BridgeModel, bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
+import { bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 
 /** The protocol bridge: its container and what that reads. */
-export interface BridgePlan extends Listening {
-  readonly container: PlannedContainer;
-  readonly config: PlannedFile<FileRole>;
-  /** Where its key comes from; `null` where it is a placeholder. */
-  readonly key: SecretFile | null;
-  /** Keys of the servers behind it. */
-  readonly servers: readonly string[];
-  /** Names that it answers to; one may end in `*`. */
-  readonly names: readonly string[];
-  /** Each name with the model that it reaches. */
-  readonly models: readonly BridgeModel[];
-}
+export type BridgePlan = Readonly<ReturnType<typeof plannedBridge>>;
 
 const CONFIG_INSIDE = "/etc/litellm/config.yaml";
 const KEY_INSIDE = "/run/secrets/bridge-key";
@@ -39,7 +28,7 @@ export function plannedBridge(
   settings: BridgeSettings,
   behind: readonly Upstream[],
   evidence: Evidence,
-): BridgePlan {
+) {
   // The first answers to the tiers, so it writes text.
   const servers = [...behind].sort((a, b) => Number(isPooling(a.serves)) - Number(isPooling(b.serves)));
   const name = `litellm-${settings.port}`;
@@ -57,11 +46,15 @@ export function plannedBridge(
   return {
     container: container(machineName, machine, settings, name, config, key),
     config,
+    /** Where its key comes from; `null` where it is a placeholder. */
     key,
     address: settings.listen,
     port: settings.port,
+    /** Keys of the servers behind it. */
     servers: servers.map((server) => server.key),
+    /** Names that it answers to; one may end in `*`. */
     names: bridgeNames(servers),
+    /** Each name with the model that it reaches. */
     models,
   };
 }

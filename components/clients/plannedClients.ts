@@ -9,27 +9,7 @@ import type { ClientsSettings } from "./settings";
 import { type BridgeReach, clientTarget } from "./target";
 
 /** A client program that is given a configuration and a launcher. */
-export interface ClientPlan {
-  readonly client: ClientName;
-  readonly resource: string;
-  readonly surface: ClientKind["surface"];
-  readonly coding: boolean;
-  /** Key of the server that answers it in the end. */
-  readonly server: string;
-  readonly serverKind: Upstream["kind"];
-  readonly via: "bridge" | "native";
-  readonly baseUrl: string;
-  /** Each model variable of its file with the name that it asks for. */
-  readonly tiers: Readonly<Record<string, string>>;
-  /** Output tokens that it asks for, where its settings say so. */
-  readonly maxOutputTokens: number | undefined;
-  /** Variable that the program reads its key from, and the launcher that sets it; `null` where its file holds the key. */
-  readonly key: { readonly variable: string; readonly setBy: string | null } | null;
-  /** Names that its counterpart answers to; empty where none is known, and one may end in `*`. */
-  readonly names: readonly string[];
-  readonly command: string;
-  readonly files: readonly PlannedFile<ClientRole>[];
-}
+export type ClientPlan = Readonly<ReturnType<typeof plannedClients>[number]>;
 
 /** The clients of one machine that the stack file names. */
 export function plannedClients(
@@ -38,14 +18,14 @@ export function plannedClients(
   servers: readonly Upstream[],
   bridge: BridgeReach | null,
   evidence: Evidence,
-): ClientPlan[] {
+) {
   const { clients: settings } = machine;
   const here = settings.on === "here" && !isHere(machine);
   const home = (here ? evidence.homeHere : undefined) ?? evidence.home;
   const place = (path: string) => onMachine(path, { home });
   const where = here ? { here } : {};
   const at = { ...settings, host: here ? hostOnNetwork(machine, settings.host) : settings.host };
-  return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>): ClientPlan[] => {
+  return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>) => {
     const own: ClientSettings | undefined = settings[kind.key];
     if (own === undefined) return [];
     const server = serverOf(own, servers);
@@ -68,19 +48,24 @@ export function plannedClients(
         resource: `${machineName}-${kind.name}`,
         surface: kind.surface,
         coding: kind.coding,
+        /** Key of the server that answers it in the end. */
         server: server.key,
         serverKind: server.kind,
         via: target.via,
         baseUrl: file.baseUrl ?? target.baseUrl,
+        /** Each model variable of its file with the name that it asks for. */
         tiers: file.tiers ?? { model: target.model },
+        /** Output tokens that it asks for, where its settings say so. */
         maxOutputTokens: own.maxOutputTokens,
+        /** Variable that the program reads its key from, and the launcher that sets it; `null` where its file holds the key. */
         key: kind.keyInFile && !secret ? null : { variable, setBy: secret ? null : command },
+        /** Names that its counterpart answers to; empty where none is known, and one may end in `*`. */
         names: target.names,
         command,
         files: [
           { role: kind.role, path: file.path, mode: "0644", text: file.text, ...where },
           { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcher, ...where },
-        ],
+        ] satisfies readonly PlannedFile<ClientRole>[],
       },
     ];
   });

@@ -2,7 +2,6 @@ import { defined } from "../../faults/defined";
 import { HOST_NETWORK, inNameOrder, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
-import type { ModelKind } from "../planned/modelKind";
 import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
 import type { MemoryDemand } from "../planned/utilization";
@@ -13,35 +12,11 @@ import { readServerArguments } from "./argv/serverArguments";
 import { makesTemplate } from "./chatTemplate";
 import { launchArguments } from "./launchArguments";
 import { headAddress, marked, RANK_DEFAULTS, RANK_SHM_GIB, rankOn, rankVariables } from "./ranks";
-import { type Serve, served } from "./serve";
+import { served } from "./serve";
 import { gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
-export interface InferenceServerPlan {
-  /** Key in the stack file. */
-  readonly key: string;
-  readonly model: { readonly id: string; readonly kind: ModelKind; readonly thinking: boolean };
-  readonly servedModelName: string;
-  readonly serve: Serve;
-  /** Where its API is. */
-  readonly reach: Reach;
-  readonly container: PlannedContainer;
-  /** Its place among the ranks, where several machines share the model. */
-  readonly rank?: Rank;
-  /** What its arguments ask of the machine's memory. A policy refuses what can't be read. */
-  readonly memory: MemoryDemand;
-  readonly imageRecord: ImageFacts;
-  /** Directory on the machine that holds the models; made when missing, never removed. */
-  readonly modelCache: string;
-  /** What it loads from the hub: its model, and its draft model. */
-  readonly hubModels: readonly HubModel[];
-  /** The Hugging Face token, where one is needed. */
-  readonly tokenFile?: SecretFile;
-  /** Volume for compiled kernels; it survives a replacement of the container. */
-  readonly jitVolume: string;
-  /** Coding clients that are pointed at this server. */
-  readonly codingClients: readonly string[];
-}
+export type InferenceServerPlan = Readonly<ReturnType<typeof plannedServer>>;
 
 /** A model on the hub, with the commit that is pinned. */
 export type HubModel = { readonly id: string; readonly revision?: string | undefined };
@@ -83,7 +58,7 @@ export function plannedServer(
   server: InferenceServerSettings,
   directories: ServerDirectories,
   machines: Readonly<Record<string, MachineSettings>>,
-): InferenceServerPlan {
+) {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
   const headName = containerName(server);
@@ -134,23 +109,34 @@ export function plannedServer(
     labels: { [MACHINE_LABEL]: machineName, [SERVER_LABEL]: key },
   };
   const demand = demandOf(readServerArguments(container.command));
+  const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
+  const codingClients: readonly string[] = [];
   return {
+    /** Key in the stack file. */
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
     servedModelName: server.servedModelName,
     serve,
+    /** Where its API is. */
     reach,
     container,
+    /** Its place among the ranks, where several machines share the model. */
     ...defined({ rank }),
-    memory: demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization },
+    /** What its arguments ask of the machine's memory. A policy refuses what can't be read. */
+    memory,
     imageRecord: imageFacts(server),
+    /** Directory on the machine that holds the models; made when missing, never removed. */
     modelCache: directories.modelCache,
+    /** What it loads from the hub: its model, and its draft model. */
     hubModels: [server.model, ...(server.speculative?.model ? [{ id: server.speculative.model }] : [])].flatMap(
       ({ id, revision }: HubModel) => (HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : []),
     ),
+    /** The Hugging Face token, where one is needed. */
     ...defined({ tokenFile: token }),
+    /** Volume for compiled kernels; it survives a replacement of the container. */
     jitVolume,
-    codingClients: [],
+    /** Coding clients that are pointed at this server. */
+    codingClients,
   };
 }
 

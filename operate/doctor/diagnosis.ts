@@ -2,22 +2,9 @@ import type { Edit } from "../stackEdit/applyEdits";
 import { type Facts, type Server, type Sighting, seen, serverOf } from "./facts";
 import type { Sign } from "./sign";
 
-/** What diagnoses/known.yaml says of a trouble. */
-interface About {
-  /** Kebab-case; scripts rely on it. */
+/** A diagnosis whose code weighs what was read. */
+export interface Weighed {
   readonly id: string;
-  /** Row of the specification, or the upstream issue, that describes it. */
-  readonly source: string;
-  /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`. */
-  readonly caughtBy?: string | undefined;
-  /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
-  readonly aside?: true | undefined;
-  /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
-  readonly harmless?: true | undefined;
-}
-
-/** One known trouble. */
-export interface Diagnosis extends About {
   /** Pure: the same facts give the same explanation; `undefined` where this is not the trouble. */
   explain(facts: Facts): Explanation | undefined;
 }
@@ -37,9 +24,6 @@ export interface Explanation {
 
 /** An explanation whose evidence is the line itself, unless it says otherwise. */
 export type Words = Omit<Explanation, "evidence"> & Partial<Pick<Explanation, "evidence">>;
-
-/** A diagnosis whose code weighs what was read. */
-export type Weighed = Pick<Diagnosis, "id" | "explain">;
 
 /** A line that shows a sign, the server that wrote it, and everything else that was read. */
 export type Told = { readonly hit: Sighting; readonly server: Server; readonly facts: Facts };

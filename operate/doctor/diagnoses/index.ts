@@ -1,10 +1,10 @@
-import { type Diagnosis, type Row, toldByALine, type Weighed } from "../diagnosis";
+import { type Row, toldByALine, type Weighed } from "../diagnosis";
 import { bridge } from "./bridge";
 import { client } from "./client";
 import { containers } from "./containers";
 import { environment } from "./environment";
 import { killings } from "./killed";
-import { KNOWN, rowOf } from "./known";
+import { type Diagnosis, KNOWN, rowOf } from "./known";
 import { memory } from "./memory";
 import { model } from "./model";
 import { network } from "./network";

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { valueBy } from "../../../faults/schemaFaults";
 import { filled } from "../../../faults/textFile";
 import { readYamlFile } from "../../../faults/yamlDocument";
-import { type Row, SEE_THE_LINK } from "../diagnosis";
+import { type Row, SEE_THE_LINK, type Weighed } from "../diagnosis";
 import { seen } from "../facts";
 import { type Sign, sign, startSign } from "../sign";
 
@@ -27,10 +27,15 @@ const line = z.strictObject({
 
 const known = z.array(
   z.strictObject({
+    /** Kebab-case; scripts rely on it. */
     id: text,
+    /** Row of the specification, or the upstream issue, that describes it. */
     source: text,
+    /** What reports it before anything starts: a policy, a warning of the plan, the preflight of `up`. */
     caughtBy: text.optional(),
+    /** Worth a report, but it doesn't explain why a server fails: unknown trouble beside it is still reported. */
     aside: z.literal(true).optional(),
+    /** Explains a line that only looks like trouble: it is reported alone, and isn't counted. */
     harmless: z.literal(true).optional(),
     line: line.optional(),
   }),
@@ -40,6 +45,9 @@ const FILE = join(__dirname, "known.yaml");
 
 /** Every known trouble, in the order in which it is shown. */
 export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
+
+/** One known trouble. */
+export type Diagnosis = Omit<(typeof KNOWN)[number], "line"> & Weighed;
 
 const signs = new Map<string, Sign>();
 

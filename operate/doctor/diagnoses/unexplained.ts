@@ -1,9 +1,9 @@
 import { shellWord } from "../../../components/host/text";
-import type { Diagnosis } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting } from "../facts";
 import type { LogReading } from "../scanLog";
 import { RAISED, TROUBLE } from "../sign";
 import { stateLine } from "./killed";
+import type { Diagnosis } from "./known";
 
 /** What a person needs who looks further. */
 const COLLECT =

@@ -8,8 +8,9 @@ import { redact } from "../../programs/redact";
 import { type StackFileOptions, stackName } from "../../stack/stackFile";
 import { applyEdits, type Edit, unifiedDiff } from "../../stackEdit/applyEdits";
 import { diagnoses } from "../diagnoses";
+import type { Diagnosis } from "../diagnoses/known";
 import { unexplained } from "../diagnoses/unexplained";
-import { APPLY, type Diagnosis, type Explanation } from "../diagnosis";
+import { APPLY, type Explanation } from "../diagnosis";
 import type { Facts, Stack } from "../facts";
 
 export type DiagnosisReport = Readonly<ReturnType<typeof diagnose>[number]>;

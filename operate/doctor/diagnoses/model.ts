@@ -1,0 +1,136 @@
+import { gte, valid } from "@renovatebot/pep440";
+import { toolParser } from "../../../components/inference-server/parsers";
+import { SWALLOWED } from "../../verify/tools";
+import { APPLY, type Row } from "../diagnosis";
+import { seen } from "../facts";
+import { sign, startSign } from "../sign";
+
+/** First vLLM in which `qwen3_coder` and `qwen3_xml` are one class. */
+const ONE_QWEN_PARSER = "0.24.0";
+
+/** An answer, which may lack the field where it is empty, or what `serving verify` says of one. */
+const NO_CALLS = sign(
+  ["tool_calls", "finish_reason"],
+  /\btool_calls\\?["']?\s*[:=]\s*(?:\[\s*\]|null|None)|\btool_calls\b.{0,30}\bempty\b|^(?!.*\btool_calls\b).*\bfinish_reason\b/,
+);
+/** A whole answer without a text, a thought or a call; the parser took what it could not read. */
+const NOTHING_SAID = sign(
+  ["finish_reason", SWALLOWED],
+  new RegExp(
+    `^(?!.*"tool_calls"\\s*:\\s*\\[\\s*\\{)(?!.*"reasoning(?:_content)?"\\s*:\\s*").*"content"\\s*:\\s*(?:null|"").*"finish_reason"\\s*:\\s*"stop"|${SWALLOWED}`,
+  ),
+);
+/** A whole answer that is all thought. */
+const ONLY_THOUGHTS = sign(
+  ["finish_reason", "no text, only reasoning"],
+  /^(?!.*"tool_calls"\s*:\s*\[\s*\{)(?=.*"reasoning(?:_content)?"\s*:\s*"[^"]).*"content"\s*:\s*(?:null|"").*"finish_reason"\s*:\s*"stop"|no text, only reasoning \((?:finish_reason stop|status completed|stop_reason end_turn)/,
+);
+const XML_IN_CONTENT = sign(
+  ["<tool_call", "<function=", "XML in "],
+  /\bcontent\\?["']?\s*[:=]\s*\\?["'](?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?content\b/,
+);
+const XML_IN_REASONING = sign(
+  ["<tool_call", "<function=", "XML in "],
+  /\breasoning(?:_content)?\\?["']?\s*[:=]\s*\\?["'](?:[^"\\]|\\.){0,4000}?<(?:tool_call|function=)|\bXML in `?reasoning\b/,
+);
+/** The form of the call tells the parser: JSON inside is hermes', named functions are qwen3's. */
+const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
+
+const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`;
+
+/** What the engine makes of a model: its classes, its drafts, the parsers of its answers. */
+export const model: readonly Row[] = [
+  {
+    id: "architecture-unsupported",
+    when: startSign("are not supported for now", /Model architectures (\[[^\]]*\]) are not supported for now/),
+    say: ({ hit, server }) => ({
+      cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
+      advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"} (\`serving models\` lists those of this image).`,
+      command: "serving pin vllm/vllm-openai:v0.30.0",
+    }),
+  },
+  {
+    id: "draft-unusable",
+    when: startSign(
+      ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
+      /Unsupported speculative method: '(\S+)'|Invalid repository ID or local directory specified: '(\S+)'/,
+    ),
+    unless: ({ hit, server }) => hit.groups[1] === server.settings?.model.id,
+    say: ({ hit: { groups }, server }) => ({
+      cause: groups[0]
+        ? `This model has no drafts of the method ${groups[0]}.`
+        : `There is no model ${groups[1]}, neither in the cache nor in a folder.`,
+      edits: [server.set(["speculative"], undefined)],
+      advice: "Speculative decoding only saves time: without it the server starts.",
+    }),
+  },
+  {
+    id: "tool-parser-mismatch",
+    when: [NOTHING_SAID, XML_IN_CONTENT],
+    say({ facts, server }) {
+      const swallowed = seen(facts, NOTHING_SAID) !== undefined;
+      if (!swallowed && seen(facts, NO_CALLS) === undefined) return undefined;
+      const { tools, model, versions } = server.settings ?? {};
+      if (tools?.autoChoice === false)
+        return {
+          cause: "Tool calls are left as text because automatic tool choice is off.",
+          edits: [server.set(["tools", "autoChoice"], true)],
+        };
+      const parser = tools && model && toolParser(model.family, tools.parser);
+      const hermes = seen(facts, HERMES_FORM) !== undefined;
+      const version = versions?.vllm ?? "";
+      const onlyRenamed =
+        !hermes && parser === "qwen3_coder" && valid(version) !== null && gte(version, ONE_QWEN_PARSER);
+      return {
+        cause: `The model's tool calls ${swallowed ? "never came" : "came as text"}: the tool parser${parser === undefined ? "" : ` (${parser})`} does not read the form in which this model writes them.`,
+        edits: [server.set(["tools", "parser"], hermes ? "hermes" : "qwen3_xml")],
+        advice: onlyRenamed
+          ? `From vLLM ${ONE_QWEN_PARSER} on both qwen3 names are one parser: if the probe still fails after this, the model's chat template is the cause.`
+          : undefined,
+        command: VERIFY_TOOLS,
+      };
+    },
+  },
+  {
+    id: "reasoning-parser-intercepts",
+    when: [XML_IN_REASONING, ONLY_THOUGHTS],
+    say: ({ facts, server }) =>
+      seen(facts, NO_CALLS) && {
+        cause: `The reasoning parser takes the model's ${seen(facts, XML_IN_REASONING) === undefined ? "answers" : "tool calls"} for reasoning: this model has no thinking mode.`,
+        edits: [server.set(["model", "thinking"], false), server.set(["reasoningParser"], "auto")],
+        advice: "`auto` passes no reasoning parser at all for a model without a thinking mode.",
+        command: VERIFY_TOOLS,
+      },
+  },
+  {
+    id: "unknown-parser",
+    when: startSign(
+      ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
+      /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
+    ),
+    say({ hit, server }) {
+      const [kind = "", name = "", reasoning = ""] = hit.groups;
+      return {
+        cause: `vLLM has no ${kind || "reasoning"} parser called ${name || reasoning}.`,
+        edits: [server.set(kind === "tool call" ? ["tools", "parser"] : ["reasoningParser"], "auto")],
+        advice: "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
+      };
+    },
+  },
+  {
+    id: "tool-choice-without-parser",
+    when: startSign("--enable-auto-tool-choice requires --tool-call-parser"),
+    say({ server }) {
+      const known = server.settings && toolParser(server.settings.model.family, "auto");
+      return {
+        cause: "Automatic tool choice is on without a tool parser, so vLLM refuses to start.",
+        ...(known === undefined
+          ? {
+              edits: [server.set(["tools", "autoChoice"], false)],
+              advice: "For coding agents name the family's parser in `tools.parser` instead.",
+            }
+          : { edits: [server.set(["tools", "parser"], known)] }),
+      };
+    },
+  },
+];
