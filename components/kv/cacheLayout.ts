@@ -1,3 +1,4 @@
+import type { PackedCaches } from "./cacheGroups";
 import { type CacheGroups, groupBlocks, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
@@ -5,7 +6,6 @@ import { engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
 import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
-import type { PackedCaches } from "./packedCaches";
 import { stateBytes } from "./recurrentState";
 
 /** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */

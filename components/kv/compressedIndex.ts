@@ -1,7 +1,6 @@
 import { errorAt, type Fault } from "../../faults/fault";
-import { type CacheKind, SMALLEST_BLOCK } from "./cacheGroups";
+import { type CacheKind, type PackedCaches, packed, SMALLEST_BLOCK } from "./cacheGroups";
 import { type ConfigFields, missingField, unknownArchitecture } from "./configSchema";
-import { type PackedCaches, packed } from "./packedCaches";
 
 /** Sparse attention whose index keeps one key of several tokens, in the full-attention layers of a hybrid. */
 export interface CompressedIndex {

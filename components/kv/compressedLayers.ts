@@ -1,6 +1,6 @@
 import type { Fault } from "../../faults/fault";
+import { type PackedCaches, packed } from "./cacheGroups";
 import { type ConfigFields, missingField, unknownArchitecture, wrongCount } from "./configSchema";
-import { type PackedCaches, packed } from "./packedCaches";
 import { keyBytes } from "./sparseIndex";
 
 /** A model that caches a window of tokens in each layer, and in most of them compressed tokens beside it. */

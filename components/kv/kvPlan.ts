@@ -1,12 +1,12 @@
-import { errorAt, type Fault, FaultyInput, hasErrors } from "../../faults/fault";
+import { errorAt, type Fault, FaultyInput, hasErrors, warningAt } from "../../faults/fault";
 import { type CacheLayout, cacheLayout } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
-import { type EngineRules, engineRules } from "./engineRules";
+import { CHECKED_VERSIONS, type EngineRules, engineRules } from "./engineRules";
 import { type KvEngineSettings, type ResolvedKvEngineSettings, resolveKvEngineSettings } from "./engineSettings";
 import { type Figures, figures } from "./figures";
-import { supports } from "./kvDtype";
+import { gib } from "./gib";
+import { servedOnGb10, supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
-import { planProblems } from "./planProblems";
 
 /** What an engine will make of the memory for its KV cache; plain data. All figures are of one device. */
 export type KvPlan = Figures & {
@@ -70,4 +70,71 @@ function undividedHeads({ attention, slidingAttention, queryHeads, linear }: Mod
     ...[queryHeads, ...(linear?.heads ?? [])].filter((count) => count % devices !== 0),
     ...keyValue.filter((count) => count % devices !== 0 && devices % count !== 0),
   ];
+}
+
+/** Why the engine would not start with this plan, and what a reader of it should know. */
+function planProblems(
+  plan: Figures,
+  model: ModelShape,
+  settings: ResolvedKvEngineSettings,
+  rules: EngineRules,
+): Fault[] {
+  return [
+    ...noFit(plan, rules),
+    ...tooManySequences(plan, model),
+    ...windowAboveModel(plan, model),
+    ...assumptions(plan, model, settings, rules),
+  ];
+}
+
+/** Source of both refusals: vLLM 0.28 `kv_cache_utils.py`, _check_enough_kv_cache_memory. */
+function noFit(plan: Figures, rules: EngineRules): Fault[] {
+  if (plan.fits) return [];
+  const reserved = rules.reservedBlocks * plan.bytesPerBlock;
+  if (plan.availableBytes <= reserved) {
+    const than = reserved > 0 ? `, and the engine keeps a block of ${gib(reserved)} free` : "";
+    const message = `No memory is left for the KV cache (${gib(plan.availableBytes)}${than}); the engine stops with "No available memory for the cache blocks". Raise its utilization.`;
+    return [errorAt("availableBytes", "no_room", message)];
+  }
+  const missing = plan.bytesPerRequest + reserved - plan.availableBytes;
+  const longest = plan.largestMaxModelLen ?? 0;
+  const shorter = longest > 0 ? `lower --max-model-len to at most ${longest}, or ` : "";
+  const message = `One request of ${plan.maxModelLen} tokens needs ${gib(plan.bytesPerRequest)} of KV cache; ${gib(plan.availableBytes - reserved)} can be used. To serve it, ${shorter}give the cache ${gib(missing)} more.`;
+  return [errorAt("maxModelLen", "request_does_not_fit", message)];
+}
+
+/** Source: vLLM 0.28 `config/compilation.py`; it holds while CUDA graphs of whole decode steps are captured. */
+function tooManySequences(plan: Figures, model: ModelShape): Fault[] {
+  if (model.layers.linear === 0 || plan.maxNumSeqs === null || plan.numBlocks === 0) return [];
+  if (plan.maxNumSeqs <= plan.numBlocks) return [];
+  const message = `--max-num-seqs ${plan.maxNumSeqs} is more than the ${plan.numBlocks} blocks of the pool, and each sequence of a model with linear layers needs one; the engine stops with "max_num_seqs exceeds available Mamba cache blocks". Use at most ${plan.numBlocks}.`;
+  return [errorAt("maxNumSeqs", "too_many_sequences", message)];
+}
+
+function windowAboveModel(plan: Figures, model: ModelShape): Fault[] {
+  if (model.window === null || plan.maxModelLen <= model.window) return [];
+  const message = `--max-model-len ${plan.maxModelLen} is above the model's own window of ${model.window} tokens; vLLM refuses it unless the config stretches its positions.`;
+  return [warningAt("maxModelLen", "window_above_model", message)];
+}
+
+function assumptions(
+  plan: Figures,
+  model: ModelShape,
+  settings: ResolvedKvEngineSettings,
+  rules: EngineRules,
+): Fault[] {
+  const faults: Fault[] = [];
+  const dtype = plan.kvCacheDtype;
+  const notServed = `vLLM has no attention backend for a KV cache in ${dtype} on a GB10: the engine as it is published stops with "No valid attention backend found" (seen in 0.30.0's own code). Use fp8; these figures hold for an image that was changed for it.`;
+  if (!servedOnGb10(dtype)) faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_not_served", notServed));
+  const ignored = `vLLM does not pass --kv-cache-dtype on to the layers of such a model: its cache stays in the model's own format, not in ${settings.kvCacheDtype}.`;
+  if (model.ignoresKvDtype && settings.kvCacheDtype !== "auto")
+    faults.push(warningAt("kvCacheDtype", "kv_cache_dtype_ignored", ignored));
+  const assumed =
+    "The model's config names no draft layers (mtp_num_hidden_layers, num_nextn_predict_layers); one full-attention layer is assumed.";
+  if (settings.draftTokens > 0 && model.draftLayers === null)
+    faults.push(warningAt("draftTokens", "draft_layer_assumed", assumed));
+  const unchecked = `The rules of the cache were compared with vLLM ${rules.oldestChecked} to ${CHECKED_VERSIONS.newest}, not with ${settings.vllmVersion}.`;
+  if (!rules.checked) faults.push(warningAt("vllmVersion", "unchecked_version", unchecked));
+  return faults;
 }

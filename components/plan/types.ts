@@ -6,7 +6,7 @@ import type { HarnessPlan } from "../harness-files/plannedHarness";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Serve } from "../inference-server/serve";
 import type { Ledger } from "../memory/ledger";
-import type { AdmissionOnPaper } from "../memory/meminfoUse";
+import type { AdmissionOnPaper } from "../memory/machineMemory";
 import type { ServerKv } from "../memory/serverKv";
 import type { StartNeeds } from "../memory/startNeeds";
 import type { PlannedContainer } from "../planned/container";

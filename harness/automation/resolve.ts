@@ -2,7 +2,7 @@ import { defined } from "../../faults/defined";
 import { appAddress } from "./appRules";
 import { effectiveFloors, type PresetReading } from "./coverageRules";
 import { type DerivingKind, type Mapping, requirementsOfKind } from "./mapping";
-import type { Registry } from "./registry";
+import type { Registry } from "./namesElsewhere";
 import type { ConfigView } from "./ruleContext";
 import type { AutomationConfig } from "./schema";
 

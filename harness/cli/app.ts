@@ -4,11 +4,10 @@ import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import type { Format } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
-import { type BoundedCommand, failureOf, runBounded } from "../app/boundedCommand";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { withApp } from "../app/lifecycle";
-import { CommandNotStarted, type JobEnd } from "../app/supervisor";
-import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./contract";
+import { type BoundedCommand, CommandNotStarted, failureOf, type JobEnd, runBounded } from "../app/supervisor";
+import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
 
 /** `serving app`: the application under test, from launch to stop. */
 export function appCommand(): Command {

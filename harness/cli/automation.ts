@@ -7,8 +7,7 @@ import { commandEnvironment } from "../app/commandEnvironment";
 import { checkAutomation } from "../automation/checkAutomation";
 import { reviewLimitsText, reviewOverride } from "../automation/resolve";
 import { checked, checkOutcome } from "./checkResult";
-import { ledgerOf, ledgerOption } from "./contract";
-import { type AutomationOptions, automationFiles, automationOptions } from "./options";
+import { type AutomationOptions, automationFiles, automationOptions, ledgerOf, ledgerOption } from "./options";
 
 const FILE = new Argument("<file>", "the automation config");
 

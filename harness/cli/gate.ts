@@ -5,10 +5,10 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { type FaultyInput, faultLine } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import type { FrozenContract } from "../automation/frozenContract";
+import type { MeasureSetting } from "../gates/coverageGate";
 import { coverageGate, type GateResult } from "../gates/coverageGate";
-import type { MeasureSetting } from "../gates/measureCoverage";
 import { visualGate } from "../gates/visualGate";
-import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./contract";
+import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
 
 /** `serving gate`: what a change must pass before it lands. */
 export function gateCommand(): Command {

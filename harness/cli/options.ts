@@ -1,6 +1,12 @@
 import { InvalidArgumentError, Option } from "commander";
+import { WrongUse } from "../../commandLine/exit";
+import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
-import type { AutomationFiles } from "../automation/checkAutomation";
+import { FaultyInput } from "../../faults/fault";
+import { type Ledger, openLedger } from "../app/ledger";
+import { endLeftovers } from "../app/leftovers";
+import { type AutomationFiles, checkAutomation } from "../automation/checkAutomation";
+import { type FrozenContract, readFrozen } from "../automation/frozenContract";
 import { DEFAULT_HARNESS, PREFIX_FORM } from "../harness";
 
 const prefixOption = () =>
@@ -35,4 +41,55 @@ export const automationOptions = (): Option[] => [
 export function automationFiles(config: string, options: AutomationOptions): AutomationFiles {
   const { mapping, presets, registry, providers, project } = options;
   return { config, project, ...defined({ mapping, presets, registry, providers }) };
+}
+
+/** Options of the commands that carry out a contract. */
+export interface ContractOptions extends AutomationOptions {
+  readonly config?: string;
+  readonly contract?: string;
+  readonly ledger?: string;
+}
+
+export const contractOptions = (): Option[] => [
+  new Option("--config <file>", "automation config to carry out, resolved now"),
+  new Option("--contract <file>", "frozen contract to carry out (serving config freeze automation), read as it is"),
+  ledgerOption(),
+  ...automationOptions(),
+];
+
+export const ledgerOption = () =>
+  new Option("--ledger <dir>", "directory that keeps output and events (default: .hx/ledger in the project)");
+
+/** The contract that the options name. Throws `WrongUse`, `FaultyInput` or `UnreadableInput`. */
+export function readContract(options: ContractOptions): Pick<FrozenContract, "contract" | "baseline"> {
+  const { config, contract } = options;
+  if (contract !== undefined && config === undefined) return readFrozen(contract);
+  if (config === undefined || contract !== undefined)
+    throw new WrongUse("give exactly one of --config FILE and --contract FILE");
+  const check = checkAutomation(automationFiles(config, options), process.env, options.prefix);
+  if (check.resolved === null) throw new FaultyInput(config, check.issues);
+  return { contract: check.resolved, baseline: null };
+}
+
+/**
+ * Opens the ledger that the options name, by default `.<prefix>/ledger` in the project. First it ends whatever a killed
+ * run left behind: that would answer in place of what is about to start. Throws `WrongUse`.
+ */
+export async function ledgerOf(options: Pick<ContractOptions, "ledger" | "project" | "prefix">): Promise<Ledger> {
+  const home = `.${options.prefix.replace(/_+$/, "").toLowerCase() || "hx"}`;
+  const directory = options.ledger ?? `${options.project}/${home}/ledger`;
+  let ledger: Ledger;
+  try {
+    ledger = openLedger(directory);
+  } catch (error) {
+    throw new WrongUse(
+      `the ledger ${directory} can't be written: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+  for (const leftover of await endLeftovers(ledger.jobs)) {
+    ledger.record({ event: "leftover ended", ...leftover });
+    const end = leftover.by === "nothing" ? "some of them survived KILL" : "they were ended";
+    say(`An earlier run was killed and left processes of its command running: ${end}.`);
+  }
+  return ledger;
 }

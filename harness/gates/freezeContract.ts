@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
 import { alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
-import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./measureCoverage";
+import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./coverageGate";
 import { inThrowawayWorktree } from "./throwawayWorktree";
 
 interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {

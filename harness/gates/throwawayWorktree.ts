@@ -4,9 +4,8 @@ import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
-import { runBounded } from "../app/boundedCommand";
 import type { Ledger, LedgerLog } from "../app/ledger";
-import { CommandNotStarted, Supervisor } from "../app/supervisor";
+import { CommandNotStarted, runBounded, Supervisor } from "../app/supervisor";
 import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 
 /** Longest that git may take for a checkout, in seconds: large repositories take minutes. */

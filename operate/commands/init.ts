@@ -17,10 +17,9 @@ import { createFile, replaceFile } from "../../harness/files/replaceFile";
 import { choose } from "../init/choose";
 import { type HostFacts, hostFacts } from "../init/facts";
 import { found } from "../init/found";
-import { IMAGES } from "../init/images";
 import { atTerminal } from "../init/questions";
 import { computerAt, readHost, thisComputer } from "../init/readHost";
-import { BRIDGE_KEY, machineName, type Wanted } from "../init/settings";
+import { BRIDGE_KEY, IMAGES, machineName, type Wanted } from "../init/settings";
 import { projectFolder, stackName, stackNames, stackPath } from "../stack/stackFile";
 
 type InitOptions = Readonly<Partial<Record<"name" | "from" | "on", string> & Record<"facts" | "yes", true>>>;

@@ -5,8 +5,7 @@ import { AGGREGATE_LIMIT, downToHundredth } from "../../components/planned/utili
 import { fitModel, leavesOf } from "../models/fit";
 import { draft } from "./draft";
 import type { HostFacts } from "./facts";
-import { SERVER_VERSIONS } from "./images";
-import { shareOfA, type Wanted } from "./settings";
+import { SERVER_VERSIONS, shareOfA, type Wanted } from "./settings";
 
 /** Whose stack file is made. */
 export interface Place {

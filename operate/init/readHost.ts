@@ -18,8 +18,7 @@ import { readKernel } from "../../components/supply/kernel";
 import { defined } from "../../faults/defined";
 import { originFromHere, tunnelTo } from "../verify/reach";
 import type { HostFacts } from "./facts";
-import { readOllama } from "./readOllama";
-import { addressOf, inUrl, readHostServers } from "./readServers";
+import { addressOf, inUrl, readHostServers, readOllama } from "./readServers";
 
 /** Where the machine is looked at. */
 export interface Sources {

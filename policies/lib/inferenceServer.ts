@@ -5,8 +5,7 @@ import {
 } from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
-import { droppedVariables } from "../../components/inference-server/droppedVariables";
-import { engineData, engineVersions } from "../../components/inference-server/engineData";
+import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { asksForGpus, containerLaunch, type DeclaredResource, type LaunchInputs, reachesGpus } from "./container";
 import { engineOf } from "./engine";
 import { imageReference, roleOf } from "./imageReference";

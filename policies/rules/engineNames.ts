@@ -1,8 +1,13 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
-import { lastReleaseWith, optionInsteadOf } from "../../components/inference-server/droppedVariables";
-import { type EngineData, engineData, engineVersions } from "../../components/inference-server/engineData";
+import {
+  type EngineData,
+  engineData,
+  engineVersions,
+  lastReleaseWith,
+  optionInsteadOf,
+} from "../../components/inference-server/engineData";
 import { TYPE } from "../../components/planned/type";
 import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
 import { defined } from "../../faults/defined";

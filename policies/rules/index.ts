@@ -6,16 +6,14 @@ import { hostPorts } from "./hostPorts";
 import { denyList, inferenceImage, movingTag, transformersRange } from "./images";
 import { inferenceContainer } from "./inferenceContainer";
 import { lanExposure } from "./lanExposure";
-import { memorySum } from "./memorySum";
-import { otherGpuMemory } from "./otherGpuMemory";
+import { memorySum, otherGpuMemory } from "./memorySum";
+import { reasoningParser, toolCalling } from "./parsers";
 import { ranksAgree } from "./ranksAgree";
-import { reasoningParser } from "./reasoningParser";
 import type { Rule } from "./rule";
 import { secretValues } from "./secretValues";
 import { servedModelName } from "./servedModelName";
 import { serverStarts } from "./serverStarts";
 import { simpleServerPlace } from "./simpleServerPlace";
-import { toolCalling } from "./toolCalling";
 
 /** Every rule, in the order in which verdicts are shown. The first three can't be lowered. */
 export const rules: readonly Rule[] = [

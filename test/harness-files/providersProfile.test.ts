@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { faultsIn } from "../../faults/fault";
 import { holdsSecret, isSecretName } from "../../faults/secrets";
-import { evaluatorFaults } from "../../harness/automation/evaluator";
+import { evaluatorFaults } from "../../harness/automation/namesElsewhere";
 import { ConfigView } from "../../harness/automation/ruleContext";
 import { checkProfile } from "../../harness/providers/check";
 import { parseProfile } from "../../harness/providers/profile";

@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../faults/jsonDocument";
-import { checkAnalyticsFile } from "../../harness/analytics/check";
-import { configureAnalytics } from "../../harness/analytics/configuration";
+import { checkAnalyticsFile, configureAnalytics } from "../../harness/analytics/configuration";
 import { OLLAMA, planned } from "./planned";
 
 const document = (text: string) => parseJson("session-analytics.json", text);

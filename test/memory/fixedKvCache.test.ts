@@ -3,7 +3,7 @@ import { demandOf, humanReadableInteger } from "../../components/inference-serve
 import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { ledger } from "../../components/memory/ledger";
-import { admissionOnPaper } from "../../components/memory/meminfoUse";
+import { admissionOnPaper } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
 import { TYPE } from "../../components/planned/type";
 import { takenGiB } from "../../components/planned/utilization";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { admissionOnPaper, meminfoUse } from "../../components/memory/meminfoUse";
+import { admissionOnPaper, meminfoUse } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
 import { stack } from "../fixtures/machine";
 

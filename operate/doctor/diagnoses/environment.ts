@@ -1,4 +1,4 @@
-import { optionInsteadOf } from "../../../components/inference-server/droppedVariables";
+import { optionInsteadOf } from "../../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../../components/settings/extraArguments";
 import { APPLY, type Row, type Told } from "../diagnosis";
 import { firstGroup, textSetting } from "../facts";

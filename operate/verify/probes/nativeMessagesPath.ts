@@ -7,7 +7,7 @@ import type { Question } from "../surfaces/surface";
 import type { ProbesOf, ServerTarget } from "../target";
 import { AGENT_TOOLS, TOOL_REQUEST } from "../tools";
 import { asAgent, chatOnly, questionOf } from "./asking";
-import { noReuse, reuseAsTheClient } from "./prefixReuse";
+import { noReuse, reuseAsTheClient } from "./longPrompts";
 
 /** The way of the messages-style client in the stack file. */
 const SETTING = "clients.claudeCode.via";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { UnreadableInput } from "../../../faults/fault";
 import { parseJson, readJsonFile } from "../../../faults/jsonDocument";
-import { checkAnalyticsFile } from "../../../harness/analytics/check";
+import { checkAnalyticsFile } from "../../../harness/analytics/configuration";
 import { defaultLayer, flatten } from "../../../harness/analytics/layers";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { template } from "../../../harness/templates/template";

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { parseJson } from "../../../faults/jsonDocument";
-import { checkAnalyticsFile } from "../../../harness/analytics/check";
-import { renderDocument, setKey } from "../../../harness/analytics/configuration";
+import { checkAnalyticsFile, renderDocument, setKey } from "../../../harness/analytics/configuration";
 import { analyticsKeys, concrete } from "../../../harness/analytics/keys";
 import { flatten } from "../../../harness/analytics/layers";
 

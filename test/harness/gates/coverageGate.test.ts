@@ -3,8 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { commandEnvironment } from "../../../harness/app/commandEnvironment";
 import { openLedger } from "../../../harness/app/ledger";
-import { coverageGate } from "../../../harness/gates/coverageGate";
-import { type CoverageContract, findHostTimeout } from "../../../harness/gates/measureCoverage";
+import { type CoverageContract, coverageGate, findHostTimeout } from "../../../harness/gates/coverageGate";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { processesWith } from "../processes";
 

@@ -1,6 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { droppedVariables, optionInsteadOf } from "../../../components/inference-server/droppedVariables";
-import { engineData, engineVersions } from "../../../components/inference-server/engineData";
+import {
+  droppedVariables,
+  engineData,
+  engineVersions,
+  optionInsteadOf,
+} from "../../../components/inference-server/engineData";
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
 import { loadStackFile } from "../../../components/settings/load";
