@@ -120,11 +120,16 @@ export function humanReadableInteger(written: string): number | undefined {
 
 /** The same of a running process, by its argv; `undefined` where that starts no server or can't be read for certain. */
 export function demandOfProcess(argv: readonly string[]): MemoryDemand | undefined {
+  const args = argumentsIn(argv);
+  const demand = args && demandOf(args);
+  return demand?.known ? demand.memory : undefined;
+}
+
+/** The arguments of the server that an argv starts, where it starts one and is read for certain. */
+function argumentsIn(argv: readonly string[]): ServerArguments | undefined {
   const [server] = serverInvocations(argv, new Map()).servers;
-  if (server === undefined) return undefined;
-  const args = readServerArguments(server);
-  const demand = demandOf(args);
-  return demand.known && args.unreadable.length === 0 ? demand.memory : undefined;
+  const args = server && readServerArguments(server);
+  return args?.unreadable.length === 0 ? args : undefined;
 }
 
 /** One server's claim on the machine's memory. */
@@ -159,9 +164,7 @@ export function shareFrom(value: unknown, what: string): Share {
  * `undefined` where the argv starts no inference server, or one that can't be read for certain.
  */
 export function utilizationOf(argv: readonly string[]): number | undefined {
-  const [server] = serverInvocations(argv, new Map()).servers;
-  if (server === undefined) return undefined;
-  const args = readServerArguments(server);
-  const share = shareOf(args);
-  return share.known && args.unreadable.length === 0 ? share.tenThousandths / TEN_THOUSAND : undefined;
+  const args = argumentsIn(argv);
+  const share = args && shareOf(args);
+  return share?.known ? share.tenThousandths / TEN_THOUSAND : undefined;
 }
