@@ -11,6 +11,7 @@ export const COMMANDS: CommandTable = {
   kv: async () => (await import("./commands/kv")).kvCommand(),
   wait: async () => (await import("./commands/wait")).waitCommand(),
   verify: async () => (await import("./commands/verify")).verifyCommand(),
+  drift: async () => (await import("./commands/drift")).driftCommand(),
   clients: async () => (await import("./commands/clients")).clientsCommand(),
   bench: async () => (await import("./commands/bench")).benchCommand(),
   doctor: async () => (await import("./commands/doctor")).doctorCommand(),

@@ -40,6 +40,15 @@ export function environmentLine(name: string, value: string): string {
   return `Environment="${name}=${quoted}"`;
 }
 
+/** The variables of such lines. */
+export const environmentIn = (unit: string): Record<string, string> =>
+  Object.fromEntries(
+    [...unit.matchAll(/^Environment="([^=]+)=(.*)"$/gm)].map(([, name = "", quoted = ""]) => [
+      name,
+      quoted.replaceAll("%%", "%").replace(/\\(.)/g, "$1"),
+    ]),
+  );
+
 /** Hash of a file's content, which a preview can show where the content itself is long. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");

@@ -78,7 +78,10 @@ function dockerFindings(machine: MachinePlan, { docker }: MachineFacts): Preflig
 const A_SHARE = "instanceA.gpuMemoryUtilization";
 
 /** Instance A is only ever read. What it really runs with decides whether the ledger can be believed. */
-function hostInstanceFindings({ hostInstance, ledger }: MachinePlan, { listeners, memory }: MachineFacts) {
+export function hostInstanceFindings(
+  { hostInstance, ledger }: Pick<MachinePlan, "hostInstance" | "ledger">,
+  { listeners, memory }: Pick<MachineFacts, "listeners" | "memory">,
+): PreflightFinding[] {
   if (hostInstance === "none") return [];
   const { port, gpuMemoryUtilization } = hostInstance;
   const listener = listeners.find((each) => each.port === port);

@@ -1,5 +1,5 @@
+import type { Host } from "../host/host";
 import type { Api } from "./api";
-import type { Host } from "./host";
 import { BadAnswer } from "./probe";
 
 type Labels = Readonly<Record<string, string>>;

@@ -1,5 +1,6 @@
 import { chmodSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import type { PlannedContainer } from "../../components/planned/container";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 /** What a stand-in for the `docker` program answers, by the beginning of its arguments. */
@@ -58,5 +59,35 @@ export function inspected(overlay: {
     },
     HostConfig: { PortBindings: { "8001/tcp": [{ HostIp: "127.0.0.1", HostPort: "8001" }] } },
     Mounts: [{ Type: "volume", Name: "local-serving-b-jit", Destination: "/jit-cache" }],
+  };
+}
+
+/** What `docker inspect` says of a container that runs as it is planned, made from an image with an entrypoint of its own. */
+export function inspectedAsPlanned(container: PlannedContainer, state: Record<string, unknown> = {}) {
+  const { name, image, env, labels, command, entrypoint, ports, mounts, network, restart } = container;
+  return {
+    Id: "f".repeat(64),
+    Name: `/${name}`,
+    Image: `sha256:${"1".repeat(64)}`,
+    RestartCount: 0,
+    State: { Status: "running", ExitCode: 0, OOMKilled: false, Error: "", ...state },
+    Config: {
+      Image: image,
+      Env: ["PATH=/usr/bin", ...Object.entries(env).map(([key, value]) => `${key}=${value}`)],
+      Labels: { "org.opencontainers.image.title": "vLLM", ...labels },
+      Cmd: [...command],
+      Entrypoint: entrypoint ?? ["docker-entrypoint"],
+    },
+    HostConfig: {
+      PortBindings: Object.fromEntries(
+        ports.map(({ ip, host, container }) => [`${container}/tcp`, [{ HostIp: ip, HostPort: String(host) }]]),
+      ),
+      RestartPolicy: { Name: restart, MaximumRetryCount: 0 },
+    },
+    Mounts: mounts.map(({ type, source, target, readOnly }) => ({
+      ...(type === "volume" ? { Name: source, Source: `/var/lib/docker/volumes/${source}/_data` } : { Source: source }),
+      ...{ Type: type, Destination: target, RW: !readOnly },
+    })),
+    NetworkSettings: { Networks: { [network]: {} } },
   };
 }

@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import type { PlannedContainer } from "../../components/planned/container";
-import { inspected } from "../operate/fakeDocker";
+import { inspectedAsPlanned } from "../operate/fakeDocker";
 
 /**
  * A `docker` whose containers are programs of this machine: what it is asked to run in one, it runs here. Names of
@@ -41,15 +41,15 @@ esac
   }
 
   /** A planned container runs as this process; with these variables where they are not the planned ones. */
-  runs({ name, image, env }: PlannedContainer, pid: number, running: Readonly<Record<string, string>> = env) {
-    const variables = Object.entries(running).map(([key, value]) => `${key}=${value}`);
-    this.write(name, inspected({ name, image, env: variables }));
-    writeFileSync(join(this.folder, `${name}.pid`), String(pid));
+  runs(container: PlannedContainer, pid: number, env = container.env) {
+    this.write(container.name, inspectedAsPlanned({ ...container, env }));
+    writeFileSync(join(this.folder, `${container.name}.pid`), String(pid));
   }
 
   /** Its process has ended. */
-  ended({ name, image }: PlannedContainer): void {
-    this.write(name, inspected({ name, image, state: { Status: "exited", ExitCode: 0 } }));
+  ended(container: PlannedContainer): void {
+    const { name } = container;
+    this.write(name, inspectedAsPlanned(container, { Status: "exited" }));
     rmSync(join(this.folder, `${name}.pid`), { force: true });
   }
 

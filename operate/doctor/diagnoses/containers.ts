@@ -82,8 +82,9 @@ export const containers: readonly (Weighed | Row)[] = [
       return {
         cause: `There is no container ${missing}: the stack file was not applied on this machine, or somebody removed it.`,
         evidence: `containers: ${running.map(({ name }) => name).join(", ") || "none"}`,
+        // Where it was removed, the engine sees that only when it looks.
         advice: "No setting to change: apply it.",
-        command: "npm run preview && npm run up",
+        command: "npm run preview && npm run up -- --refresh",
       };
     },
   },
@@ -98,8 +99,8 @@ export const containers: readonly (Weighed | Row)[] = [
         evidence: off.map(({ path, state }) => `${path}: ${state}`).join("; "),
         advice: byHand
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
-          : "No setting to change: apply it. `up` keeps an edited file beside the restored one.",
-        command: byHand ? "serving plan" : "npm run preview && npm run up",
+          : "No setting to change: `serving drift` says which file was edited, and what writes it again; `npm run up` applies a changed stack file.",
+        command: byHand ? "serving plan" : "serving drift",
       };
     },
   },

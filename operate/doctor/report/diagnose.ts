@@ -1,11 +1,10 @@
-import { basename } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { shellWord } from "../../../components/host/text";
 import { parseStackFile } from "../../../components/settings/load";
 import { attempt } from "../../../faults/defined";
 import { valueAt } from "../../../faults/schemaFaults";
 import { redact } from "../../programs/redact";
-import { type StackFileOptions, stackName } from "../../stack/stackFile";
+import type { StackFileOptions } from "../../stack/stackFile";
+import { forStack } from "../../stack/typed";
 import { applyEdits, type Edit, unifiedDiff } from "../../stackEdit/applyEdits";
 import { diagnoses } from "../diagnoses";
 import type { Diagnosis } from "../diagnoses/known";
@@ -81,20 +80,6 @@ function inWords(edits: readonly Edit[]): string {
   return edits
     .map(({ path, value }) => `${path.join(".")}${value === undefined ? ": remove it" : `: ${JSON.stringify(value)}`}`)
     .join("\n");
-}
-
-/** Commands of `serving` that read a stack file without naming it, and words of `npm run` that apply one. */
-const READS = /\bserving (plan|verify|wait|doctor|inventory)\b(?! --(?:file|stack) )/g;
-const APPLIES = /\bnpm run (preview|up)\b/g;
-
-/** A proposed command for the stack that was looked at: without its name it would act on the default one. */
-export function forStack(command: string, { stack, file }: StackFileOptions): string {
-  const name = file === undefined ? stack : /^Pulumi\.(.+)\.yaml$/.exec(basename(file))?.[1];
-  const other = name !== undefined && name !== stackName();
-  const reads = file !== undefined ? ` --file ${shellWord(file)}` : other ? ` --stack ${name}` : "";
-  return command
-    .replace(READS, (found) => `${found}${reads}`)
-    .replace(APPLIES, (found) => (other ? `${found} -- --stack ${name}` : found));
 }
 
 /** Diagnoses for people: what it is, how it is known, what to change, what to run. `notes` say what was not read. */

@@ -1,7 +1,7 @@
 import { type JsonObject, objectsIn, textOr } from "../../../faults/json";
 import { ask, NoAnswer } from "../../../http/ask";
+import type { Host } from "../../host/host";
 import type { Api } from "../api";
-import type { Host } from "../host";
 import { BadAnswer } from "../probe";
 import type { Question, Surface } from "../surfaces/surface";
 import type { ServerTarget } from "../target";

@@ -1,9 +1,11 @@
-import { Failed } from "../../../commandLine/exit";
-import { type ContainerState, containersOf, startedAgain } from "../../../components/docker/containers";
-import type { PlannedFile } from "../../../components/planned/file";
+import { containersOf, startedAgain } from "../../../components/docker/containers";
+import { appliedPlanIn } from "../../../components/evidence/readAppliedPlan";
 import { isLoopback } from "../../../components/planned/reach";
-import { jsonIn, objectOr, objectsIn, textOr } from "../../../faults/json";
-import type { FileOnDisk, Host } from "../host";
+import { objectsIn, textOr } from "../../../faults/json";
+import { containerDifferences } from "../../drift/containers";
+import { saidOf } from "../../drift/difference";
+import { fileDifference } from "../../drift/files";
+import { inspected } from "../../host/host";
 import { processStart } from "../metrics";
 import { fail, pass, passUnless, quote, quotedList, skip } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
@@ -17,21 +19,11 @@ const launchersOf = ({ machine }: MachineTarget) => machine.files.filter((file) 
 const recordOf = ({ machine }: Pick<MachineTarget, "machine">) =>
   machine.files.find((file) => file.role === APPLIED_PLAN);
 
-/** A container by Docker; `undefined` if there is none. Throws `Failed` if Docker can't tell. */
-export async function inspect({ docker }: Host, name: string): Promise<ContainerState | undefined> {
-  try {
-    return containersOf(jsonIn(await docker(["inspect", "--type", "container", name])))[0];
-  } catch (error) {
-    if (error instanceof Failed && /No such (?:object|container)/i.test(error.message)) return undefined;
-    throw error;
-  }
-}
-
 /** Whether `up` ever ran: its record or one of its containers is there. Throws `Failed` if Docker can't tell. */
 export async function isSetUp({ machine, host }: Pick<MachineTarget, "machine" | "host">): Promise<boolean> {
   const record = recordOf({ machine });
   if (record !== undefined && (await host.file(record.path)) !== undefined) return true;
-  for (const { name } of machine.containers) if ((await inspect(host, name)) !== undefined) return true;
+  for (const { name } of machine.containers) if ((await inspected(host, name)) !== undefined) return true;
   return false;
 }
 
@@ -39,28 +31,27 @@ export async function isSetUp({ machine, host }: Pick<MachineTarget, "machine" |
 export const machineProbes: ProbesOf<"machine"> = [
   {
     name: "containers",
-    about: "every planned container runs from its planned image",
+    about: "every planned container runs, as planned",
     fix: ({ machine }) =>
       `Docker does not answer: start its engine, or see \`dockerHost\` of machines.${machine.name}.`,
     run: async ({ machine, host, began }) => {
       if (machine.containers.length === 0) return skip("the plan has no container");
       const faults: string[] = [];
       const seen: string[] = [];
-      for (const { name, image } of machine.containers) {
-        const found = await inspect(host, name);
-        if (found === undefined) {
-          faults.push(`${name} is not there`);
-          continue;
-        }
-        if (found.status !== "running") faults.push(`${name} is ${quote(found.status)}`);
-        else if (found.health === "unhealthy") faults.push(`${name} is unhealthy`);
-        if (found.image !== image) faults.push(`${name} runs from ${quote(found.image)}, planned is ${image}`);
-        if (Date.parse(found.startedAt) > began)
+      for (const planned of machine.containers) {
+        const { name } = planned;
+        const found = await inspected(host, name);
+        faults.push(...saidOf(containerDifferences(planned, found)).map((each) => `${name} ${quote(each)}`));
+        const [state] = containersOf([found]);
+        if (state === undefined) continue;
+        const { health, restartCount, startedAt } = state;
+        if (health === "unhealthy") faults.push(`${name} is unhealthy`);
+        if (Date.parse(startedAt) > began)
           faults.push(`${name} was started during this run: it ended, and what answered before it is gone`);
-        const { restartCount, startedAt } = found;
         seen.push(restartCount === 0 ? name : `${name} (${startedAgain(restartCount)}, last at ${startedAt})`);
       }
-      const fix = "npm run up brings the machine to the plan; serving doctor says why one stopped.";
+      const fix =
+        "serving drift says what mends it; npm run up applies a changed stack file; serving doctor says why one stopped.";
       return passUnless(faults, seen.join(", "), fix);
     },
   },
@@ -71,21 +62,18 @@ export const machineProbes: ProbesOf<"machine"> = [
       filesOf(target).length + target.machine.secretFiles.length > 0 ? undefined : "the plan has no file",
     fix: ({ machine: { commands } }) => {
       const byHand = commands.length > 0 ? ` Run what needs root yourself: ${commands.join("; ")}` : "";
-      return `npm run up writes the planned files; what was edited is kept beside them.${byHand}`;
+      return `serving drift says what mends it; npm run up applies a changed stack file.${byHand}`;
     },
     run: async (target) => {
       const { machine, host } = target;
       const applied = await appliedTexts(target);
       const faults: string[] = [];
-      for (const file of filesOf(target)) {
-        const fault = drift(file, await host.file(file.path, file.here), applied.get(file.path));
-        if (fault !== undefined) faults.push(`${file.path} ${fault}`);
-      }
-      // The content of a secret's file is not compared.
-      for (const { path, mode } of machine.secretFiles) {
-        const disk = await host.file(path);
-        if (disk === undefined) faults.push(`${path} is missing`);
-        else if (disk.mode !== mode) faults.push(`${path} has mode ${disk.mode}, planned is ${mode}`);
+      for (const file of [...filesOf(target), ...machine.secretFiles.map(({ path, mode }) => ({ path, mode }))]) {
+        const disk = await host.file(file.path, "here" in file ? file.here : undefined);
+        const found = fileDifference(file, disk);
+        const old = found?.what === "text" && disk?.text === applied.get(file.path);
+        if (found)
+          faults.push(`${file.path} ${old ? "is as last applied: the stack file was edited since" : found.says}`);
       }
       const count = filesOf(target).length + machine.secretFiles.length;
       return passUnless(faults, `${count} files`);
@@ -148,20 +136,11 @@ export const machineProbes: ProbesOf<"machine"> = [
   },
 ];
 
-function drift(planned: PlannedFile, disk: FileOnDisk | undefined, applied: string | undefined): string | undefined {
-  if (disk === undefined) return "is missing";
-  if (disk.mode !== planned.mode) return `has mode ${disk.mode}, planned is ${planned.mode}`;
-  if (disk.text === undefined) return "can't be read by this user";
-  if (disk.text === planned.text) return undefined;
-  return disk.text === applied ? "is as last applied: the stack file was edited since" : "was changed on the machine";
-}
-
 /** Texts as they were last applied, by path; empty without a record on the machine. */
 async function appliedTexts(target: MachineTarget): Promise<Map<string, string>> {
-  const record = recordOf(target);
-  const disk = record === undefined ? undefined : await target.host.file(record.path);
-  const plan = objectOr(objectOr(jsonIn(disk?.text ?? "")).machine);
-  return new Map(objectsIn(plan.files).map((file) => [textOr(file.path), textOr(file.text)]));
+  const { path = "" } = recordOf(target) ?? {};
+  const record = appliedPlanIn((await target.host.file(path))?.text ?? "", path);
+  return new Map("plan" in record ? record.plan.files.map(({ path, text }) => [path, text]) : []);
 }
 
 const keyOf = ({ machine }: MachineTarget) => machine.clients.find(({ surface }) => surface === "responses")?.key;

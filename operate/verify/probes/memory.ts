@@ -6,9 +6,9 @@ import type { StartedServer } from "../../../components/memory/measurement/recor
 import { memoryVerdict, type Planned } from "../../../components/memory/measurement/verdict";
 import { parseMeminfo } from "../../../components/planned/evidence";
 import { tenThousandths } from "../../../components/planned/utilization";
+import { inspect } from "../../host/host";
 import { fail, pass, skip, type Verdict, worst } from "../probe";
 import type { MachineTarget, ProbesOf } from "../target";
-import { inspect } from "./machine";
 
 /** With less than this in GiB, the next allocation of any process makes a unified-memory machine swap and hang. */
 const LEAST_AVAILABLE_GIB = 2;

@@ -2,8 +2,8 @@ import { Failed } from "../../../commandLine/exit";
 import type { MachinePlan } from "../../../components/plan/types";
 import { isPlaceholder } from "../../../faults/secrets";
 import { NoAnswer, type NoAnswerReason } from "../../../http/ask";
+import type { Host } from "../../host/host";
 import { redact } from "../../programs/redact";
-import type { Host } from "../host";
 import {
   BadAnswer,
   fail,

@@ -1,7 +1,7 @@
 import { onTestFinished } from "vitest";
 import { plan } from "../../../components/plan/plan";
 import type { MachinePlan, Plan } from "../../../components/plan/types";
-import type { Host } from "../../../operate/verify/host";
+import type { Host } from "../../../operate/host/host";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { type VerifyOptions, verify } from "../../../operate/verify/run/runner";
 import { stack } from "../../fixtures/machine";
@@ -56,6 +56,7 @@ export function emptyHost(overlay: Partial<Host> = {}): Host {
     docker: async () => "",
     memoryLines: async () => ({ text: "" }),
     file: async () => undefined,
+    ask: async () => ({ code: null, out: "", err: "" }),
     meminfo: async () => "MemTotal:       127600592 kB\nMemAvailable:   20971520 kB\n",
     listener: async () => undefined,
     startTime: async () => undefined,

@@ -3,12 +3,12 @@ import type { RequestListener } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { Failed } from "../../../commandLine/exit";
 import { plan } from "../../../components/plan/plan";
-import type { FileOnDisk, Host } from "../../../operate/verify/host";
+import type { FileOnDisk, Host } from "../../../operate/host/host";
 import { DIGEST, serverInput, stack } from "../../fixtures/machine";
 import { BRIDGE } from "../../fixtures/services";
 import { httpServer } from "../../layers/httpServer";
 import type { StandIn } from "../../stand-in/server";
-import { inspected } from "../fakeDocker";
+import { inspected, inspectedAsPlanned } from "../fakeDocker";
 import { emptyHost, failed, machineOf, planned, resultOf, run, standIn, startPlanned } from "./environment";
 import { withChatUi } from "./services";
 
@@ -98,13 +98,10 @@ describe("instance A", () => {
 
 describe("containers", () => {
   const plan = () => planned(8001);
-  const inspect = (overlay: object, image?: string) =>
-    JSON.stringify([
-      {
-        Config: { Image: image ?? machineOf(plan()).containers[0]?.image },
-        State: { Status: "running", ...overlay },
-      },
-    ]);
+  const [container] = machineOf(plan()).containers;
+  if (container === undefined) throw new Error("no container");
+  const inspect = (state: Record<string, unknown>, image = container.image) =>
+    JSON.stringify([inspectedAsPlanned({ ...container, image }, state)]);
   const probe = async (text: string) =>
     resultOf(await run(plan(), { only: ["containers"] }, emptyHost({ docker: async () => text })), "containers");
 
@@ -113,7 +110,7 @@ describe("containers", () => {
     ["starting", inspect({ Health: { Status: "starting" } }), "pass", "vllm-model-"],
     ["unhealthy", inspect({ Health: { Status: "unhealthy" } }), "fail", "is unhealthy"],
     ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
-    ["another image", inspect({}, "other:latest"), "fail", "runs from other:latest, planned is"],
+    ["another image", inspect({}, "other:latest"), "fail", "has image other:latest, planned is"],
     ["not there", "", "fail", "is not there"],
     ["no JSON", "Error: boom", "fail", "is not there"],
     [
@@ -358,7 +355,8 @@ describe("files", () => {
 
   it("tells an edited stack file from a changed machine by what was applied", async () => {
     const old = '{"env":{"OLD":"1"}}\n';
-    const record = JSON.stringify({ machine: { files: [{ path: SETTINGS, text: old }] } });
+    const files = machine.files.map((file) => (file.path === SETTINGS ? { ...file, text: old } : file));
+    const record = JSON.stringify({ machine: { ...machine, files } });
     const results = await probe({
       [SETTINGS]: { mode: "0644", text: old },
       [pathOf("applied-plan")]: { mode: "0600", text: record },

@@ -1,11 +1,14 @@
 import { eachLine, start } from "../../commandLine/run";
+import { type ContainerState, containersOf } from "../../components/docker/containers";
 import { docker, dockerCommand } from "../../components/docker/docker";
 import { computerOf, type Files, filesOf } from "../../components/host/files";
-import { readListeners } from "../../components/host/listeners";
+import { type Listener, readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
 import { saysMemory } from "../../components/kv";
 import { isOverSsh } from "../../components/planned/reach";
 import { defined } from "../../faults/defined";
+import { Failed } from "../../faults/fault";
+import { type JsonObject, jsonIn, objectsIn } from "../../faults/json";
 
 export type FileOnDisk = NonNullable<Awaited<ReturnType<Host["file"]>>>;
 
@@ -20,7 +23,7 @@ const START_TIME_FIELD = 19;
 /** Interfaces of container engines and tunnels: their addresses lead nowhere from another machine. */
 const NOT_THE_LAN = /^(lo|docker|br-|veth|virbr|cni|flannel|podman|tun|tap|wg)/;
 
-/** Seconds that a docker command of a probe may take. */
+/** Seconds that a command of a probe may take. */
 const DOCKER_SECONDS = 20;
 
 /** A machine that is here or reached over ssh; of any other one only its Docker engine is asked. */
@@ -38,8 +41,10 @@ export function hostOf(dockerHost: string) {
     /** What is at a path of the machine, or of this computer. */
     file: (path: string, here?: true) => readFileOnDisk(path, filesOf(computerOf({ dockerHost }, { here }))),
     meminfo: async () => (await files.text("/proc/meminfo")) ?? "",
+    /** Runs a program that only asks. */
+    ask: (words: readonly string[]) => files.ask(words, DOCKER_SECONDS),
     /** The process that listens on a TCP port, as far as the kernel lets us see it. */
-    listener: async (port: number): Promise<{ readonly pid?: number } | undefined> =>
+    listener: async (port: number): Promise<Omit<Listener, "port"> | undefined> =>
       (await readListeners([port], "/proc", files))[0],
     /** Start time of a process in ticks since boot: the same number means the same process. */
     startTime: async (pid: number) => {
@@ -60,6 +65,20 @@ export function hostOf(dockerHost: string) {
     },
   };
 }
+
+/** What `docker inspect` says of a container; `undefined` if there is none. Throws `Failed` if Docker can't tell. */
+export async function inspected({ docker }: Pick<Host, "docker">, name: string): Promise<JsonObject | undefined> {
+  try {
+    return objectsIn(jsonIn(await docker(["inspect", "--type", "container", name])))[0];
+  } catch (error) {
+    if (error instanceof Failed && /No such (?:object|container)/i.test(error.message)) return undefined;
+    throw error;
+  }
+}
+
+/** The same as a state. */
+export const inspect = async (host: Pick<Host, "docker">, name: string): Promise<ContainerState | undefined> =>
+  containersOf([await inspected(host, name)])[0];
 
 /** Newest lines that are kept: a server in a crash loop repeats itself. */
 const LINES_KEPT = 2000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { APPLY } from "../../../operate/doctor/diagnosis";
-import { forStack } from "../../../operate/doctor/report/diagnose";
+import { forStack, typedOn } from "../../../operate/stack/typed";
 
 describe("a proposed command", () => {
   it.each([
@@ -16,6 +16,11 @@ describe("a proposed command", () => {
     expect(forStack(APPLY, chosen)).toBe(command);
   });
 
+  it("hands the engine's own options on behind the stack", () => {
+    expect(forStack("npm run up -- --refresh", { stack: "pair" })).toBe("npm run up -- --stack pair --refresh");
+    expect(forStack("npm run up -- --refresh", {})).toBe("npm run up -- --refresh");
+  });
+
   it("that names its file already stays as it is", () => {
     expect(forStack("serving plan --file a.yaml", { file: "a.yaml" })).toBe("serving plan --file a.yaml");
   });
@@ -23,6 +28,22 @@ describe("a proposed command", () => {
   it("of somebody else's program stays as it is", () => {
     expect(forStack("serving pin vllm/vllm-openai:v0.30.0; docker ps", { stack: "pair" })).toBe(
       "serving pin vllm/vllm-openai:v0.30.0; docker ps",
+    );
+  });
+});
+
+describe("a command on a machine", () => {
+  const words = ["docker", "update", "--restart", "no", "a b"];
+  it.each([
+    ["unix:///var/run/docker.sock", "docker update --restart no 'a b'"],
+    ["unix:///run/user/1000/docker.sock", "docker --host unix:///run/user/1000/docker.sock update --restart no 'a b'"],
+  ])("is typed here: %s", (dockerHost, typed) => {
+    expect(typedOn({ dockerHost }, words)).toBe(typed);
+  });
+
+  it("is typed for ssh", () => {
+    expect(typedOn({ dockerHost: "ssh://me@dgx:2222" }, ["docker", "start", "b"])).toBe(
+      "ssh -t ssh://me@dgx:2222 'docker start b'",
     );
   });
 });

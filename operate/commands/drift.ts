@@ -1,0 +1,63 @@
+import type { Command } from "commander";
+import { command } from "../../commandLine/command";
+import { styled } from "../../commandLine/output";
+import { saidOf } from "../drift/difference";
+import type { MachineDrift } from "../drift/drift";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+
+export function driftCommand(): Command {
+  return command({
+    name: "drift",
+    description: "Compare each machine with the plan that was applied to it, and say what mends the difference.",
+    options: stackFileOptions(),
+    notes: `Compared are containers (what really runs, its image, arguments, variables and ports), files and launchers,
+Ollama's environment, instance A's share, and the machine's memory. Nothing is changed. Of a file that holds a secret
+only its mode is looked at.
+
+Exit code: 0 everything is as it was applied, 1 something differs, or nothing is applied, or something could not be read.`,
+    example: "drift --format json | jq -r '.mend[]'",
+    run: async (options: StackFileOptions) => {
+      const { driftOf, mending } = await import("../drift/drift");
+      const found = await Promise.all(plannedStack(options).machines.map((machine) => driftOf(machine)));
+      const mend = mending(
+        found.flatMap(({ drifts }) => drifts.map(({ mend }) => mend)),
+        options,
+      );
+      const machines = found.map(({ drifts, ...rest }) => ({
+        ...rest,
+        drifts: drifts.map(({ mend, ...each }) => ({ ...each, mend: mending([mend], options) })),
+      }));
+      return {
+        result: { machines, mend },
+        text: [
+          ...found.map(driftText),
+          ...(mend.length === 0 ? [] : ["", "What mends it:", ...mend.map((each) => `  ${each}`)]),
+        ].join("\n"),
+        failed: found.some(({ missing, drifts, unread }) => missing !== undefined || drifts.length + unread.length > 0),
+      };
+    },
+  });
+}
+
+/** A machine in one line, and a line for each thing that differs. */
+function driftText(drift: MachineDrift): string {
+  const { drifts, unread, ahead } = drift;
+  return [
+    `${styled("bold", drift.machine)}: ${driftLine(drift)}`,
+    ...[...new Set(drifts.map(({ where }) => where))].flatMap((where) =>
+      saidOf(drifts.filter((each) => each.where === where)).map((each) => `  ${where} ${each}`),
+    ),
+    ...unread.map((each) => `  not read: ${each}`),
+    ...(ahead
+      ? ["  The stack file has changes that aren't applied: `serving plan --against applied` shows them."]
+      : []),
+  ].join("\n");
+}
+
+export function driftLine({ missing, drifts, unread }: MachineDrift): string {
+  if (missing !== undefined) return missing;
+  if (drifts.length === 1) return "1 thing differs from what was applied";
+  if (drifts.length > 1) return `${drifts.length} things differ from what was applied`;
+  return unread.length > 0 ? "what could be read is as it was applied" : "as it was applied";
+}

@@ -1,0 +1,60 @@
+import { argumentChanges } from "../../components/change/containerChange";
+import { containersOf } from "../../components/docker/containers";
+import type { PlannedContainer } from "../../components/planned/container";
+import { type JsonObject, objectOr, textOr } from "../../faults/json";
+import { withoutSecrets } from "../../faults/secrets";
+import { type Difference, differs, isNot } from "./difference";
+
+/** How a container differs from its plan, by what `docker inspect` says of it; `undefined` if there is none. */
+export function containerDifferences(planned: PlannedContainer, inspected: JsonObject | undefined): Difference[] {
+  const [state] = containersOf([inspected]);
+  if (inspected === undefined || state === undefined) return [isNot("container", "running", "not there")];
+  const networks = Object.keys(objectOr(objectOr(inspected.NetworkSettings).Networks));
+  return [
+    ...(state.status === "running" ? [] : [isNot("status", "running", state.status)]),
+    ...(networks.includes(planned.network) ? [] : [differs("network", planned.network, networks.join(", ") || null)]),
+    ...argumentChanges(planned, asRun(planned, inspected))
+      .sort((a, b) => Number(b.argument === "image") - Number(a.argument === "image"))
+      .map(({ argument, before, after }) => differs(argument, before, after && shown(argument, after))),
+  ];
+}
+
+/** What runs was perhaps written by hand, a secret in it. */
+function shown(argument: string, value: string): string {
+  const name = `${argument.replace(/^env /, "")}=`;
+  return withoutSecrets(`${name}${value}`).slice(name.length);
+}
+
+const wordsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
+
+/** The plan with what really runs in the place of what we give: of an image's own variables, labels and mounts nothing is known. */
+function asRun(planned: PlannedContainer, inspected: JsonObject): PlannedContainer {
+  const [config, host] = [objectOr(inspected.Config), objectOr(inspected.HostConfig)];
+  const [{ ports = [], mounts = [], labels = {}, image = "" } = {}] = containersOf([inspected]);
+  const variables = wordsOf(config.Env).map(
+    (each) => [each.split("=", 1)[0] ?? "", each.replace(/^[^=]*=/, "")] as const,
+  );
+  const onlyOurs = (entries: readonly (readonly [string, string])[], ours: Readonly<Record<string, string>>) =>
+    Object.fromEntries(entries.filter(([name]) => name in ours));
+  return {
+    ...planned,
+    image,
+    command: planned.command.length === 0 ? [] : wordsOf(config.Cmd),
+    entrypoint: planned.entrypoint && wordsOf(config.Entrypoint),
+    env: onlyOurs(variables, planned.env),
+    labels: onlyOurs(Object.entries(labels), planned.labels),
+    ports: ports.map(({ ip, host, container }) => ({ ip, host, container: Number.parseInt(container, 10) })),
+    mounts: planned.mounts.flatMap(({ target, readOnly }) =>
+      mounts
+        .filter((each) => each.target === target)
+        .map(
+          ({ type, source }) =>
+            ({
+              ...{ type: type === "bind" ? type : "volume", source, target, readOnly },
+            }) as const,
+        ),
+    ),
+    // Anybody may have given it another policy.
+    restart: textOr(objectOr(host.RestartPolicy).Name) as PlannedContainer["restart"],
+  };
+}

@@ -1,0 +1,189 @@
+import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
+import { filesOf } from "../../components/host/files";
+import { totalFinding } from "../../components/memory/machineMemory";
+import type { MachinePlan } from "../../components/plan/types";
+import type { PlannedContainer } from "../../components/planned/container";
+import { parseMeminfo } from "../../components/planned/evidence";
+import { connectionProblem } from "../../components/preflight/connection";
+import { hostInstanceFindings } from "../../components/preflight/judgeMachine";
+import type { PreflightFinding } from "../../components/preflight/types";
+import { defined } from "../../faults/defined";
+import { Failed } from "../../faults/fault";
+import { inKeyOrder } from "../../faults/json";
+import { type Host, hostOf, inspected } from "../host/host";
+import { namedOn } from "../stack/named";
+import type { StackFileOptions } from "../stack/stackFile";
+import { forStack, typedOn } from "../stack/typed";
+import { containerDifferences } from "./containers";
+import type { Difference } from "./difference";
+import { fileDifference } from "./files";
+import { simpleServerDifferences } from "./simpleServer";
+
+/** Something on a machine that isn't as it was applied. */
+export interface Drift extends Difference {
+  readonly kind: "client" | "container" | "file" | "instance-a" | "memory" | "simple-server";
+  /** A container's name, a path, a unit, or words such as `instance A`. */
+  readonly where: string;
+  readonly mend: Mend;
+}
+
+/** What mends it: a command, then an update with these options of the engine, then a command. */
+export interface Mend {
+  readonly before?: readonly string[];
+  readonly up?: readonly string[];
+  readonly after?: readonly string[];
+}
+
+/** What is found on one machine. */
+export interface MachineDrift {
+  readonly machine: string;
+  readonly drifts: readonly Drift[];
+  /** Why nothing can be compared. */
+  readonly missing?: string;
+  /** Whether the stack file asks for something else than what was applied. */
+  readonly ahead?: boolean;
+  /** What could not be read. */
+  readonly unread: readonly string[];
+}
+
+/** Compares a machine with the plan that was applied to it. It only reads. */
+export async function driftOf(machine: MachinePlan, host = hostOf(machine.dockerHost)): Promise<MachineDrift> {
+  const away = await connectionProblem(machine);
+  const applied = away ? { missing: away.message } : await readAppliedPlan(machine, filesOf(machine));
+  if (!("plan" in applied)) return { machine: machine.name, drifts: [], missing: applied.missing, unread: [] };
+  const { plan } = applied;
+  const parts = [ofContainers, ofFiles, ofSimpleServer, ofMemory].map((part) => part(plan, host).catch(unreadPart));
+  const found = (await Promise.all(parts)).flat();
+  return {
+    machine: machine.name,
+    drifts: found.filter((each) => typeof each !== "string"),
+    ahead: acted(machine) !== acted(plan),
+    unread: found.filter((each) => typeof each === "string"),
+  };
+}
+
+function unreadPart(error: unknown): string[] {
+  if (error instanceof Failed) return [error.message];
+  throw error;
+}
+
+/** What an update acts on: figures of the plan may change with the evidence, such as a model that was downloaded since. */
+function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): string {
+  const written = files.filter(({ role }) => role !== "applied-plan");
+  return JSON.stringify(inKeyOrder({ containers, files: written, secretFiles, simpleServer }));
+}
+
+async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
+  const all = plan.containers.map(async (planned): Promise<Drift[]> => {
+    const found = containerDifferences(planned, await inspected(host, planned.name));
+    return found.map((each) => ({
+      kind: "container",
+      where: planned.name,
+      ...each,
+      mend: mendContainer(plan, planned, found),
+    }));
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/** The engine compares its own record with the stack file, and looks at what runs only where it is told to. */
+const ANEW = ["--refresh"];
+
+function mendContainer(plan: MachinePlan, planned: PlannedContainer, found: readonly Difference[]): Mend {
+  const { name, network, restart } = planned;
+  const docker = (...words: string[]) => typedOn(plan, ["docker", ...words]);
+  const { key } = namedOn(plan).find(({ container }) => container?.name === name) ?? { key: name };
+  const alone: Readonly<Record<string, string>> = {
+    status: `serving start ${key}`,
+    restart: docker("update", "--restart", restart, name),
+    network: docker("network", "connect", "--alias", name, network, name),
+  };
+  if (found.some(({ what }) => what === "container")) return { up: ANEW };
+  const steps = found.flatMap(({ what }) => alone[what] ?? []);
+  if (steps.length === found.length) return { after: steps };
+  // One that somebody made under this name isn't the engine's, which can't replace it.
+  return { before: [docker("rm", "--force", name)], up: ANEW };
+}
+
+async function ofFiles(plan: MachinePlan, host: Host): Promise<Drift[]> {
+  const clients = plan.clients.flatMap(({ files }) => files.map(({ path }) => path));
+  const secret = plan.secretFiles.map(({ role, path, mode }) => ({ role, path, mode }));
+  const all = [...plan.files, ...secret].map(async (file): Promise<Drift[]> => {
+    const disk = await host.file(file.path, "here" in file ? file.here : undefined);
+    const found = fileDifference(file, disk);
+    const kind = clients.includes(file.path) ? "client" : "file";
+    return found === undefined ? [] : [{ kind, where: file.path, ...found, mend: mendFile(plan, file.role) }];
+  });
+  return (await Promise.all(all)).flat();
+}
+
+/** The engine writes a file again where it replaces its resource; a program that reads it once is started again. */
+function mendFile(plan: MachinePlan, role: string): Mend {
+  const isDropIn = role === "simple-server-dropin";
+  if (isDropIn && plan.elevate === "none") return { after: plan.commands };
+  const names = isDropIn
+    ? ["simple-server-drop-in", "simple-server-drop-in-restart"]
+    : [role.replace(/^hugging-face-token-(.+)$/, "$1-token")];
+  const bridge = role.startsWith("bridge-") ? plan.bridge?.container.name : undefined;
+  return {
+    up: names.map((name) => `--replace '**::${plan.name}-${name}'`),
+    after: bridge === undefined ? [] : [typedOn(plan, ["docker", "restart", bridge])],
+  };
+}
+
+async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<(Drift | string)[]> {
+  const { simpleServer } = plan;
+  if (simpleServer.mode !== "host") return [];
+  const { unit } = simpleServer;
+  const found = await simpleServerDifferences(simpleServer, host);
+  const systemctl = (...words: string[]) => typedOn(plan, ["sudo", "systemctl", ...words]);
+  const mends = {
+    restart: { after: [systemctl("daemon-reload"), systemctl("restart", unit)] },
+    // What wins over our drop-in is somebody's own: this shows the file that says it.
+    "another drop-in": { after: [typedOn(plan, ["systemctl", "cat", unit])] },
+  };
+  if (found === undefined) return [`systemd doesn't say what ${unit} runs with.`];
+  return found.map(({ by, ...each }) => ({ kind: "simple-server", where: unit, ...each, mend: mends[by] }));
+}
+
+/** The machine's memory, and the share of instance A, which is only looked at. */
+async function ofMemory(plan: MachinePlan, host: Host): Promise<Drift[]> {
+  const { hostInstance, ledger } = plan;
+  const memory = parseMeminfo(await host.meminfo());
+  const port = hostInstance === "none" ? 0 : hostInstance.port;
+  const listener = hostInstance === "none" ? undefined : await host.listener(port);
+  const facts = { listeners: listener ? [{ port, ...listener }] : [], ...defined({ memory }) };
+  const total: PreflightFinding | undefined = memory && totalFinding(ledger.totalGiB, memory.totalGiB);
+  const drift = (kind: Drift["kind"], where: string, planned: unknown, finding: PreflightFinding): Drift[] => {
+    const { setting: what, value, message } = finding;
+    // Without a setting it is no difference: nobody could see.
+    return what === undefined
+      ? []
+      : [
+          {
+            kind,
+            where,
+            what,
+            planned: String(planned),
+            found: String(value),
+            says: `differs: ${message}`,
+            mend: { up: [] },
+          },
+        ];
+  };
+  return [
+    ...hostInstanceFindings(plan, facts).flatMap((finding) =>
+      drift("instance-a", "instance A", hostInstance !== "none" && hostInstance.gpuMemoryUtilization, finding),
+    ),
+    ...(total === undefined ? [] : drift("memory", "memory", ledger.totalGiB, total)),
+  ];
+}
+
+/** Everything that mends these, as commands in an order that works; all updates are one. */
+export function mending(mends: readonly Mend[], chosen: StackFileOptions): string[] {
+  const all = (part: keyof Mend) => [...new Set(mends.flatMap((mend) => mend[part] ?? []))];
+  const options = all("up");
+  const update = ["npm run up", ...(options.length === 0 ? [] : ["--", ...options])].join(" ");
+  const updates = mends.some(({ up }) => up !== undefined) ? [update] : [];
+  return [...all("before"), ...updates, ...all("after")].map((each) => forStack(each, chosen));
+}
