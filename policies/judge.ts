@@ -65,8 +65,17 @@ function blockOf({ type, name, props }: DeclaredResource, server?: string): stri
   const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
   if (typeof machine !== "string") return undefined;
   if (typeof key === "string") return serverBlock(machine, key);
-  return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
+  const role = roleOf(String(props.image));
+  if (role === "monitoring") return ["machines", machine, "monitoring", MONITORING[String(props.name)] ?? ""];
+  return ["machines", machine, role === "bridge" ? "bridge" : "chatUi"];
 }
+
+/** Blocks of `monitoring` by their containers. */
+const MONITORING: Readonly<Record<string, string>> = {
+  grafana: "grafana",
+  "node-exporter": "nodeExporter",
+  prometheus: "prometheus",
+};
 
 /** Where a server is declared; a worker goes by its head's machine and key. */
 function serverBlock(machine: string, name: string): string[] {

@@ -61,7 +61,12 @@ export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {
 }
 
 /** LiteLLM's configuration, as YAML. The only key in it is the placeholder. */
-export function bridgeConfig(machineName: string, settings: BridgeSettings, models: readonly BridgeModel[]): string {
+export function bridgeConfig(
+  machineName: string,
+  settings: BridgeSettings,
+  models: readonly BridgeModel[],
+  watched: boolean,
+): string {
   const servers = new Map<string, number>();
   for (const { name } of models) servers.set(name, (servers.get(name) ?? 0) + 1);
   const most = Math.max(0, ...servers.values());
@@ -69,7 +74,14 @@ export function bridgeConfig(machineName: string, settings: BridgeSettings, mode
   const { router, general, info } = most > 1 ? routed(most, shared) : ALONE;
   const config = {
     model_list: models.map((each) => entry(each, settings, info)),
-    litellm_settings: { drop_params: true, request_timeout: REQUEST_TIMEOUT_SECONDS },
+    litellm_settings: {
+      drop_params: true,
+      request_timeout: REQUEST_TIMEOUT_SECONDS,
+      // With a key its figures are for whoever has that.
+      ...(watched
+        ? { callbacks: ["prometheus"], require_auth_for_metrics_endpoint: settings.keyVariable !== undefined }
+        : {}),
+    },
     router_settings: { ...router, timeout: REQUEST_TIMEOUT_SECONDS },
     general_settings: {
       master_key: settings.keyVariable === undefined ? PLACEHOLDER_KEY : `os.environ/${MASTER_KEY_VARIABLE}`,

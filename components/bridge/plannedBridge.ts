@@ -38,7 +38,7 @@ export function plannedBridge(
     role: "bridge-config",
     path: `${folder}/bridge/config.yaml`,
     mode: "0644",
-    text: bridgeConfig(machineName, settings, models),
+    text: bridgeConfig(machineName, settings, models, machine.monitoring !== undefined),
   };
   const { keyVariable: variable } = settings;
   const path = `${folder}/secrets/bridge-key`;

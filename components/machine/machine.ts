@@ -14,6 +14,7 @@ import { FactsOnRecord } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
+import { Monitoring } from "../monitoring/monitoring";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
 import { isOverSsh } from "../planned/reach";
@@ -83,9 +84,11 @@ export class Machine extends ComponentResource {
       things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
     }
     const within = { parent: this, providers: { docker: provider } };
-    const { bridge, chatUi, clients } = machine;
+    const { bridge, chatUi, monitoring, clients } = machine;
     if (bridge !== null) things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
     if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
+    if (monitoring !== null)
+      things.push(new Monitoring(`${name}-monitoring`, { machine: name, monitoring, network }, within));
     for (const { resource, client, server, via, command, files } of clients) {
       const facts = { machine: name, client, server, via, command };
       things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files, machine: name }, { parent: this }));

@@ -1,4 +1,4 @@
-export type ContainerRole = "inference-server" | "chat-ui" | "bridge";
+export type ContainerRole = "inference-server" | "chat-ui" | "bridge" | "monitoring";
 
 /** A container with every value made plain, nothing left to a daemon's default. */
 export interface PlannedContainer {

@@ -7,6 +7,7 @@ export const TYPE = {
   simpleServer: "local-serving:index:SimpleServer",
   bridge: "local-serving:index:Bridge",
   chatUi: "local-serving:index:ChatUi",
+  monitoring: "local-serving:index:Monitoring",
   client: "local-serving:index:Client",
   harnessFiles: "local-serving:index:HarnessFiles",
   containerService: "local-serving:index:ContainerService",

@@ -18,6 +18,7 @@ import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
 import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
+import { monitoring } from "./monitoring";
 import { simpleServer } from "./simpleServer";
 
 /** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
@@ -158,6 +159,7 @@ export const machine = strictObject(
     ),
     bridge: bridge.optional(),
     chatUi: chatUi.optional(),
+    monitoring: monitoring.optional(),
     clients,
     simpleServer,
     venvs: usual([], z.array(hostPath()))

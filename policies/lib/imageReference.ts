@@ -25,7 +25,7 @@ export function imageReference(image: string): ImageReference | undefined {
 }
 
 /** What a well-known image serves. */
-type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server";
+export type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server" | "monitoring";
 
 const ROLES: readonly (readonly [Role, RegExp])[] = [
   // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
@@ -33,6 +33,7 @@ const ROLES: readonly (readonly [Role, RegExp])[] = [
   ["bridge", /(^|\/)litellm/i],
   ["chat-ui", /(^|\/)open-webui/i],
   ["simple-server", /(^|\/)ollama/i],
+  ["monitoring", /(^|\/)(prometheus|grafana|node-exporter)$/i],
 ];
 
 /** The role of an image by its name, `undefined` for any other image. */

@@ -103,7 +103,7 @@ describe("the bridge's configuration", () => {
     );
     const alone: Upstream = { ...(servers[0] as Upstream), key: "c", names: ["alone"], fromContainer: "http://c:1" };
     const models = bridgeModels([...servers, alone]);
-    const config = parse(bridgeConfig("m", bridge.parse(BRIDGE), models)) as Config;
+    const config = parse(bridgeConfig("m", bridge.parse(BRIDGE), models, false)) as Config;
     expect(config.router_settings).toEqual({
       routing_strategy: "simple-shuffle",
       optional_pre_call_checks: ["session_affinity"],
@@ -157,7 +157,7 @@ describe("the bridge's configuration", () => {
           port: 1,
           container: "x",
         };
-        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), bridgeModels([server]))) as {
+        const read = parse(bridgeConfig("m", bridge.parse(BRIDGE), bridgeModels([server]), false)) as {
           model_list: Entry[];
         };
         expect(read.model_list[0]?.model_name).toBe(name);
