@@ -25,7 +25,14 @@ export function imageReference(image: string): ImageReference | undefined {
 }
 
 /** What a well-known image serves. */
-export type Role = "inference-server" | "bridge" | "chat-ui" | "simple-server" | "monitoring";
+export type Role =
+  | "inference-server"
+  | "bridge"
+  | "chat-ui"
+  | "simple-server"
+  | "prometheus"
+  | "grafana"
+  | "node-exporter";
 
 const ROLES: readonly (readonly [Role, RegExp])[] = [
   // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
@@ -33,7 +40,9 @@ const ROLES: readonly (readonly [Role, RegExp])[] = [
   ["bridge", /(^|\/)litellm/i],
   ["chat-ui", /(^|\/)open-webui/i],
   ["simple-server", /(^|\/)ollama/i],
-  ["monitoring", /(^|\/)(prometheus|grafana|node-exporter)$/i],
+  ["prometheus", /(^|\/)prometheus$/i],
+  ["grafana", /(^|\/)grafana$/i],
+  ["node-exporter", /(^|\/)node-exporter$/i],
 ];
 
 /** The role of an image by its name, `undefined` for any other image. */
