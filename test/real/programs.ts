@@ -14,12 +14,12 @@ const DONE = ".installed";
 
 export type Program = { readonly path: string } | { readonly missing: string };
 
-/** A program of a Python package, in an environment of its own. */
-export function fromPyPI(requirement: string, program: string): Promise<Program> {
+/** A program of a Python package, in an environment of its own, with packages beside it. */
+export function fromPyPI(requirement: string, program: string, ...beside: readonly string[]): Promise<Program> {
   const folder = join(CACHE, requirement.replace(/[^\w.]+/g, "-"));
   return installed(folder, join(folder, "bin", program), async () => {
     await run("python3", ["-m", "venv", folder]);
-    await run(join(folder, "bin", "pip"), ["install", "--quiet", requirement], { maxBuffer: 2 ** 26 });
+    await run(join(folder, "bin", "pip"), ["install", "--quiet", requirement, ...beside], { maxBuffer: 2 ** 26 });
   });
 }
 

@@ -5,7 +5,8 @@ import { alreadyThere, fromGo, fromNpm, fromPyPI, type Program } from "./program
 /** The programs that these tests run, each in the version that the stack file pins or that Node 20 takes. */
 export const PROGRAMS = {
   vllm: () => fromPyPI("vllm==0.30.0", "python"),
-  litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm"),
+  // The image has the last one, too.
+  litellm: () => fromPyPI("litellm[proxy]==1.103.0", "litellm", "prometheus_client==0.20.0"),
   openWebUi: () => fromPyPI("open-webui==0.11.3", "open-webui"),
   ollama: async () => {
     const there = alreadyThere("ollama", "OLLAMA_PROGRAM");
