@@ -1,4 +1,5 @@
 import { optional, strictObject, z } from "zod";
+import { defined } from "../../faults/defined";
 import { count, gibibytes, listenAddress, port, usual } from "../planned/fields";
 import { imageReference } from "./image";
 
@@ -47,5 +48,12 @@ export const monitoring = z
 /** The containers with their defaults; `undefined` where there are none. */
 export const monitoringContainers = (given: z.output<typeof monitoring> | undefined) =>
   given === undefined || given === "scrape" ? undefined : containers.parse(given === true ? {} : given);
+
+/** The images of the containers by their blocks. */
+export function monitoringImages(given: z.output<typeof monitoring> | undefined): Record<string, string> {
+  const { prometheus, grafana, nodeExporter } = monitoringContainers(given) ?? {};
+  const image = { prometheus: prometheus?.image, grafana: grafana?.image, nodeExporter: nodeExporter?.image };
+  return defined(image);
+}
 
 export type MonitoringSettings = z.output<typeof containers>;

@@ -55,6 +55,9 @@ const PACKAGES: Readonly<Record<Role, string>> = {
   "inference-server": "vllm",
   bridge: "litellm",
   "chat-ui": "open-webui",
+  prometheus: "prometheus",
+  grafana: "grafana",
+  "node-exporter": "node-exporter",
   "simple-server": "ollama",
 };
 
