@@ -1,12 +1,13 @@
 import { stringify } from "yaml";
+import { defined } from "../../faults/defined";
 import type { BridgePlan } from "../bridge/plannedBridge";
 import { contentHash } from "../host/text";
-import { CONFIG_LABEL, MACHINE_LABEL, type PlannedContainer } from "../planned/container";
+import { CONFIG_LABEL, MACHINE_LABEL, type Mount, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { HOST_FROM_CONTAINER, isLoopback, originOf, type Reach, type Upstream } from "../planned/reach";
 import type { MachineSettings } from "../settings/machine";
-import { type MonitoringSettings, monitoringContainers } from "../settings/monitoring";
+import { monitoringContainers } from "../settings/monitoring";
 import dashboard from "./dashboard.json";
 
 /** What watches a machine's figures: three containers, or a file of targets for a Prometheus of the operator's. */
@@ -25,7 +26,7 @@ const MEMORY_GIB = 0.8;
 const PORTS = { prometheus: 9090, grafana: 3000, nodeExporter: 9100 };
 const NODE_EXPORTER = "node-exporter";
 
-const SCRAPE_SECONDS = 15;
+const SCRAPE = { scrape_interval: "15s" };
 
 /** Nobody logs in: whoever reaches the port may look, and nothing is asked of other hosts. */
 const GRAFANA = {
@@ -50,39 +51,57 @@ export function plannedMonitoring(
   bridge: BridgePlan | null,
   folder: string,
 ): MonitoringPlan | null {
+  if (machine.monitoring === undefined) return null;
   const settings = monitoringContainers(machine.monitoring);
   const dataVolume = `${machine.network}-prometheus-data`;
   const file = (role: FileRole, name: string, text: string): PlannedFile<FileRole> => ({
     ...{ role, path: `${folder}/monitoring/${name}`, mode: "0644", text },
   });
-  const servers = known.filter(({ kind }) => kind !== "simple-server");
-  // LiteLLM with a key shows its figures to nobody without it, and Prometheus has none.
-  const open = bridge?.key === null ? [bridge] : [];
-  if (settings === undefined) {
-    if (machine.monitoring === undefined) return null;
-    const outside = [
-      ...servers.map((each) => vllm(machineName, each, originOf(each))),
-      ...open.map((each) => litellm(machineName, originOf(each))),
-    ];
-    const text = stringify({ scrape_configs: outside });
-    const files = [file("scrape-targets", "scrape.yaml", `${SCRAPE_ABOUT}\n${text}`)];
+  const outside = settings === undefined;
+  const scraped = { scrape_configs: scrapeConfigs(machineName, known, bridge, outside) };
+  if (outside) {
+    const files = [file("scrape-targets", "scrape.yaml", `${SCRAPE_ABOUT}\n${stringify(scraped)}`)];
     return { containers: [], dataVolume, files, reach: [] };
   }
-  const targets = [
-    ...servers
-      .filter(({ container, address }) => container !== undefined || !isLoopback(address))
-      .map((each) => vllm(machineName, each, each.fromContainer)),
-    ...open.map(({ container, port }) => litellm(machineName, `http://${container.name}:${port}`)),
-    job("machine", "/metrics", `http://${NODE_EXPORTER}:${PORTS.nodeExporter}`, { machine: machineName }),
+  const config = file("prometheus-config", "prometheus.yaml", stringify({ global: SCRAPE, ...scraped }));
+  const source = file("grafana-datasource", "datasource.yaml", stringify(DATASOURCE));
+  const board = file("grafana-dashboard", "dashboard.json", dashboardOf(machineName, machine));
+  const { prometheus, grafana, nodeExporter } = settings;
+  const programs: Program[] = [
+    {
+      ...{ name: NODE_EXPORTER, image: nodeExporter.image, port: PORTS.nodeExporter, health: "/metrics" },
+      // /proc/meminfo in a container is the machine's.
+      command: ["--collector.disable-defaults", "--collector.meminfo"],
+    },
+    {
+      ...{ name: "prometheus", image: prometheus.image, port: PORTS.prometheus, health: "/-/healthy" },
+      command: [
+        "--config.file=/etc/prometheus/prometheus.yml",
+        "--storage.tsdb.path=/prometheus",
+        `--storage.tsdb.retention.time=${prometheus.retentionDays}d`,
+      ],
+      published: prometheus,
+      files: [[config, "/etc/prometheus/prometheus.yml"]],
+      volume: { type: "volume", source: dataVolume, target: "/prometheus", readOnly: false },
+    },
+    {
+      ...{ name: "grafana", image: grafana.image, port: PORTS.grafana, health: "/api/health" },
+      env: GRAFANA,
+      published: grafana,
+      files: [
+        [source, "/etc/grafana/provisioning/datasources/local-serving.yaml"],
+        [board, GRAFANA.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH],
+      ],
+    },
   ];
-  const config = { global: { scrape_interval: `${SCRAPE_SECONDS}s` }, scrape_configs: targets };
-  const prometheus = file("prometheus-config", "prometheus.yaml", stringify(config));
-  const grafana = [
-    file("grafana-datasource", "datasource.yaml", stringify(DATASOURCE)),
-    file("grafana-dashboard", "dashboard.json", dashboardOf(machineName, machine)),
-  ] as const;
-  const { containers, reach } = inContainers(machineName, machine, settings, { prometheus, grafana, dataVolume });
-  return { containers, dataVolume, files: [prometheus, ...grafana], reach };
+  return {
+    containers: programs.map((program) => container(machineName, machine, program)),
+    dataVolume,
+    files: [config, source, board],
+    reach: programs.flatMap(({ name, published }): Reach[] =>
+      published === undefined ? [] : [{ key: name, name, address: published.listen, port: published.port, path: "" }],
+    ),
+  };
 }
 
 /** The monitoring's line in the memory ledger. */
@@ -113,15 +132,27 @@ const DATASOURCE = {
   ],
 };
 
-const vllm = (machine: string, { key }: Upstream, origin: string) =>
-  job(`vllm-${key}`, "/metrics", origin, { machine, server: key });
-
-/** Without the slash at its end LiteLLM answers with another address (1.103.0). */
-const litellm = (machine: string, origin: string) => job("bridge", "/metrics/", origin, { machine });
-
-function job(name: string, path: string, origin: string, labels: Readonly<Record<string, string>>) {
-  const targets = [new URL(origin).host];
-  return { job_name: name, metrics_path: path, static_configs: [{ targets, labels }] };
+/** What Prometheus asks, one in our network or, `outside` it, one of the operator's on the machine. */
+function scrapeConfigs(machine: string, known: readonly Upstream[], bridge: BridgePlan | null, outside: boolean) {
+  const job = (name: string, path: string, origin: string, server?: string) => ({
+    job_name: name,
+    metrics_path: path,
+    static_configs: [{ targets: [new URL(origin).host], labels: defined({ machine, server }) }],
+  });
+  const servers = known.filter(
+    ({ kind, container, address }) =>
+      kind !== "simple-server" && (outside || container !== undefined || !isLoopback(address)),
+  );
+  // LiteLLM with a key shows its figures to nobody without it, and Prometheus has none.
+  const open = bridge?.key === null ? [bridge] : [];
+  return [
+    ...servers.map((each) =>
+      job(`vllm-${each.key}`, "/metrics", outside ? originOf(each) : each.fromContainer, each.key),
+    ),
+    // Without the slash at its end LiteLLM answers with another address (1.103.0).
+    ...open.map((each) => job("bridge", "/metrics/", originOf(each, outside ? undefined : each.container.name))),
+    ...(outside ? [] : [job("machine", "/metrics", `http://${NODE_EXPORTER}:${PORTS.nodeExporter}`)]),
+  ];
 }
 
 /** The dashboard with this machine's name and the floor under its memory, which no metric tells. */
@@ -130,26 +161,32 @@ function dashboardOf(machine: string, { memoryFloorGiB }: MachineSettings): stri
   return `${text.replaceAll("$machine", machine).replaceAll("$floor", String(memoryFloorGiB))}\n`;
 }
 
-interface Parts {
-  readonly prometheus: PlannedFile<FileRole>;
-  readonly grafana: readonly [PlannedFile<FileRole>, PlannedFile<FileRole>];
-  readonly dataVolume: string;
+/** What tells one container from the others. */
+interface Program {
+  readonly name: string;
+  readonly image: string;
+  /** Inside the container, where `health` is asked. */
+  readonly port: number;
+  readonly health: string;
+  readonly command?: readonly string[];
+  readonly env?: PlannedContainer["env"];
+  readonly published?: { readonly listen: string; readonly port: number };
+  /** Its files with their paths inside. */
+  readonly files?: readonly (readonly [PlannedFile, string])[];
+  readonly volume?: Mount;
 }
 
-function inContainers(machineName: string, machine: MachineSettings, settings: MonitoringSettings, parts: Parts) {
-  const { prometheus, grafana, nodeExporter } = settings;
-  const container = (
-    name: string,
-    image: string,
-    port: number,
-    health: string,
-    own: Pick<PlannedContainer, "command" | "env" | "ports" | "mounts">,
-    files: readonly PlannedFile[] = [],
-  ): PlannedContainer => ({
+function container(machineName: string, machine: MachineSettings, program: Program): PlannedContainer {
+  const { name, image, port, health, command = [], env = {}, published, files = [], volume } = program;
+  return {
     role: "monitoring",
     resource: `${machineName}-${name}`,
-    ...{ name, image, entrypoint: null, secretEnv: [] },
-    ...own,
+    ...{ name, image, command, entrypoint: null, env, secretEnv: [] },
+    ports: published === undefined ? [] : [{ ip: published.listen, host: published.port, container: port }],
+    mounts: [
+      ...files.map(([{ path }, target]) => ({ type: "bind", source: path, target, readOnly: true }) as const),
+      ...(volume === undefined ? [] : [volume]),
+    ],
     gpus: null,
     ipc: "private",
     network: machine.network,
@@ -165,63 +202,7 @@ function inContainers(machineName: string, machine: MachineSettings, settings: M
     },
     ulimits: [],
     stopGraceSeconds: 30,
-    labels: {
-      [MACHINE_LABEL]: machineName,
-      // Each reads its files once: another text is another container.
-      ...(files.length === 0 ? {} : { [CONFIG_LABEL]: contentHash(files.map(({ text }) => text).join("")) }),
-    },
-  });
-  const mounted = ({ path }: PlannedFile, target: string) =>
-    ({ type: "bind", source: path, target, readOnly: true }) as const;
-  const published = ({ listen, port }: { readonly listen: string; readonly port: number }, inside: number) => [
-    { ip: listen, host: port, container: inside },
-  ];
-  const [datasource, board] = parts.grafana;
-  const retention = `--storage.tsdb.retention.time=${prometheus.retentionDays}d`;
-  const { dataVolume: source } = parts;
-  const containers = [
-    container(NODE_EXPORTER, nodeExporter.image, PORTS.nodeExporter, "/metrics", {
-      // /proc/meminfo in a container is the machine's.
-      command: ["--collector.disable-defaults", "--collector.meminfo"],
-      env: {},
-      ports: [],
-      mounts: [],
-    }),
-    container(
-      "prometheus",
-      prometheus.image,
-      PORTS.prometheus,
-      "/-/healthy",
-      {
-        command: ["--config.file=/etc/prometheus/prometheus.yml", "--storage.tsdb.path=/prometheus", retention],
-        env: {},
-        ports: published(prometheus, PORTS.prometheus),
-        mounts: [
-          mounted(parts.prometheus, "/etc/prometheus/prometheus.yml"),
-          { type: "volume", source, target: "/prometheus", readOnly: false },
-        ],
-      },
-      [parts.prometheus],
-    ),
-    container(
-      "grafana",
-      grafana.image,
-      PORTS.grafana,
-      "/api/health",
-      {
-        command: [],
-        env: GRAFANA,
-        ports: published(grafana, PORTS.grafana),
-        mounts: [
-          mounted(datasource, "/etc/grafana/provisioning/datasources/local-serving.yaml"),
-          mounted(board, GRAFANA.GF_DASHBOARDS_DEFAULT_HOME_DASHBOARD_PATH),
-        ],
-      },
-      parts.grafana,
-    ),
-  ];
-  const reach = Object.entries({ prometheus, grafana }).map(
-    ([key, { listen: address, port }]): Reach => ({ key, name: key, address, port, path: "" }),
-  );
-  return { containers, reach };
+    // Each reads its files once: another text is another container.
+    labels: { [MACHINE_LABEL]: machineName, [CONFIG_LABEL]: contentHash(files.map(([{ text }]) => text).join("")) },
+  };
 }
