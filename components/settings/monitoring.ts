@@ -55,5 +55,3 @@ export function monitoringImages(given: z.output<typeof monitoring> | undefined)
   const image = { prometheus: prometheus?.image, grafana: grafana?.image, nodeExporter: nodeExporter?.image };
   return defined(image);
 }
-
-export type MonitoringSettings = z.output<typeof containers>;
