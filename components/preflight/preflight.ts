@@ -1,5 +1,6 @@
 import { posix } from "node:path";
 import { defined } from "../../faults/defined";
+import { readContainers } from "../docker/containers";
 import { computerOf, filesOf } from "../host/files";
 import type { MachinePlan, Plan } from "../plan/types";
 import { type Locate, placed } from "../settings/places";
@@ -8,7 +9,7 @@ import type { GateFinding } from "./gate";
 import { judgeRanks } from "./judgeLink";
 import { judgeEngines, judgeMachine } from "./judgeMachine";
 import { readMachine } from "./readMachine";
-import type { MachineFacts, PreflightFinding } from "./types";
+import { type MachineFacts, type PreflightFinding, warned } from "./types";
 
 /**
  * Reads every machine of the plan and returns what speaks against an update. A preview judges files alone: the rest may
@@ -21,10 +22,11 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
     // A machine that is merely away stops nobody else, and the next update goes on with it.
     if (problem?.verdict === "warned") return [{ ...problem, message: `${problem.message} ${OTHERS_GO_ON}` }];
     if (problem !== undefined) return [problem];
-    if (preview) return replacedFiles(machine);
+    const seen = [...(await replacedFiles(machine)), ...(await stoppedContainers(machine))];
+    if (preview) return seen;
     const facts = await readMachine(machine);
     read.push({ ...facts, name: machine.name, machine });
-    return [...judgeMachine(machine, facts), ...(await replacedFiles(machine))];
+    return [...judgeMachine(machine, facts), ...seen];
   };
   const findings = await Promise.all(
     machines.map(async (machine) => (await judged(machine)).map((finding) => ({ ...finding, machine: machine.name }))),
@@ -43,6 +45,20 @@ export async function preflight({ machines }: Plan, preview: boolean, locate: Lo
 }
 
 const OTHERS_GO_ON = "Its own resources will fail; other machines are finished.";
+
+/** Containers of the plan that somebody stopped: the engine leaves them so. Where no Docker answers, others say it. */
+export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" | "containers">) {
+  const all = await readContainers(machine.dockerHost, ["status=exited"]).catch(() => []);
+  return all.flatMap(({ name }) =>
+    machine.containers.some((each) => each.name === name)
+      ? [
+          warned(
+            `${name} is stopped. An update that doesn't replace it leaves it so: \`serving start ${name}\` starts it.`,
+          ),
+        ]
+      : [],
+  );
+}
 
 /** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
 const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);

@@ -4,6 +4,7 @@ import type { MachinePlan } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
 import { nearOf } from "../../faults/quoting";
+import { ranksOf } from "./ranksOf";
 
 /** Something on a machine that has a name: a container of ours, an Ollama that is systemd's, or instance A. */
 export interface Named {
@@ -31,6 +32,17 @@ export function namedOn(machine: MachinePlan): Named[] {
     ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
   ];
 }
+
+/** The containers of a thing, each with its machine: of a server all ranks, the head first. */
+export const containersOf = ({ machine, container, server }: Named, machines: readonly MachinePlan[]) =>
+  server !== undefined
+    ? ranksOf({ machine, server }, machines).map((rank) => ({
+        machine: rank.machine,
+        container: rank.server.container,
+      }))
+    : container === undefined
+      ? []
+      : [{ machine, container }];
 
 /** Words of a person for what has another key. */
 const ALSO: Readonly<Record<string, string>> = { ollama: SIMPLE_SERVER, a: INSTANCE_A };

@@ -1,0 +1,88 @@
+import { Argument, type Command, Option } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed, WrongUse } from "../../commandLine/exit";
+import { forTerminal } from "../../commandLine/output";
+import { eachLine, start } from "../../commandLine/run";
+import { wholeNumber } from "../../commandLine/values";
+import { dockerCommand } from "../../components/docker/docker";
+import { commandOn, followedOn } from "../../components/host/onMachine";
+import { redact } from "../programs/redact";
+import { containersOf, type Named, named } from "../stack/named";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+
+/** Lines that are shown of a log where nobody says how many. */
+const LINES = 200;
+
+interface LogsOptions extends StackFileOptions {
+  readonly follow?: boolean;
+  readonly tail: number;
+  readonly format: string;
+}
+
+export const nameArgument = () =>
+  new Argument("<name>", "key of a server (b, dgx1.b), bridge, chat-ui, simple-server, or the name of a container");
+
+export function logsCommand(): Command {
+  return command({
+    name: "logs",
+    description: "Print the end of the log of a server or service, of all its ranks, without keys.",
+    arguments: [nameArgument()],
+    options: [
+      ...stackFileOptions(),
+      new Option("-f, --follow", "go on with what is written from now on, until Ctrl-C"),
+      new Option("--tail <lines>", "newest lines").argParser(wholeNumber(1)).default(LINES),
+    ],
+    notes: "Exit code: 0 printed, 1 there is no such container, or its log can't be read, 2 wrong use.",
+    example: "logs b --tail 50",
+    run: async (options: LogsOptions, name: string) => {
+      const asJson = options.format === "json";
+      if (options.follow && asJson) throw new WrongUse("--follow prints lines as they come: leave out --format json.");
+      const { machines } = plannedStack(options);
+      const sources = sourcesOf(named(machines, name), machines, options);
+      const read = sources.map(async ({ machine, name, ...source }) => {
+        const lines: string[] = [];
+        const mark = sources.length === 1 ? "" : `${machine}: `;
+        await readLog(name, source, options.follow, (line) => {
+          if (asJson) lines.push(line);
+          else process.stdout.write(`${forTerminal(`${mark}${line}`)}\n`);
+        });
+        return { machine, name, lines };
+      });
+      return { result: { logs: await Promise.all(read) }, text: "" };
+    },
+  });
+}
+
+type Source = { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> };
+
+/** What prints the logs of a thing. Throws `WrongUse` for one whose log nobody here knows. */
+function sourcesOf(found: Named, machines: Parameters<typeof containersOf>[1], { follow, tail }: LogsOptions) {
+  const on = follow ? followedOn : commandOn;
+  const going = follow ? ["--follow"] : [];
+  const { machine, key } = found;
+  if (found.container !== undefined)
+    return containersOf(found, machines).map(({ machine: { name: machine, dockerHost }, container: { name } }) => ({
+      ...{ machine, name },
+      ...dockerCommand(["logs", "--tail", String(tail), ...going, name], dockerHost, on),
+    }));
+  if (machine.simpleServer.mode !== "host" || key !== "simple-server")
+    throw new WrongUse("Instance A isn't ours: whoever starts it knows where its log is.");
+  const { unit } = machine.simpleServer;
+  const words = on(machine, ["journalctl", "--no-pager", "--unit", unit, "--lines", String(tail), ...going]);
+  return [{ machine: machine.name, name: unit, words, env: {} }];
+}
+
+/** Hands the lines of a log on as they come, without keys. Throws `Failed` with the program's words where it can't be read. */
+async function readLog(name: string, { words, env }: Source, held = false, line: (text: string) => void) {
+  let last = "";
+  const { stdout, ended } = start(words, { env, merged: true, held });
+  eachLine(stdout, (text) => {
+    last = redact(text);
+    line(last);
+  });
+  const { code } = await ended;
+  if (code === 0) return;
+  const gone = /No such container/.test(last) ? " `npm run up -- --refresh` makes it." : "";
+  throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
+}

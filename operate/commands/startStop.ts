@@ -1,0 +1,82 @@
+import type { Command } from "commander";
+import { command } from "../../commandLine/command";
+import { Failed } from "../../commandLine/exit";
+import { docker } from "../../components/docker/docker";
+import type { MachinePlan } from "../../components/plan/types";
+import { parseMeminfo } from "../../components/planned/evidence";
+import { hostOf } from "../host/host";
+import { containersOf, type Named, named } from "../stack/named";
+import { plannedStack } from "../stack/readStack";
+import { type StackFileOptions, stackFileOptions } from "../stack/stackFile";
+import { forStack, typedOn } from "../stack/typed";
+import { expectConnection } from "../verify/reach";
+import { nameArgument } from "./logs";
+
+type Word = "start" | "stop";
+
+/** Seconds for Docker's answer, beside the time that a container gets to end. */
+const ANSWER_SECONDS = 60;
+
+export const stopCommand = (): Command =>
+  turn(
+    "stop",
+    "Stop a server or service: its memory is free, and everything else is kept.",
+    `It stays stopped when Docker or the machine starts again, until \`serving start\`, or until an update replaces it.
+Requests that run are cut off once the server's \`stopGraceSeconds\` are over.`,
+  );
+
+export const startCommand = (): Command =>
+  turn("start", "Start a server or service that was stopped.", "`serving wait` follows the start of a server.");
+
+function turn(word: Word, description: string, notes: string): Command {
+  return command({
+    name: word,
+    description,
+    arguments: [nameArgument()],
+    options: stackFileOptions(),
+    notes: `${notes}\nExit code: 0 done, 1 it could not be done or isn't for us to do, 2 wrong use.`,
+    example: `${word} b`,
+    run: async (options: StackFileOptions, name: string) => {
+      const { machines } = plannedStack(options);
+      const found = named(machines, name);
+      const theirs = notForUs(found, word);
+      if (theirs !== undefined) throw new Failed(theirs);
+      const ranks = containersOf(found, machines);
+      // A head without its workers waits; workers without their head have nobody to ask them.
+      const all = word === "start" ? [...ranks].reverse() : ranks;
+      for (const { machine } of all) await expectConnection(machine);
+      const results: { machine: string; container: string; availableGiB: number | null }[] = [];
+      for (const { machine, container } of all) {
+        const wait = ANSWER_SECONDS + container.stopGraceSeconds;
+        await docker([word, container.name], wait, machine.dockerHost).catch((error: unknown) => {
+          const gone = error instanceof Failed && /No such container/i.test(error.message);
+          throw gone ? new Failed(notThere(container.name, machine, options)) : error;
+        });
+        const meminfo = parseMeminfo(await hostOf(machine.dockerHost).meminfo());
+        results.push({ machine: machine.name, container: container.name, availableGiB: meminfo?.availableGiB ?? null });
+      }
+      const next = word === "start" && found.server ? "serving wait" : word === "stop" ? `serving start ${name}` : "";
+      const follows = word === "start" ? "follows it" : "starts it again";
+      const lines = results.map(({ container, availableGiB }) => {
+        const free = word === "stop" && availableGiB !== null ? ` MemAvailable is ${availableGiB.toFixed(1)} GiB.` : "";
+        return `${container} is ${word === "stop" ? "stopped" : "started"}.${free}`;
+      });
+      const last = next === "" ? [] : [`\`${forStack(next, options)}\` ${follows}.`];
+      return { result: { [word]: results }, text: [...lines, ...last].join("\n") };
+    },
+  });
+}
+
+const notThere = (name: string, { name: machine }: MachinePlan, options: StackFileOptions) =>
+  `There is no container ${name} on ${machine}: \`${forStack("npm run up -- --refresh", options)}\` makes it.`;
+
+/** Why something isn't ours to start or stop, and how it is done. */
+function notForUs({ machine, key, container }: Named, word: Word): string | undefined {
+  const { simpleServer } = machine;
+  if (key === "instance-a") return `Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.`;
+  if (key !== "simple-server") return undefined;
+  if (container !== undefined)
+    return `Ollama runs inside ${container.name}: \`serving ${word} chat-ui\` ${word}s both.`;
+  if (simpleServer.mode !== "host") return undefined;
+  return `Ollama is systemd's: run \`${typedOn(machine, ["sudo", "systemctl", word, simpleServer.unit])}\`.`;
+}

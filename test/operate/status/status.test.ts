@@ -1,0 +1,218 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { plan } from "../../../components/plan/plan";
+import { loadStackFile } from "../../../components/settings/load";
+import { watch } from "../../../operate/commands/status";
+import { keepVerify } from "../../../operate/verify/lastVerify";
+import { serverInput } from "../../fixtures/machine";
+import { BRIDGE, CHAT_UI } from "../../fixtures/services";
+import { httpServer } from "../../layers/httpServer";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { type StandIn, startStandIn } from "../../stand-in/server";
+import { type Answers, FakeDocker, inspectedAsPlanned } from "../fakeDocker";
+import { runServing } from "../runServing";
+
+const HOURS_AGO = new Date(Date.now() - 3 * 3_600_000).toISOString();
+
+/** Metrics of a server that writes 40 tokens between two looks. */
+let tokens = 1000;
+const metrics = (generated: number) => `vllm:num_requests_running{engine="0"} 2.0
+vllm:num_requests_waiting{engine="0"} 1.0
+vllm:kv_cache_usage_perc{engine="0"} 0.124
+vllm:prefix_cache_queries_total{engine="0"} 1000.0
+vllm:prefix_cache_hits_total{engine="0"} 871.0
+vllm:generation_tokens_total{engine="0"} ${generated}.0
+`;
+
+let server: StandIn;
+beforeAll(async () => {
+  const show = () => {
+    tokens += 40;
+    return { status: 200, text: metrics(tokens) };
+  };
+  const routes = { "GET /metrics": show };
+  server = await startStandIn(["model", "--host", "127.0.0.1", "--port", "0"], { routes });
+});
+afterAll(() => server.close());
+
+/** A machine with a server on a port, a bridge and a chat UI, of which Docker says this. */
+function machineWith(
+  states: Readonly<Record<string, Record<string, unknown> | undefined>> = {},
+  { port = server.port, machine = {}, answers = {} }: { port?: number; machine?: object; answers?: Answers } = {},
+) {
+  const home = temporaryFolder("status-");
+  const file = join(home, "Pulumi.dgx.yaml");
+  const b = serverInput({ port, gpuMemoryUtilization: 0.02 });
+  const services = { bridge: BRIDGE, chatUi: CHAT_UI };
+  const dgx = { totalGiB: 121.63, instanceA: "none", inferenceServers: { b }, ...services, ...machine };
+  writeFileSync(file, stringify({ config: { "local-serving:machines": { dgx } } }));
+  const [planned] = plan(loadStackFile(file), { home }).machines;
+  if (planned === undefined) throw new Error("no machine");
+  const running = { Status: "running", StartedAt: HOURS_AGO, Health: { Status: "healthy" } };
+  const found = planned.containers.flatMap((each) => {
+    const key = each.role === "inference-server" ? "b" : each.role;
+    if (key in states && states[key] === undefined) return [];
+    const state = { ...running, ...states[key] };
+    return [{ ...inspectedAsPlanned(each, state), Id: each.name }];
+  });
+  const docker = new FakeDocker({
+    ...answers,
+    "ps ": { out: found.map(({ Id }) => `${Id}\n`).join("") },
+    ...Object.fromEntries(
+      found.map((each) => [`inspect --type container ${each.Id}`, { out: JSON.stringify([each]) }]),
+    ),
+    "inspect --type": { err: "Error: No such container: x\n", code: 1 },
+    inspect: { out: JSON.stringify(found) },
+  });
+  const env = { ...docker.env, HOME: home, XDG_STATE_HOME: join(home, "state") };
+  const applied = planned.files.find(({ role }) => role === "applied-plan");
+  return {
+    file,
+    env,
+    apply: () => {
+      for (const { path, text } of [...planned.files, ...(applied ? [applied] : [])]) {
+        mkdirSync(join(path, ".."), { recursive: true });
+        writeFileSync(path, text);
+      }
+    },
+    status: (...args: string[]) => runServing(["status", "--file", file, ...args], env),
+    items: async () => {
+      const { code, out } = await runServing(["status", "--file", file, "--format", "json"], env);
+      return { code, ...JSON.parse(out).machines[0] };
+    },
+  };
+}
+
+describe("serving status", () => {
+  it("shows what runs, since when, and what the server does, and exits 0", async () => {
+    const machine = machineWith();
+    const { code, out } = await machine.status();
+    const lines = out.split("\n");
+    expect([code, lines[0]]).toEqual([0, "dgx"]);
+    expect(lines[1]).toMatch(/^ {2}MemAvailable [\d.]+ of [\d.]+ GiB; start gates stop a server below 2\.0$/);
+    expect(lines.slice(2, 6).map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ["state", "for", "KV", "running", "waiting", "tokens/s", "prefix hits"],
+      ["b", "ready", "3 h", "12 %", "2", "1", expect.stringMatching(/^3\d\.\d$/), "87 %"],
+      ["bridge", "ready", "3 h"],
+      ["chat-ui", "ready", "3 h"],
+    ]);
+    expect(lines[6]).toMatch(/^ {2}drift: .*applied-plan\.json is not there: nothing is applied/);
+  });
+
+  it("gives the same as JSON", async () => {
+    const { code, memory, items, verify } = await machineWith().items();
+    expect([code, verify, memory.floorGiB]).toEqual([0, null, 2]);
+    expect(items).toEqual([
+      {
+        ...{ key: "b", state: "ready", well: true, seconds: expect.any(Number) },
+        figures: { kvUse: 0.124, running: 2, waiting: 1, tokensPerSecond: expect.any(Number), prefixHits: 0.871 },
+      },
+      { key: "bridge", state: "ready", well: true, seconds: expect.any(Number) },
+      { key: "chat-ui", state: "ready", well: true, seconds: expect.any(Number) },
+    ]);
+    expect(Math.round((items[0].seconds - 3 * 3600) / 100)).toBe(0);
+    // 40 tokens in the second between two looks, which may come late.
+    expect(items[0].figures.tokensPerSecond).toBeGreaterThan(5);
+    expect(items[0].figures.tokensPerSecond).toBeLessThanOrEqual(40);
+  });
+
+  it("says what drifted and when it was verified", async () => {
+    const machine = machineWith({ "chat-ui": undefined });
+    machine.apply();
+    const result = { name: "x", target: "y", detail: "", fix: "", seconds: 1 };
+    const verified = { stackFile: machine.file, machine: "dgx" };
+    await keepVerify(verified, [{ ...result, status: "pass" }], machine.env);
+    await keepVerify(verified, [{ ...result, name: "z", status: "fail" }], machine.env);
+    const { code, out } = await machine.status();
+    expect(code).toBe(1);
+    expect(out).toMatch(/\n {2}chat-ui +not there\n/);
+    expect(out).toContain("\n  drift: 2 things differ from what was applied\n");
+    expect(out).toMatch(/\n {2}last verify: 1 passed, 1 failed, at 20\d\d-/);
+  });
+
+  const LOG = {
+    loading:
+      "INFO Starting to load model org/model...\nLoading safetensors checkpoint shards:  40% Completed | 2/5 [00:10]\n",
+    closed: "start gate: closed: 3 starts in an hour\n",
+  };
+  it.each<[string, Parameters<typeof machineWith>[0] & object, Answers, object]>([
+    ["exited", { b: { Status: "exited" } }, {}, { state: "exited", well: false }],
+    ["gone", { b: undefined }, {}, { state: "not there", well: false }],
+    ["loading", {}, { logs: { err: LOG.loading } }, { state: "loading weights", note: "2 of 5 shards", well: false }],
+    [
+      "behind a closed gate",
+      {},
+      { logs: { out: LOG.closed } },
+      { state: "gate closed", note: expect.stringContaining("3 starts"), well: false },
+    ],
+    ["begun", {}, { logs: {} }, { state: "starting", well: false }],
+  ])("tells a server that is %s, and exits 1", async (_, states, answers, item) => {
+    const { code, items } = await machineWith(states, { port: 1, answers }).items();
+    expect([code, items[0]]).toMatchObject([1, { key: "b", ...item }]);
+    expect(items[0]).not.toHaveProperty("figures");
+  });
+
+  it("tells an unhealthy service", async () => {
+    const { code, items } = await machineWith({ bridge: { Health: { Status: "unhealthy" } } }).items();
+    expect([code, items[1]]).toMatchObject([1, { key: "bridge", state: "unhealthy", well: false }]);
+  });
+
+  it("asks what runs outside containers of ours whether it answers", async () => {
+    const { port } = await httpServer((request, response) => {
+      response.writeHead(["/health", "/api/version"].includes(request.url ?? "") ? 200 : 404).end();
+    });
+    const outside = (at: number) =>
+      machineWith(
+        {},
+        { machine: { instanceA: { port, gpuMemoryUtilization: 0.4 }, simpleServer: { mode: "host", port: at } } },
+      ).items();
+    expect((await outside(port)).items.slice(3)).toEqual([
+      { key: "simple-server", state: "ready", well: true },
+      { key: "instance-a", state: "ready", well: true },
+    ]);
+    const { code, items } = await outside(1);
+    expect([code, items[3]]).toEqual([1, { key: "simple-server", state: "does not answer", well: false }]);
+  });
+
+  it("says why nothing is known where no Docker answers", async () => {
+    const machine = machineWith();
+    const { code, out } = await runServing(["status", "--file", machine.file], { ...machine.env, PATH: "/nowhere" });
+    expect(code).toBe(1);
+    expect(out).toContain("dgx\n  No `docker` on PATH: install the Docker client.\n  MemAvailable ");
+  });
+
+  it("refuses to watch in JSON", async () => {
+    const { code, err } = await machineWith().status("--watch", "--format", "json");
+    expect([code, err]).toEqual([2, "--watch shows one look after the other: leave out --format json.\n"]);
+  });
+});
+
+describe("serving status --watch", () => {
+  const SEEN = { machine: "dgx", memory: null, items: [], drift: "", verify: null, problem: "away" };
+  async function watched(isTTY: boolean): Promise<string[]> {
+    const interrupt = new AbortController();
+    const written: string[] = [];
+    let looks = 0;
+    const once = async () => {
+      looks += 1;
+      if (looks === 2) interrupt.abort("SIGINT");
+      return [SEEN];
+    };
+    await watch(once, interrupt.signal, { isTTY, write: (text) => written.push(text) });
+    return written.map((text) => text.replace(/20\d\d-\S+Z/, "NOW"));
+  }
+
+  it("draws on a screen of its own, and leaves the last look on the first one", async () => {
+    expect(await watched(true)).toEqual([
+      "\u001b[?1049h",
+      "\u001b[H\u001b[JNOW\ndgx\n  away\n",
+      "\u001b[?1049lNOW\ndgx\n  away\n",
+    ]);
+  });
+
+  it("prints a block a look where no terminal is", async () => {
+    expect(await watched(false)).toEqual(["NOW\ndgx\n  away\n\n"]);
+  });
+});
