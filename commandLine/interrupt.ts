@@ -23,9 +23,8 @@ export async function endingInOrder<Result>(work: (signal: AbortSignal) => Promi
 export const interruption = (interrupt: AbortSignal): string => `interrupted (${String(interrupt.reason)})`;
 
 /** Waits, or returns early when interrupted. */
-export function pause(milliseconds: number, interrupt: AbortSignal): Promise<unknown> {
-  return untilInterrupted(new Promise((resolve) => setTimeout(resolve, milliseconds)), interrupt);
-}
+export const pause = (milliseconds: number, interrupt: AbortSignal): Promise<unknown> =>
+  untilInterrupted(new Promise((resolve) => setTimeout(resolve, milliseconds)), interrupt);
 
 /** A promise's value, or `undefined` when an interrupt comes first. */
 export function untilInterrupted<Value>(promise: Promise<Value>, interrupt: AbortSignal): Promise<Value | undefined> {

@@ -7,9 +7,8 @@ import { withoutKeys } from "../faults/secrets";
 export type Format = "text" | "json";
 
 /** The `--format` option that every command has. */
-export function formatOption(): Option {
-  return new Option("--format <format>", "how to print the result").choices(["text", "json"]).default("text");
-}
+export const formatOption = (): Option =>
+  new Option("--format <format>", "how to print the result").choices(["text", "json"]).default("text");
 
 /** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: unknown, text: string): void {
@@ -38,9 +37,8 @@ const OUR_ESCAPE = "\ufdd0";
 const OUR_STYLE = /\ufdd0(?=\[(?:1|2|22|31|32|33|36|39)m)/g;
 
 /** The text in a style, where the terminal has any. */
-export function styled(style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string {
-  return styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
-}
+export const styled = (style: "bold" | "dim" | "red" | "green" | "yellow" | "cyan", text: string): string =>
+  styleText(style, plainText(text)).replaceAll("\u001b", OUR_ESCAPE);
 
 /** The text as a terminal may get it: styles of ours, no key, and no control code of a server, a log or a file. */
 export const forTerminal = (text: string): string => withoutKeys(plainText(text)).replace(OUR_STYLE, "\u001b");

@@ -15,6 +15,5 @@ export function attempt<T>(read: () => T): T | undefined {
 }
 
 /** Drops keys whose value is undefined: an optional key must be absent, since readers ask whether it is there. */
-export function defined<T extends object>(object: T): Defined<T> {
-  return Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;
-}
+export const defined = <T extends object>(object: T): Defined<T> =>
+  Object.fromEntries(Object.entries(object).filter(([, value]) => value !== undefined)) as Defined<T>;

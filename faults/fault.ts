@@ -54,9 +54,8 @@ export const dotted = (path: readonly PropertyKey[]): string => path.map(String)
 export const hasErrors = (faults: readonly Fault[]): boolean => faults.some((fault) => fault.severity === "error");
 
 /** Faults in the order in which a reader of the file meets them; those without a place come first. */
-export function inFileOrder(faults: readonly Fault[]): Fault[] {
-  return [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
-}
+export const inFileOrder = (faults: readonly Fault[]): Fault[] =>
+  [...faults].sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 
 /** One line a person can read: `Pulumi.dgx.yaml:12:7 machines.dgx.total: Unknown key ...`. */
 export function faultLine(fault: Fault, file?: string): string {

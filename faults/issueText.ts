@@ -51,9 +51,8 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 
 const typeWords = (expected: string): string => TYPE_WORDS[expected] ?? expected;
 
-function choices(values: readonly unknown[]): string {
-  return values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
-}
+const choices = (values: readonly unknown[]): string =>
+  values.map((value) => (value === "" ? "empty text" : `\`${String(value)}\``)).join(" or ");
 
 /** A number or flag in quotes is text, and so is a number with a unit: the message says what to write. */
 function quotesHint(value: unknown, expected: string, whole = false): string {

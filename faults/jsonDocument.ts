@@ -21,9 +21,8 @@ const TOO_LARGE = "1e999";
 type JsonLeniency = { readonly pythonNumbers?: boolean };
 
 /** Reads a JSON file. Throws `UnreadableInput` when it can't be read or isn't JSON. */
-export function readJsonFile(file: string, leniency: JsonLeniency = {}): JsonDocument {
-  return parseJson(file, readTextFile(file), leniency);
-}
+export const readJsonFile = (file: string, leniency: JsonLeniency = {}): JsonDocument =>
+  parseJson(file, readTextFile(file), leniency);
 
 /** Parses JSON text. Throws `UnreadableInput`, which never quotes the text. */
 export function parseJson(file: string, source: string, leniency: JsonLeniency = {}): JsonDocument {

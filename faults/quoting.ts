@@ -11,14 +11,12 @@ const SECRET_WORDS = /secret|passw|token|key/;
 const PLAIN_VALUE = /^(?:true|false|yes|no|on|off|none|-?\d{1,5}(?:\.\d{1,3})?)$/i;
 
 /** `true` for text that a message may quote: small words or a short number, never what may be a key or password. */
-export function mayBeQuoted(text: string): boolean {
-  return PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text));
-}
+export const mayBeQuoted = (text: string): boolean =>
+  PLAIN_VALUE.test(text) || (SMALL_WORDS.test(text) && !SECRET_WORDS.test(text) && !looksLikeAKey(text));
 
 /** `true` for text so close to `meant` that it is a slip of the pen, so that it may be quoted. */
-export function isSlip(text: string, meant: string | undefined): boolean {
-  return meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
-}
+export const isSlip = (text: string, meant: string | undefined): boolean =>
+  meant !== undefined && /^[\w .-]+$/.test(text) && !looksLikeAKey(text);
 
 /** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
 const LARGEST_DIFFERENCE = 1 / 3;

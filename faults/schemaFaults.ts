@@ -98,9 +98,8 @@ function formWith(schema: z.ZodType, path: readonly PropertyKey[], key: string):
   return undefined;
 }
 
-function depth(issues: readonly Issue[]): number {
-  return Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
-}
+const depth = (issues: readonly Issue[]): number =>
+  Math.max(0, ...issues.map((issue) => issue.path.length + (issue.code === "unrecognized_keys" ? 1 : 0)));
 
 function codeOf(issue: Issue, value: unknown): string {
   switch (issue.code) {

@@ -179,9 +179,8 @@ export function sourceIssues(given: Recipe): { path: PropertyKey[]; message: str
 }
 
 /** Where a value of a recipe is from. */
-export function sourceOf({ sources }: Recipe, path: string): Recipe["sources"][number] | undefined {
-  return sources.find(({ of }) => of.includes(path));
-}
+export const sourceOf = ({ sources }: Recipe, path: string): Recipe["sources"][number] | undefined =>
+  sources.find(({ of }) => of.includes(path));
 
 /** A setting of the stack file whose default isn't the model's. */
 function withoutDefault<T extends z.ZodType>(setting: z.ZodDefault<T>) {

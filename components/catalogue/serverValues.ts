@@ -103,9 +103,8 @@ export function serverValues(given: Recipe, placement: Placement): ServerValue[]
   ];
 }
 
-function drafts({ method, model, numSpeculativeTokens }: NonNullable<Recipe["draft"]>) {
-  return defined({ method, model, numSpeculativeTokens });
-}
+const drafts = ({ method, model, numSpeculativeTokens }: NonNullable<Recipe["draft"]>) =>
+  defined({ method, model, numSpeculativeTokens });
 
 /** `published: vllm-project/recipes, PR #918 (2026-11-22)`; of what needs no source, what it is. */
 function reason(given: Recipe, path: string): string {

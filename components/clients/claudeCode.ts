@@ -91,6 +91,5 @@ export const claudeCode = clientKind({
  * The window to claim, in tokens. It compacts so that 20,000 tokens of output still fit, but asks for all of its output
  * limit, and the server refuses what exceeds the window: the difference is taken off.
  */
-export function claudeWindow(window: number, maxOutputTokens: number): number {
-  return window - Math.max(0, maxOutputTokens - COMPACTION_RESERVE_TOKENS);
-}
+export const claudeWindow = (window: number, maxOutputTokens: number): number =>
+  window - Math.max(0, maxOutputTokens - COMPACTION_RESERVE_TOKENS);

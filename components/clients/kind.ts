@@ -107,9 +107,8 @@ export function clientKind<
 }
 
 /** First line of every file whose format has comments. */
-export function writtenBy(what: string): string {
-  return `# ${what}: written by local-serving from the stack file. Edits are lost at the next update.`;
-}
+export const writtenBy = (what: string): string =>
+  `# ${what}: written by local-serving from the stack file. Edits are lost at the next update.`;
 
 /** A JSON file; keys whose value is `undefined` are left out. */
 export const jsonFile = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`;

@@ -113,6 +113,5 @@ export function gateMounts(folder: string, network: string): Mount[] {
 }
 
 /** Where a container reaches instance A; `undefined` when it listens on loopback only. */
-export function instanceAFromContainer({ listen, port }: { readonly listen: string; readonly port: number }) {
-  return isLoopback(listen) ? undefined : originFromContainer({ address: listen, port });
-}
+export const instanceAFromContainer = ({ listen, port }: { readonly listen: string; readonly port: number }) =>
+  isLoopback(listen) ? undefined : originFromContainer({ address: listen, port });

@@ -51,9 +51,8 @@ const AGENT_ENVELOPES = [30_000, 40_000] as const;
 export const CODING_CLIENT_MAX_TOKENS = 32_000;
 
 /** How many agents of each usual size work at once. */
-export function agentsAtOnce(plan: KvPlan, maxTokens: number = CODING_CLIENT_MAX_TOKENS): Admission[] {
-  return AGENT_ENVELOPES.map((promptTokens) => admission(plan, { promptTokens, maxTokens }));
-}
+export const agentsAtOnce = (plan: KvPlan, maxTokens: number = CODING_CLIENT_MAX_TOKENS): Admission[] =>
+  AGENT_ENVELOPES.map((promptTokens) => admission(plan, { promptTokens, maxTokens }));
 
 /** A cold prompt: nothing of it is in the prefix cache. */
 export type Prefill = Readonly<ReturnType<typeof prefills>[number]>;

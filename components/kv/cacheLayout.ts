@@ -115,9 +115,8 @@ function stateOf(model: ModelShape, engine: ResolvedKvEngineSettings): number {
 }
 
 /** Blocks of the pool that one request of so many tokens (prompt and answer) takes at most. */
-export function requestBlocks(layout: CacheLayout, tokens: number): number {
-  return layout.groups.reduce((sum, each) => sum + each.groups * groupBlocks(each, tokens), 0);
-}
+export const requestBlocks = (layout: CacheLayout, tokens: number): number =>
+  layout.groups.reduce((sum, each) => sum + each.groups * groupBlocks(each, tokens), 0);
 
 /**
  * The longest request, in tokens, that takes no more than so many blocks: 0 where not one token fits, `null` where

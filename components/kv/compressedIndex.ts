@@ -46,14 +46,12 @@ export function compressedIndex(config: ConfigFields): { index?: CompressedIndex
  * Bytes of one n-gram layer's state; it is not divided among devices, and remembers one more input for each draft. vLLM
  * sizes its blocks by it even where no layer has one.
  */
-export function ngramStateBytes({ ngrams }: CompressedIndex, drafts: number): number {
-  return ngrams.channels * (ngrams.inputs + drafts) * NUMBER_BYTES;
-}
+export const ngramStateBytes = ({ ngrams }: CompressedIndex, drafts: number): number =>
+  ngrams.channels * (ngrams.inputs + drafts) * NUMBER_BYTES;
 
 /** Tokens whose keys wait to become one: those of a step with its drafts, in whole keys. */
-export function waitingTokens({ tokensPerKey }: CompressedIndex, drafts: number): number {
-  return tokensPerKey * Math.ceil((tokensPerKey + drafts) / tokensPerKey);
-}
+export const waitingTokens = ({ tokensPerKey }: CompressedIndex, drafts: number): number =>
+  tokensPerKey * Math.ceil((tokensPerKey + drafts) / tokensPerKey);
 
 /**
  * Such a model's caches, as vLLM packs them. Sources: vLLM 0.30 `qsa_cache.py`, `ple_layer.py`.

@@ -106,11 +106,9 @@ export function unknownArchitecture(field: string, why: string): Fault {
 }
 
 /** The fault of a list that has not one entry for each layer. */
-export function wrongCount(field: string, listed: number, layers: number): Fault {
-  return errorAt(field, "impossible_value", `Lists ${listed} layers where num_hidden_layers says ${layers}.`);
-}
+export const wrongCount = (field: string, listed: number, layers: number): Fault =>
+  errorAt(field, "impossible_value", `Lists ${listed} layers where num_hidden_layers says ${layers}.`);
 
 /** The fault of a field that is needed and absent. */
-export function missingField(path: string, why: string): Fault {
-  return errorAt(path, "missing_key", `This field is required. ${why}`);
-}
+export const missingField = (path: string, why: string): Fault =>
+  errorAt(path, "missing_key", `This field is required. ${why}`);

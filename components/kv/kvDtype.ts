@@ -31,9 +31,7 @@ export type KvDtype = keyof typeof VECTOR_BYTES;
 export const KV_DTYPES = ["auto", ...(Object.keys(VECTOR_BYTES) as KvDtype[])] as const;
 
 /** The `--kv-cache-dtype` that a text names; `undefined` for one that can't be planned. */
-export function plannedKvDtype(text: string): KvDtype | "auto" | undefined {
-  return KV_DTYPES.find((dtype) => dtype === text);
-}
+export const plannedKvDtype = (text: string): KvDtype | "auto" | undefined => KV_DTYPES.find((dtype) => dtype === text);
 
 /** `auto` means the model's own format, which is one of two bytes, unless the checkpoint asks for another. */
 const AUTO: KvDtype = "bfloat16";

@@ -133,6 +133,5 @@ export function agentReuse(rules: ReuseRules, unit?: number): AgentReuse {
 }
 
 /** `97 %, at worst 94 %`: whole percents, rounded down. */
-export function reuseText({ usual, least }: ReuseShares): string {
-  return `${Math.floor(100 * usual)} %, at worst ${Math.floor(100 * least)} %`;
-}
+export const reuseText = ({ usual, least }: ReuseShares): string =>
+  `${Math.floor(100 * usual)} %, at worst ${Math.floor(100 * least)} %`;

@@ -62,11 +62,9 @@ function startsText({ fits, atBest }: ServerKv): string {
 const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;
 
 /** `4.31 to 4.94 GiB`, or one figure where it is exact. */
-export function gibRange({ lowGiB, highGiB }: { readonly lowGiB: number; readonly highGiB: number }): string {
-  return lowGiB === highGiB ? `${lowGiB.toFixed(2)} GiB` : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
-}
+export const gibRange = ({ lowGiB, highGiB }: { readonly lowGiB: number; readonly highGiB: number }): string =>
+  lowGiB === highGiB ? `${lowGiB.toFixed(2)} GiB` : `${lowGiB.toFixed(2)} to ${highGiB.toFixed(2)} GiB`;
 
 /** `1.6 to 1.9`, or one figure where both are the same. */
-export function timesRange(low: number, high: number): string {
-  return low === high ? low.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;
-}
+export const timesRange = (low: number, high: number): string =>
+  low === high ? low.toFixed(2) : `${low.toFixed(2)} to ${high.toFixed(2)}`;

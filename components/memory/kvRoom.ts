@@ -42,18 +42,16 @@ export function isMeasured(server: InferenceServerSettings): boolean {
 }
 
 /** The recorded rates, where they are of the image that runs. */
-export function ownSpeeds({ measuredSpeeds: own, image }: InferenceServerSettings): typeof own {
-  return own !== undefined && isOf(image, own) ? own : undefined;
-}
+export const ownSpeeds = ({ measuredSpeeds: own, image }: InferenceServerSettings): typeof own =>
+  own !== undefined && isOf(image, own) ? own : undefined;
 
 /** Whether a record is of an image: of its digest, whatever it is called. */
 const isOf = (image: string, record: { readonly image: string }) =>
   record.image.split("@").at(-1) === image.split("@").at(-1);
 
 /** Size of a model's whole weights in GB: by the stack file, by its snapshot's index, by the catalogue. */
-export function weightsGB({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined {
-  return model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
-}
+export const weightsGB = ({ model }: InferenceServerSettings, evidence?: ModelEvidence): number | undefined =>
+  model.weightsGB ?? evidence?.weightsGB ?? evidence?.catalogue?.weightsGB;
 
 /**
  * Memory that a rank's part of the loaded weights takes, in GiB: as it is declared or known of the whole model, else its size
@@ -74,9 +72,8 @@ export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvi
 }
 
 /** Who published a start, and what it ran with beside the model: drafts take memory of their own. */
-function startText({ source, vllm, draftTokens }: PublishedStart): string {
-  return `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
-}
+const startText = ({ source, vllm, draftTokens }: PublishedStart): string =>
+  `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 
 /** What lies outside the KV cache, in GiB, and how that is known. */
 type Outside = Pick<KvRoom, "basis" | "source"> & KvRoom["outsideGiB"];

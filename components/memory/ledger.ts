@@ -59,13 +59,11 @@ export function ledger(totalGiB: number, shares: readonly MemoryShare[], others:
 }
 
 /** What a server takes of the machine, in GiB, rounded to 0.01: budget and overshoot. */
-export function takenBy(demand: MemoryDemand, totalGiB: number): number {
-  return hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;
-}
+export const takenBy = (demand: MemoryDemand, totalGiB: number): number =>
+  hundredths(takenGiB(demand, totalGiB)) + OVERSHOOT_GIB;
 
-function shareTaken(demand: MemoryDemand, totalGiB: number): number {
-  return takesItsShare(demand) ? demand.utilization : takenGiB(demand, totalGiB) / totalGiB;
-}
+const shareTaken = (demand: MemoryDemand, totalGiB: number): number =>
+  takesItsShare(demand) ? demand.utilization : takenGiB(demand, totalGiB) / totalGiB;
 
 function linesOf(share: MemoryShare, totalGiB: number): LedgerLine[] {
   const budget = hundredths(takenGiB(share, totalGiB));

@@ -120,9 +120,8 @@ export function totalFinding(declaredGiB: number, machineGiB: number) {
 }
 
 /** The total to plan with: the declared one, unless the machine has less. */
-export function plannedTotal(declaredGiB: number, machineGiB: number | undefined): number {
-  return machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
-}
+export const plannedTotal = (declaredGiB: number, machineGiB: number | undefined): number =>
+  machineGiB !== undefined && declaredGiB > machineGiB + ROUNDING_GIB ? hundredths(machineGiB) : declaredGiB;
 
 /** Of the machines that share a model the one with the least memory, where it isn't this one. */
 export function leastMemory(own: string, nodes: readonly string[] = [], totalOf: (machine: string) => number) {

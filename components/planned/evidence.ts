@@ -15,9 +15,8 @@ export interface Evidence {
 }
 
 /** What was found of a model. An object has members that nobody put there, such as `constructor`. */
-export function modelEvidence({ models = {} }: Evidence, id: string): ModelEvidence | undefined {
-  return Object.hasOwn(models, id) ? models[id] : undefined;
-}
+export const modelEvidence = ({ models = {} }: Evidence, id: string): ModelEvidence | undefined =>
+  Object.hasOwn(models, id) ? models[id] : undefined;
 
 /** What was read of a model: its config.json, and what is known of its weights and of earlier starts. */
 export interface ModelEvidence {
@@ -98,6 +97,5 @@ export function homeOn(
 }
 
 /** A path of the stack file as it is on the machine. */
-export function onMachine(path: string, evidence: Evidence): string {
-  return path.startsWith("~/") ? `${evidence.home.replace(/\/$/, "")}/${path.slice(2)}` : path;
-}
+export const onMachine = (path: string, evidence: Evidence): string =>
+  path.startsWith("~/") ? `${evidence.home.replace(/\/$/, "")}/${path.slice(2)}` : path;

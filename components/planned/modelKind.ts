@@ -6,6 +6,4 @@ export const MODEL_KINDS = ["chat", "base", "embedding", "rerank"] as const;
 export type ModelKind = (typeof MODEL_KINDS)[number];
 
 /** Whether vLLM runs such a model with its pooling runner: it writes no text. */
-export function isPooling(kind: ModelKind): boolean {
-  return kind === "embedding" || kind === "rerank";
-}
+export const isPooling = (kind: ModelKind): boolean => kind === "embedding" || kind === "rerank";

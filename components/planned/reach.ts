@@ -5,9 +5,7 @@ import type { ModelKind } from "./modelKind";
  * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
  * read here (memory, ports, folders, processes) is true.
  */
-export function isHere({ dockerHost }: { readonly dockerHost: string }): boolean {
-  return !isOverSsh({ dockerHost });
-}
+export const isHere = ({ dockerHost }: { readonly dockerHost: string }): boolean => !isOverSsh({ dockerHost });
 
 /** Whether a machine is reached over ssh: then what is read and written there is read and written by commands there. */
 export function isOverSsh({ dockerHost }: { readonly dockerHost: string }): boolean {
@@ -68,9 +66,8 @@ export interface Endpoint extends Pick<Reach, "key" | "name"> {
 }
 
 /** `true` for an address that only the machine itself can reach. */
-export function isLoopback(address: string): boolean {
-  return address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
-}
+export const isLoopback = (address: string): boolean =>
+  address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
 
 /** Whether no computer on the network reaches it: it listens on loopback, or on a link between machines. */
 export const isClosed = ({ address, onLink }: Listening): boolean => isLoopback(address) || onLink === true;

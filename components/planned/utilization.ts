@@ -17,14 +17,11 @@ const HUNDREDTH = 100;
 const NOISE = 1e-6;
 
 /** A share in whole ten-thousandths, rounded up so that a sum is never taken for less than it is. */
-export function tenThousandths(share: number): number {
-  return Math.ceil(share * TEN_THOUSAND - NOISE);
-}
+export const tenThousandths = (share: number): number => Math.ceil(share * TEN_THOUSAND - NOISE);
 
 /** Sum of utilizations, free of binary rounding. */
-export function sumOfUtilizations(utilizations: readonly number[]): number {
-  return utilizations.reduce((sum, each) => sum + tenThousandths(each), 0) / TEN_THOUSAND;
-}
+export const sumOfUtilizations = (utilizations: readonly number[]): number =>
+  utilizations.reduce((sum, each) => sum + tenThousandths(each), 0) / TEN_THOUSAND;
 
 /** A share for a person: two decimals, or up to four where they are needed. */
 export function shareText(ofTenThousand: number): string {
@@ -33,24 +30,18 @@ export function shareText(ofTenThousand: number): string {
 }
 
 /** A share, or a sum of shares, as a person reads it: never rounded to what it is not. */
-export function utilizationText(utilization: number): string {
-  return shareText(tenThousandths(utilization));
-}
+export const utilizationText = (utilization: number): string => shareText(tenThousandths(utilization));
 
 /** The largest share that still fits beside the others, all in ten-thousandths, rounded down to 0.01; 0 when none does. */
-export function largestThatFits(limit: number, others: number): number {
-  return Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
-}
+export const largestThatFits = (limit: number, others: number): number =>
+  Math.max(0, Math.floor((limit - others) / HUNDREDTH) * HUNDREDTH);
 
 /** Rounds a share down to 0.01, the step in which one is suggested; never below 0. */
-export function downToHundredth(utilization: number): number {
-  return Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
-}
+export const downToHundredth = (utilization: number): number =>
+  Math.max(0, Math.floor(utilization * 100 + NOISE) / 100);
 
 /** Rounds a share up to 0.01: so much is needed. */
-export function upToHundredth(utilization: number): number {
-  return Math.ceil(utilization * 100 - NOISE) / 100;
-}
+export const upToHundredth = (utilization: number): number => Math.ceil(utilization * 100 - NOISE) / 100;
 
 /** A GiB is 1024^3 bytes. */
 export const BYTES_PER_GIB = 1024 ** 3;
@@ -78,11 +69,9 @@ export function takenGiB({ utilization, kvCacheGiB, outsideGiB, hostGiB = 0 }: M
 }
 
 /** Whether a server takes just its share, whatever the machine's total. */
-export function takesItsShare({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolean {
-  return kvCacheGiB === undefined && hostGiB === 0;
-}
+export const takesItsShare = ({ kvCacheGiB, hostGiB = 0 }: MemoryDemand): boolean =>
+  kvCacheGiB === undefined && hostGiB === 0;
 
 /** The share of the machine to declare for a server of somebody else's: its own, unless it takes memory beside it. */
-export function shareToDeclare(demand: MemoryDemand, totalGiB: number): number {
-  return takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);
-}
+export const shareToDeclare = (demand: MemoryDemand, totalGiB: number): number =>
+  takesItsShare(demand) ? demand.utilization : upToHundredth(takenGiB(demand, totalGiB) / totalGiB);

@@ -61,6 +61,5 @@ export function extraArgumentFault(argument: string): string | undefined {
   return undefined;
 }
 
-function abbreviates(flag: string, name: string): boolean {
-  return flag === name || (name.startsWith("--") && flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag));
-}
+const abbreviates = (flag: string, name: string): boolean =>
+  flag === name || (name.startsWith("--") && flag.length >= SHORTEST_ABBREVIATION && name.startsWith(flag));

@@ -21,9 +21,8 @@ const SECRET =
  * Whether a stack file declares nothing, as `pulumi stack init` leaves it: it is empty, or has Pulumi's own keys alone. `file`
  * is its name in faults. Throws `UnreadableInput` when it is no YAML.
  */
-export function declaresNothing(file: string, text: string): boolean {
-  return isBlank(text) || isBare(parseYaml(file, text).value);
-}
+export const declaresNothing = (file: string, text: string): boolean =>
+  isBlank(text) || isBare(parseYaml(file, text).value);
 
 const isBlank = (text: string) => text.split("\n").every((line) => /^\s*(#|$)/.test(line));
 

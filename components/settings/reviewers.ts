@@ -43,6 +43,5 @@ export function pairings(harness: HarnessSettings, names: readonly string[]): Pa
 }
 
 /** Name of the variable with the key for inference servers; `undefined` where none is sent. */
-export function apiKeyVariable({ apiKeyVariable: name, prefix }: HarnessSettings): string | undefined {
-  return name === "none" ? undefined : (name ?? `${prefix}LOCAL_KEY`);
-}
+export const apiKeyVariable = ({ apiKeyVariable: name, prefix }: HarnessSettings): string | undefined =>
+  name === "none" ? undefined : (name ?? `${prefix}LOCAL_KEY`);

@@ -106,9 +106,8 @@ const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
   nothing: "some of its processes survived KILL",
 };
 
-function stoppedBy({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string {
-  return escaped === 0 ? STOPPED_BY[by] : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
-}
+const stoppedBy = ({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string =>
+  escaped === 0 ? STOPPED_BY[by] : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
 
 async function useApp<Result>(address: string, use: AppUser<Result>, job: RunningJob, interrupt: AbortSignal) {
   const ending = new AbortController();

@@ -11,9 +11,7 @@ const VISUAL = ["verification", "visual"];
 const VISUAL_URL = [...VISUAL, "url"];
 
 /** The address at which the app is reached: `interface`, else `ready.url`. */
-export function appAddress(config: ConfigView): string | undefined {
-  return config.text(INTERFACE) ?? config.text(READY_URL);
-}
+export const appAddress = (config: ConfigView): string | undefined => config.text(INTERFACE) ?? config.text(READY_URL);
 
 /** Faults of the app, and of the two blocks that need a running app, beyond the form of their keys. */
 export function appFaults(config: ConfigView, at: FaultMaker): Fault[] {

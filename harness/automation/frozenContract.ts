@@ -39,9 +39,8 @@ const fileSchema = strictObject({
 });
 
 /** The refusal to freeze over a frozen contract. */
-export function alreadyFrozen(file: string): string {
-  return `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
-}
+export const alreadyFrozen = (file: string): string =>
+  `${file} exists, and a contract is frozen once. A resumed run reads it as it is (--contract ${file}); a new run needs a new file`;
 
 /**
  * Writes a contract once, whole or not at all: the file appears under its name only after everything is on the disk, and

@@ -56,9 +56,8 @@ export function readMapping(file: string): Mapping {
   return { requirements: hasErrors(faults) ? [] : requirements, faults };
 }
 
-export function requirementsOfKind(mapping: Mapping, kind: DerivingKind): Requirement[] {
-  return mapping.requirements.filter((requirement) => requirement.kinds.includes(kind));
-}
+export const requirementsOfKind = (mapping: Mapping, kind: DerivingKind): Requirement[] =>
+  mapping.requirements.filter((requirement) => requirement.kinds.includes(kind));
 
 function requirementsOf(value: unknown): { value: unknown; path: string[] } {
   const inner = isRecord(value) && "requirements" in value;

@@ -77,9 +77,8 @@ export function registryFaults(config: ConfigView, registry: Registry, at: Fault
   return [...profiles, at.error(path, "unknown_route", lacks("route", route, registry.routes))];
 }
 
-function lacks(what: string, name: string, known: readonly string[]): string {
-  return `The routing registry has no ${what} \`${name}\`, and a repository can't add one. ${nearOf(name, known)}`;
-}
+const lacks = (what: string, name: string, known: readonly string[]): string =>
+  `The routing registry has no ${what} \`${name}\`, and a repository can't add one. ${nearOf(name, known)}`;
 
 function namesOf(value: unknown): string[] | undefined {
   if (value === undefined) return [];

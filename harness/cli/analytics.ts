@@ -122,9 +122,8 @@ function readSources(options: LayerOptions): AnalyticsSources {
   };
 }
 
-function dotenvSource(file: string | undefined): AnalyticsSources["dotenv"] {
-  return file === undefined ? undefined : { file, variables: readDotenv(file) };
-}
+const dotenvSource = (file: string | undefined): AnalyticsSources["dotenv"] =>
+  file === undefined ? undefined : { file, variables: readDotenv(file) };
 
 function keyAndValue(setting: string): { key: string; value: string } {
   const equals = setting.indexOf("=");

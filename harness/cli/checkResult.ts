@@ -23,9 +23,8 @@ export function checkOutcome(file: string, result: CheckResult, more: readonly s
 }
 
 /** Faults as lines for people. A fault without a line is not in the file but in a variable or argument. */
-export function issueLines(issues: readonly Fault[], file: string): string[] {
-  return issues.map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
-}
+export const issueLines = (issues: readonly Fault[], file: string): string[] =>
+  issues.map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
 
 /** Checks a file. If it can't be read, that is a result too: a script always finds one document on stdout. */
 export async function checked(file: string, check: () => Outcome | Promise<Outcome>): Promise<Outcome> {
@@ -44,6 +43,5 @@ export async function checked(file: string, check: () => Outcome | Promise<Outco
 /** Whether a file is named like a Pulumi stack file, which the harness doesn't read. */
 export const isStackFile = (file: string): boolean => /^Pulumi\..+\.ya?ml$/.test(basename(file));
 
-export function stackFileHint(file: string): string {
-  return `this is a stack file; check it with \`serving plan --file ${file}\``;
-}
+export const stackFileHint = (file: string): string =>
+  `this is a stack file; check it with \`serving plan --file ${file}\``;

@@ -47,9 +47,8 @@ export function checkProvidersCommand(): Command {
   });
 }
 
-function probeLine({ name, status, detail, fix }: ProviderVerdict): string {
-  return `${status}: ${name}: ${detail}${fix === "" ? "" : `. ${fix}`}`;
-}
+const probeLine = ({ name, status, detail, fix }: ProviderVerdict): string =>
+  `${status}: ${name}: ${detail}${fix === "" ? "" : `. ${fix}`}`;
 
 function chainLine({ subject, tried, chosen }: ReviewerChain): string {
   const steps = tried.map(({ provider, outcome, detail }) => `${provider} (${outcome}: ${detail})`);

@@ -11,9 +11,8 @@ export class UnreadableCoverage extends Error {
 }
 
 /** Reads a coverage artifact. Throws `UnreadableCoverage` rather than guess. */
-export function readCoverage(format: CoverageFormat, text: string): Coverage {
-  return format === "istanbul" ? readIstanbul(text) : readLcov(text);
-}
+export const readCoverage = (format: CoverageFormat, text: string): Coverage =>
+  format === "istanbul" ? readIstanbul(text) : readLcov(text);
 
 /** Reads istanbul's json-summary: `total.lines.pct` and `total.branches.pct`. */
 function readIstanbul(text: string): Coverage {

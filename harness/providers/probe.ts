@@ -58,9 +58,8 @@ export async function probeProviders(
   return probed;
 }
 
-export function verdictsOf(probed: readonly ProbedProvider[]): ProviderVerdict[] {
-  return probed.flatMap(({ healthcheck, chat }) => (chat === undefined ? [healthcheck] : [healthcheck, chat]));
-}
+export const verdictsOf = (probed: readonly ProbedProvider[]): ProviderVerdict[] =>
+  probed.flatMap(({ healthcheck, chat }) => (chat === undefined ? [healthcheck] : [healthcheck, chat]));
 
 /** What the harness would make of a provider as a reviewer, by its probes. */
 export function reviewerHealth(probed: readonly ProbedProvider[], name: string): ReviewerHealth {

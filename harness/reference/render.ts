@@ -165,9 +165,8 @@ function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): st
   );
 }
 
-function defaultText(schema: JsonSchema): string | undefined {
-  return schema.default === undefined ? undefined : code(schema.default);
-}
+const defaultText = (schema: JsonSchema): string | undefined =>
+  schema.default === undefined ? undefined : code(schema.default);
 
 function meaning(schema: JsonSchema): string {
   const { examples = [], secret } = schema;
@@ -181,9 +180,8 @@ function meaning(schema: JsonSchema): string {
     .join(" ");
 }
 
-function examplesText(examples: readonly unknown[]): string {
-  return `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
-}
+const examplesText = (examples: readonly unknown[]): string =>
+  `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
 
 const oursMark = (schema: JsonSchema): string[] => (schema.ours === true ? [OURS_MARK] : []);
 

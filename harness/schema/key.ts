@@ -18,9 +18,8 @@ declare module "zod" {
 }
 
 /** A key with its description and what else its schema says of it. */
-export function key<Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) {
-  return schema.meta({ description, ...notes });
-}
+export const key = <Schema extends z.ZodType>(schema: Schema, description: string, notes: z.GlobalMeta = {}) =>
+  schema.meta({ description, ...notes });
 
 /** Text of a form; `error` says what is expected in its place. */
 export const matching = (pattern: RegExp, error: string) => z.string().regex(pattern, { error });

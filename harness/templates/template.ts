@@ -10,6 +10,5 @@ const TEMPLATES = {
 } as const;
 
 /** The text of a file to start from. */
-export function template(name: keyof typeof TEMPLATES, prefix = DEFAULT_HARNESS.prefix): string {
-  return filledFile(join(__dirname, TEMPLATES[name]), { prefix });
-}
+export const template = (name: keyof typeof TEMPLATES, prefix = DEFAULT_HARNESS.prefix): string =>
+  filledFile(join(__dirname, TEMPLATES[name]), { prefix });

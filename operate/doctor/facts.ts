@@ -127,9 +127,8 @@ export function machineEdit({ stack }: Facts, path: readonly string[], value: Ed
   return { path: ["machines", stack?.machine ?? "<machine>", ...path], value };
 }
 
-export function setting({ stack }: Facts, ...path: string[]): unknown {
-  return stack === undefined ? undefined : valueAt(stack.settings, path);
-}
+export const setting = ({ stack }: Facts, ...path: string[]): unknown =>
+  stack === undefined ? undefined : valueAt(stack.settings, path);
 
 /** A setting that is text. */
 export function textSetting(facts: Facts, ...path: string[]): string | undefined {
@@ -138,9 +137,8 @@ export function textSetting(facts: Facts, ...path: string[]): string | undefined
 }
 
 /** The state of the container that a server of the plan runs in. */
-export function stateOf({ containers }: Pick<Facts, "containers">, name: string): ContainerState | undefined {
-  return containers?.find((each) => each.name === name);
-}
+export const stateOf = ({ containers }: Pick<Facts, "containers">, name: string): ContainerState | undefined =>
+  containers?.find((each) => each.name === name);
 
 /** Containers of the plan with their state, where it was read, ranks on other machines too; without a stack file those that were given. */
 export function plannedStates({ stack, containers = [] }: Facts): readonly ContainerState[] {

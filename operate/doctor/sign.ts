@@ -34,9 +34,8 @@ export function sign(
   return sign;
 }
 
-export function startSign(literals: string | readonly string[], pattern?: RegExp): Sign {
-  return sign(literals, pattern, { when: "start" });
-}
+export const startSign = (literals: string | readonly string[], pattern?: RegExp): Sign =>
+  sign(literals, pattern, { when: "start" });
 
 export const OPENS = sign("start gate: open after", GATE_OPENS, { when: "opens" });
 

@@ -65,9 +65,8 @@ export function* offers(
 }
 
 /** Whether the server that is declared can serve a recipe's model to coding agents. */
-function isServable({ kind, machines, image, minimumVllm = "0" }: Recipe): boolean {
-  return kind === "chat" && machines === 1 && image === undefined && gte(SERVER_VERSIONS.vllm, minimumVllm);
-}
+const isServable = ({ kind, machines, image, minimumVllm = "0" }: Recipe): boolean =>
+  kind === "chat" && machines === 1 && image === undefined && gte(SERVER_VERSIONS.vllm, minimumVllm);
 
 /** MemAvailable in GiB that is left at the least, so that the start gate stops nothing. */
 const FLOOR_GIB = 2;

@@ -111,9 +111,8 @@ function operatingSystem({ memory, docker, servers, ollama }: HostFacts): number
 }
 
 /** The share that instance A runs with. What can't be read counts as everything in use: that is never too little. */
-export function shareOfA({ share }: HostServer, { totalGiB, availableGiB }: HostFacts["memory"]): number {
-  return share ?? Math.min(1, upToHundredth((totalGiB - availableGiB) / totalGiB));
-}
+export const shareOfA = ({ share }: HostServer, { totalGiB, availableGiB }: HostFacts["memory"]): number =>
+  share ?? Math.min(1, upToHundredth((totalGiB - availableGiB) / totalGiB));
 
 function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, comments: Map<string, string>) {
   const { port, address, maxModelLen, model, runsIn } = a;

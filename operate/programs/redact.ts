@@ -5,6 +5,4 @@ import { withoutSecrets } from "../../faults/secrets";
 const CONTROL = /\u001b\[[0-9;?]*[ -/]*[@-~]|[\u0000-\u0008\u000b-\u001f\u007f-\u009f\ufffd\ufeff]/g;
 
 /** The text without secrets and without control characters. Tabs become blanks; newlines stay. */
-export function redact(text: string): string {
-  return withoutSecrets(text.replace(CONTROL, "").replaceAll("\t", " "));
-}
+export const redact = (text: string): string => withoutSecrets(text.replace(CONTROL, "").replaceAll("\t", " "));

@@ -140,9 +140,8 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
-function total(claims: readonly Claim[]): number {
-  return claims.reduce((sum, { share }) => sum + (share.known ? share.tenThousandths : 0), 0);
-}
+const total = (claims: readonly Claim[]): number =>
+  claims.reduce((sum, { share }) => sum + (share.known ? share.tenThousandths : 0), 0);
 
 function sameSum(a: readonly Claim[], b: readonly Claim[]): boolean {
   const known = [...a, ...b].every((claim) => claim.share.known);

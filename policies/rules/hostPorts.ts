@@ -98,9 +98,8 @@ function collide(a: PublishedPort, b: PublishedPort): boolean {
 
 const isEvery = (address: string): boolean => [EVERY_ADDRESS, "::", "[::]", "*"].includes(address);
 
-function addressText(port: PublishedPort): string {
-  return port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
-}
+const addressText = (port: PublishedPort): string =>
+  port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);
 
 /** Instance A's port is its own: 8000, unless the machine says that it has none, and where else it is declared. */
 function hostInstancePorts(group: MachineGroup) {

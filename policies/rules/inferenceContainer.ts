@@ -4,14 +4,16 @@ import { type DeclaredResource, displayName, shown } from "../lib/container";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
+type Props = DeclaredResource["props"];
+
+const plain = (props: Props, setting: string) => text(props[setting]);
+
 /** What the container of an inference server must have (specification, "Inference-server launch parameters"). */
 const WANTED = [
   { what: "all GPUs", setting: "gpus", wanted: "all", read: gpus },
   { what: "the host's IPC namespace", setting: "ipcMode", wanted: "host", read: plain },
   { what: "a restart policy that survives a reboot", setting: "restart", wanted: "unless-stopped", read: plain },
 ] as const;
-
-type Props = DeclaredResource["props"];
 
 export const inferenceContainer: Rule = {
   name: "inference-container",
@@ -31,10 +33,6 @@ export const inferenceContainer: Rule = {
     });
   },
 };
-
-function plain(props: Props, setting: string) {
-  return text(props[setting]);
-}
 
 /** `all` also where it is asked for as a device request: a count of -1, or the CDI name for all GPUs. */
 function gpus(props: Props) {

@@ -108,9 +108,8 @@ function givesWay(others: readonly Line[]): string {
   return ` Else something must give way, the largest first: ${names.join(", ")}.`;
 }
 
-function spelled(lines: readonly Line[]): string {
-  return lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
-}
+const spelled = (lines: readonly Line[]): string =>
+  lines.map((line) => `${line.name} ${(line.hundredths / HUNDRED).toFixed(2)}`).join(" + ");
 
 const sum = (lines: readonly Line[]): number => lines.reduce((total, line) => total + line.hundredths, 0);
 

@@ -46,6 +46,5 @@ function inArguments(resource: DeclaredResource): string[] {
   return places.map((place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`);
 }
 
-function unknown(resource: DeclaredResource, what: string): string {
-  return `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the variables of an inference server as plain text.`;
-}
+const unknown = (resource: DeclaredResource, what: string): string =>
+  `${displayName(resource)}: ${what} is not known before the update, so it may hold a secret. Give the variables of an inference server as plain text.`;

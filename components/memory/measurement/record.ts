@@ -27,9 +27,8 @@ export function measurementOf(log: EngineLog, server: StartedServer, at: string)
 }
 
 /** Memory in GiB that a started server took outside its KV cache: its share, less what its log says was left. */
-export function outsideKvGiB(server: StartedServer, availableKvGiB: number): number {
-  return hundredths(server.gpuMemoryUtilization * server.totalGiB - availableKvGiB);
-}
+export const outsideKvGiB = (server: StartedServer, availableKvGiB: number): number =>
+  hundredths(server.gpuMemoryUtilization * server.totalGiB - availableKvGiB);
 
 /** The lines that record a measurement in the stack file, below its server. */
 export function measuredLines(measured: MeasuredSettings): string[] {

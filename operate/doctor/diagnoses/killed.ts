@@ -80,9 +80,8 @@ function compiling(facts: Facts): Sighting | undefined {
   return seen(facts, START_EXITED_137) !== undefined || killedContainer(facts) !== undefined ? hit : undefined;
 }
 
-function killedContainer(facts: Facts): ContainerState | undefined {
-  return plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
-}
+const killedContainer = (facts: Facts): ContainerState | undefined =>
+  plannedStates(facts).find((each) => each.status !== "running" && each.exitCode === EXIT_KILLED);
 
 export function stateLine(state: ContainerState): string {
   const oom = state.oomKilled ? ", OOMKilled" : "";
@@ -90,9 +89,8 @@ export function stateLine(state: ContainerState): string {
 }
 
 /** A log that ends in a failure is not a start that takes long. */
-function failedAfter({ log, lineNumber }: Sighting): boolean {
-  return [...log.hits].some(([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"));
-}
+const failedAfter = ({ log, lineNumber }: Sighting): boolean =>
+  [...log.hits].some(([sign, at]) => at.lineNumber > lineNumber && sign.literals.includes("Traceback"));
 
 export const killings: readonly (Weighed | Row)[] = [
   {

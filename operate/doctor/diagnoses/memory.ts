@@ -56,9 +56,8 @@ function isAfter(hit: Sighting, sign: Sign): boolean {
   return other !== undefined && other.firstLineNumber < hit.lineNumber;
 }
 
-function isPinned(hit: Sighting, { settings }: Server): boolean {
-  return hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
-}
+const isPinned = (hit: Sighting, { settings }: Server): boolean =>
+  hit.log.hits.has(PINNED_KV) || settings?.kvCacheMemoryBytes !== undefined;
 
 /** A log that came to its end well, or containers that are all healthy. */
 function servesWell(facts: Facts): boolean {

@@ -47,9 +47,8 @@ function roomForOne({ stack }: Facts, { container }: Server): number {
   return kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
 }
 
-function utilizationOf({ log }: Sighting, { settings }: Server): number | undefined {
-  return ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
-}
+const utilizationOf = ({ log }: Sighting, { settings }: Server): number | undefined =>
+  ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
 
 /** Room for a server beside the others, and within its share for the KV cache. */
 export const room: readonly Row[] = [

@@ -38,9 +38,8 @@ export async function fromFiles(files: GivenFiles): Promise<Omit<Facts, "stack" 
   };
 }
 
-function read<Value>(file: string | undefined, reader: (file: string) => Value): Value | undefined {
-  return file === undefined ? undefined : reader(file);
-}
+const read = <Value>(file: string | undefined, reader: (file: string) => Value): Value | undefined =>
+  file === undefined ? undefined : reader(file);
 
 /** Most of a log that is read, in bytes; of a larger one its last start and the newest part say what is wrong. */
 const READ_WHOLE_BYTES = 64 * 1024 ** 2;

@@ -123,9 +123,8 @@ async function containerLogs(
 }
 
 /** What was not read of logs that are too long, or that never end. */
-export function cutShortNotes(logs: readonly LogReading[]): string[] {
-  return logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
-}
+export const cutShortNotes = (logs: readonly LogReading[]): string[] =>
+  logs.flatMap(({ name, cutShort }) => (cutShort === undefined ? [] : [`${name}: ${cutShort}.`]));
 
 /** A machine's part of a stack file (the first one's where none is named), its plan, and what the policies refuse of it. */
 export function readStack(file: string, wanted?: string): Stack {

@@ -50,15 +50,10 @@ export const KINDS = Object.keys(CATALOG) as readonly Target["kind"][];
 export const whyAbsent = (kind: Target["kind"]): string => CATALOG[kind].absent;
 
 /** Probes of a kind, by their names alone. */
-export function probesOf(kind: Target["kind"]): readonly Pick<Probe<never>, "name" | "about">[] {
-  return CATALOG[kind].probes;
-}
+export const probesOf = (kind: Target["kind"]): readonly Pick<Probe<never>, "name" | "about">[] => CATALOG[kind].probes;
 
 /** The probes of a target. Its kind chooses a list that is typed for it, which TypeScript can't follow. */
-export function probesFor(target: Target): readonly Probe<Target>[] {
-  return CATALOG[target.kind].probes as readonly unknown[] as readonly Probe<Target>[];
-}
+export const probesFor = (target: Target): readonly Probe<Target>[] =>
+  CATALOG[target.kind].probes as readonly unknown[] as readonly Probe<Target>[];
 
-export function probeNames(): string[] {
-  return KINDS.flatMap((kind) => probesOf(kind).map((probe) => probe.name));
-}
+export const probeNames = (): string[] => KINDS.flatMap((kind) => probesOf(kind).map((probe) => probe.name));

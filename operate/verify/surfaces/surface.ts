@@ -48,9 +48,8 @@ export interface Surface {
 }
 
 /** The field of requests that switches a thinking model, by its chat template. */
-export function thinkingSwitch(thinking: boolean | undefined): JsonObject {
-  return thinking === undefined ? {} : { chat_template_kwargs: { enable_thinking: thinking } };
-}
+export const thinkingSwitch = (thinking: boolean | undefined): JsonObject =>
+  thinking === undefined ? {} : { chat_template_kwargs: { enable_thinking: thinking } };
 
 /** `items: message, function_call`; `items: none`. */
 export const partsText = (name: string, types: readonly string[]): string => `${name}: ${types.join(", ") || "none"}`;
