@@ -17,6 +17,27 @@ export const objectOr = (value: unknown): JsonObject => (isRecord(value) ? value
 /** The value if it is a text, else `""`. */
 export const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
 
+/**
+ * Puts a value into a document, with the blocks above it, or takes it out where it is `undefined`; gives the step of the path
+ * that is there and is no block.
+ */
+export function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
+  let at = document;
+  for (const step of path.slice(0, -1)) {
+    if (!Object.hasOwn(at, step)) {
+      if (value === undefined) return undefined;
+      at[step] = {};
+    }
+    const inner = at[step];
+    if (!isRecord(inner)) return step;
+    at = inner;
+  }
+  const key = path.at(-1) ?? "";
+  if (value === undefined) delete at[key];
+  else at[key] = value;
+  return undefined;
+}
+
 /** The same data with the keys of every map in order, so that a text of it depends on nothing else. Lists keep theirs. */
 export function inKeyOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inKeyOrder);

@@ -1,21 +1,4 @@
-import {
-  type Alias,
-  type Document,
-  isAlias,
-  isMap,
-  isNode,
-  isPair,
-  isScalar,
-  isSeq,
-  LineCounter,
-  type Node,
-  type Pair,
-  type ParsedNode,
-  parseAllDocuments,
-  type Scalar,
-  visit,
-  type YAMLMap,
-} from "yaml";
+import * as yaml from "yaml";
 import { type Place, UnreadableInput } from "./fault";
 import { readTextFile } from "./textFile";
 
@@ -35,7 +18,7 @@ export const readYamlFile = (file: string): SourceDocument => parseYaml(file, re
  * Throws `UnreadableInput`.
  */
 export function parseYaml(file: string, text: string): SourceDocument {
-  const lines = new LineCounter();
+  const lines = new yaml.LineCounter();
   const place = (offset: number): Place => {
     const { line, col: column } = lines.linePos(offset);
     return { line, column };
@@ -45,7 +28,7 @@ export function parseYaml(file: string, text: string): SourceDocument {
     throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, { line: tooDeep, column: 1 });
   // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
   const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
-  const documents = parseAllDocuments<ParsedNode>(text, options);
+  const documents = yaml.parseAllDocuments<yaml.ParsedNode>(text, options);
   const [document, second] = Array.isArray(documents) ? documents : [];
   if (document === undefined)
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
@@ -57,8 +40,8 @@ export function parseYaml(file: string, text: string): SourceDocument {
   if (tag !== undefined)
     throw refused(`unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`, tag[0]);
   // The data of an alias inside the node that it refers to would never end.
-  const isCircle = (node: Scalar | Alias, parents: readonly unknown[]) =>
-    isAlias(node) && parents.includes(node.resolve(document));
+  const isCircle = (node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) =>
+    yaml.isAlias(node) && parents.includes(node.resolve(document));
   const circle = text.includes("*") ? firstLeaf(document, isCircle) : undefined;
   if (circle !== undefined)
     throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
@@ -77,42 +60,45 @@ export function parseYaml(file: string, text: string): SourceDocument {
   } catch (failure) {
     const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
     // Aliases are what makes a text explode.
-    throw refused(reason, firstLeaf(document, isAlias)?.range?.[0]);
+    throw refused(reason, firstLeaf(document, yaml.isAlias)?.range?.[0]);
   }
   return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }
 
 /** The first scalar or alias that is as asked, in the order of the text; `parents` are the nodes that it is inside of. */
-function firstLeaf(document: Document, isMeant: (node: Scalar | Alias, parents: readonly unknown[]) => boolean) {
-  let found: Scalar | Alias | undefined;
-  const look = (_: unknown, node: Scalar | Alias, parents: readonly unknown[]) => {
+function firstLeaf(
+  document: yaml.Document,
+  isMeant: (node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) => boolean,
+) {
+  let found: yaml.Scalar | yaml.Alias | undefined;
+  const look = (_: unknown, node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) => {
     if (!isMeant(node, parents)) return undefined;
     found = node;
-    return visit.BREAK;
+    return yaml.visit.BREAK;
   };
-  visit(document, { Scalar: look, Alias: look });
+  yaml.visit(document, { Scalar: look, Alias: look });
   return found;
 }
 
 /** Whether a node is a whole number that is written with a leading zero. */
-const hasLeadingZero = (node: Scalar | Alias) =>
-  isScalar(node) && typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
+const hasLeadingZero = (node: yaml.Scalar | yaml.Alias) =>
+  yaml.isScalar(node) && typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
 
-function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {
+function offsetOf(root: yaml.Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {
   let node: unknown = root;
   let offset = root?.range?.[0] ?? 0;
   for (const [index, step] of path.entries()) {
     const last = index === path.length - 1;
-    if (isMap(node)) {
+    if (yaml.isMap(node)) {
       const pair = pairOf(node, String(step));
-      if (!isPair(pair)) return offset;
-      const key = isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
-      const value = isNode(pair.value) ? (pair.value.range?.[0] ?? key) : key;
-      offset = last && part === "key" ? key : isMap(pair.value) || isSeq(pair.value) ? key : value;
+      if (!yaml.isPair(pair)) return offset;
+      const key = yaml.isNode(pair.key) ? (pair.key.range?.[0] ?? offset) : offset;
+      const value = yaml.isNode(pair.value) ? (pair.value.range?.[0] ?? key) : key;
+      offset = last && part === "key" ? key : yaml.isMap(pair.value) || yaml.isSeq(pair.value) ? key : value;
       node = pair.value;
-    } else if (isSeq(node)) {
+    } else if (yaml.isSeq(node)) {
       const item: unknown = node.items[Number(step)];
-      if (!isNode(item)) return offset;
+      if (!yaml.isNode(item)) return offset;
       offset = item.range?.[0] ?? offset;
       node = item;
     } else return offset;
@@ -121,12 +107,12 @@ function offsetOf(root: Node | null, path: readonly PropertyKey[], part: "key" |
 }
 
 /** The pairs of each map by key, kept because a file with many faults asks for many places. */
-const pairsOf = new WeakMap<YAMLMap, Map<string, Pair>>();
+const pairsOf = new WeakMap<yaml.YAMLMap, Map<string, yaml.Pair>>();
 
-function pairOf(map: YAMLMap, key: string): Pair | undefined {
+function pairOf(map: yaml.YAMLMap, key: string): yaml.Pair | undefined {
   let pairs = pairsOf.get(map);
   if (pairs === undefined) {
-    pairs = new Map(map.items.flatMap((item) => (isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])));
+    pairs = new Map(map.items.flatMap((item) => (yaml.isNode(item.key) ? [[String(item.key.toJSON()), item]] : [])));
     pairsOf.set(map, pairs);
   }
   return pairs.get(key);
@@ -155,17 +141,17 @@ function firstTooDeepLine(text: string): number | undefined {
 }
 
 /** The first key, in the order of the text, that its map has already. */
-function firstDuplicate(document: Document): { key: string; offset: number } | undefined {
+function firstDuplicate(document: yaml.Document): { key: string; offset: number } | undefined {
   let found: { key: string; offset: number } | undefined;
-  visit(document, {
+  yaml.visit(document, {
     Map: (_, { items }) => {
       const seen = new Set<string>();
       for (const { key } of items) {
-        if (!isNode(key)) continue;
+        if (!yaml.isNode(key)) continue;
         const name = String(key.toJSON());
         if (seen.has(name)) {
           found = { key: name, offset: key.range?.[0] ?? 0 };
-          return visit.BREAK;
+          return yaml.visit.BREAK;
         }
         seen.add(name);
       }

@@ -1,5 +1,5 @@
 import { dotted, errorAt, type Fault, faultsIn, inFileOrder, UnreadableInput } from "../../faults/fault";
-import { isRecord } from "../../faults/json";
+import { putAt } from "../../faults/json";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearOf } from "../../faults/quoting";
 import { readBy, softened, valueAt } from "../../faults/schemaFaults";
@@ -61,19 +61,6 @@ export function shownDocument(configuration: AnalyticsConfiguration): Record<str
     if (key !== undefined) putAt(document, key.path, shown(name, value));
   }
   return document;
-}
-
-/** Puts a value into a document, with the blocks above it; gives the step of the path that is there and is no block. */
-function putAt(document: Record<string, unknown>, path: readonly string[], value: unknown): string | undefined {
-  let at = document;
-  for (const step of path.slice(0, -1)) {
-    if (!Object.hasOwn(at, step)) at[step] = {};
-    const inner = at[step];
-    if (!isRecord(inner)) return step;
-    at = inner;
-  }
-  at[path.at(-1) ?? ""] = value;
-  return undefined;
 }
 
 /** The paths with a fault and those above them: a fault at a list's item or within a record spoils the whole key. */

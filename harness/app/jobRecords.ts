@@ -1,13 +1,4 @@
-import {
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { basename, join } from "node:path";
 import { z } from "zod";
 import { attempt } from "../../faults/defined";
@@ -30,7 +21,7 @@ export const identityOf = (pid: number): ProcessIdentity => ({ pid, start: start
 export const stillRuns = ({ pid, start }: ProcessIdentity): boolean => start !== "" && startOf(pid) === start;
 
 function startOf(pid: number): string | undefined {
-  const stat = attempt(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  const stat = attempt(() => fs.readFileSync(`/proc/${pid}/stat`, "utf8"));
   if (stat === undefined) return undefined;
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return fields[0] === "Z" ? undefined : fields[START_FIELD];
@@ -42,8 +33,8 @@ const placeSchema = z.object({ boot: z.string(), namespace: z.string() });
 /** The place in which this program runs; `undefined` where the system has no /proc. */
 export function processPlace(): Readonly<z.infer<typeof placeSchema>> | undefined {
   return attempt(() => ({
-    boot: readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
-    namespace: readlinkSync("/proc/self/ns/pid"),
+    boot: fs.readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim(),
+    namespace: fs.readlinkSync("/proc/self/ns/pid"),
   }));
 }
 
@@ -104,7 +95,7 @@ export class JobRecords {
 
   /** Forgets a command of which nothing is left. */
   ended(mark: string): void {
-    rmSync(join(this.directory, `${mark}${ENDING}`), { force: true });
+    fs.rmSync(join(this.directory, `${mark}${ENDING}`), { force: true });
   }
 
   /** Every record; other files are passed over. */
@@ -120,24 +111,24 @@ export class JobRecords {
     for (const name of this.names(HALF)) {
       const record = this.read(name);
       const file = join(this.directory, name);
-      const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
-      if (record === undefined ? Date.now() - written > WRITING_MS : isOver(record)) rmSync(file, { force: true });
+      const written = fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? Date.now();
+      if (record === undefined ? Date.now() - written > WRITING_MS : isOver(record)) fs.rmSync(file, { force: true });
     }
   }
 
   private names(ending: string): string[] {
-    return (attempt(() => readdirSync(this.directory)) ?? []).filter((name) => name.endsWith(ending));
+    return (attempt(() => fs.readdirSync(this.directory)) ?? []).filter((name) => name.endsWith(ending));
   }
 
   private read(name: string): JobRecord | undefined {
-    return attempt(() => recordSchema.parse(JSON.parse(readFileSync(join(this.directory, name), "utf8"))));
+    return attempt(() => recordSchema.parse(JSON.parse(fs.readFileSync(join(this.directory, name), "utf8"))));
   }
 
   private write(record: JobRecord): void {
-    mkdirSync(this.directory, { recursive: true, mode: 0o700 });
+    fs.mkdirSync(this.directory, { recursive: true, mode: 0o700 });
     const half = join(this.directory, `${record.mark}${HALF}`);
     // A reader sees a whole record or none. It need not survive a power cut, which ends the processes too.
-    writeFileSync(half, JSON.stringify(record), { mode: 0o600 });
-    renameSync(half, join(this.directory, `${record.mark}${ENDING}`));
+    fs.writeFileSync(half, JSON.stringify(record), { mode: 0o600 });
+    fs.renameSync(half, join(this.directory, `${record.mark}${ENDING}`));
   }
 }

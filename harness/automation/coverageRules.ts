@@ -61,14 +61,8 @@ export function coverageFaults(config: ConfigView, preset: PresetReading | undef
   return faults;
 }
 
-/** Files that a preset's name may mean inside the presets directory, in this order. */
-const FILES_OF = (name: string): string[] => [
-  `${name}.json`,
-  `${name}.yaml`,
-  `${name}.yml`,
-  join(name, "verification-preset.json"),
-  name,
-];
+/** What may follow a preset's name in the presets directory, in this order. */
+const ENDINGS = [".json", ".yaml", ".yml", "/verification-preset.json", ""];
 
 /** A preset with the digest of its file's bytes, or why it can't be read. */
 export type PresetReading = ReturnType<typeof readPreset>;
@@ -80,8 +74,7 @@ export function readPreset(config: ConfigView, directory: string | undefined) {
   if (!/^[A-Za-z0-9_][A-Za-z0-9._-]*$/.test(name))
     return { reason: "a preset is a bare name of letters, digits, dots, dashes and underscores, not a path" };
   if (directory === undefined) return { reason: "no presets directory was given (--presets DIR)" };
-  const file = FILES_OF(name)
-    .map((candidate) => join(directory, candidate))
+  const file = ENDINGS.map((ending) => join(directory, `${name}${ending}`))
     // A directory of the preset's name is not the preset; what else can't be read is said when it is read.
     .find((candidate) => attempt(() => statSync(candidate))?.isDirectory() === false);
   if (file === undefined) return { reason: `${directory} has no preset of that name (${name}.json or .yaml)` };

@@ -1,17 +1,5 @@
 import { randomBytes } from "node:crypto";
-import {
-  chmodSync,
-  closeSync,
-  fsyncSync,
-  linkSync,
-  mkdirSync,
-  openSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import * as fs from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { UnreadableInput } from "../../faults/fault";
 
@@ -22,7 +10,7 @@ const NEW_FILE_MODE = 0o600;
 export function replaceFile(file: string, text: string, { newFileMode = NEW_FILE_MODE } = {}): void {
   const target = realTarget(file);
   const mode = modeOf(target) ?? newFileMode;
-  withNeighbour(target, text, mode, (neighbour) => renameSync(neighbour, target));
+  withNeighbour(target, text, mode, (neighbour) => fs.renameSync(neighbour, target));
 }
 
 /** Makes a file with all of its text in one step. Returns `false`, and touches nothing, when there is one already. */
@@ -31,7 +19,7 @@ export function createFile(file: string, text: string): boolean {
   withNeighbour(file, text, NEW_FILE_MODE, (neighbour) => {
     try {
       // link, unlike rename, never replaces: of two writers at once one fails.
-      linkSync(neighbour, file);
+      fs.linkSync(neighbour, file);
       created = true;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
@@ -42,26 +30,26 @@ export function createFile(file: string, text: string): boolean {
 
 /** Writes the text to a new file in the same folder (a rename must not cross file systems), then places it. */
 function withNeighbour(target: string, text: string, mode: number, place: (path: string) => void): void {
-  mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
+  fs.mkdirSync(dirname(target), { recursive: true, mode: 0o700 });
   const neighbour = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}.tmp`);
-  const handle = openSync(neighbour, "wx", mode);
+  const handle = fs.openSync(neighbour, "wx", mode);
   try {
     try {
-      writeFileSync(handle, text);
-      fsyncSync(handle);
+      fs.writeFileSync(handle, text);
+      fs.fsyncSync(handle);
     } finally {
-      closeSync(handle);
+      fs.closeSync(handle);
     }
-    chmodSync(neighbour, mode);
+    fs.chmodSync(neighbour, mode);
     place(neighbour);
   } finally {
-    rmSync(neighbour, { force: true });
+    fs.rmSync(neighbour, { force: true });
   }
 }
 
 function realTarget(file: string): string {
   try {
-    return realpathSync(file);
+    return fs.realpathSync(file);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ENOENT") return file;
     throw error;
@@ -69,7 +57,7 @@ function realTarget(file: string): string {
 }
 
 function modeOf(file: string): number | undefined {
-  const found = statSync(file, { throwIfNoEntry: false });
+  const found = fs.statSync(file, { throwIfNoEntry: false });
   if (found?.isFile() === false) throw new UnreadableInput(file, "not a regular file, so it stays as it is");
   return found === undefined ? undefined : found.mode & 0o7777;
 }

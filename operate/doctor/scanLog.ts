@@ -1,5 +1,6 @@
 import { StringDecoder } from "node:string_decoder";
 import { setTimeout as sleep } from "node:timers/promises";
+import { stripVTControlCharacters } from "node:util";
 import { defined } from "../../faults/defined";
 import { redact } from "../programs/redact";
 import { UNKNOWN_TIER } from "../verify/tools";
@@ -29,10 +30,6 @@ export interface LogReading {
 
 /** Longest part of a line that is looked at, in characters: an answer in JSON may be long, a binary file endless. */
 const LINE_LIMIT = 64 * 1024;
-
-/** Colours and other commands for a terminal (ECMA-48, control sequences). */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const COLOUR = /\u001b\[[0-9;?]*[ -/]*[@-~]/g;
 
 /** A whole log of 100 MB takes a few seconds; a stream without end must not hold the command up. */
 const SCAN_SECONDS = 30;
@@ -152,7 +149,7 @@ class Scanner {
   private search(raw: string): void {
     this.lines++;
     // A colour in the middle of a line would hide what is looked for.
-    const line = (raw.includes("\u001b") ? raw.replace(COLOUR, "") : raw).slice(0, LINE_LIMIT);
+    const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(0, LINE_LIMIT);
     const signs = new Set<Sign>();
     this.anyLiteral.lastIndex = 0;
     for (let found = this.anyLiteral.exec(line); found !== null; found = this.anyLiteral.exec(line)) {

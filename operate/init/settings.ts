@@ -6,7 +6,7 @@ import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../components/planned/r
 import { upToHundredth } from "../../components/planned/utilization";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
 import { ollamaModelName } from "../../components/settings/simpleServer";
-import { objectOr } from "../../faults/json";
+import { putAt } from "../../faults/json";
 import type { HostFacts, HostServer } from "./facts";
 
 /**
@@ -142,14 +142,11 @@ function instanceA(a: HostServer, { memory }: HostFacts, { lowerA }: Wanted, com
 const nameOf = ({ servedModelName }: HostServer): string | undefined => servedName().safeParse(servedModelName).data;
 
 function serverB(facts: HostFacts, wanted: Wanted, values: readonly ServerValue[], comments: Map<string, string>) {
-  const b = values.reduce<Settings>((block, { path, value }) => withValue(block, path, value), {});
+  const b: Settings = {};
+  for (const { path, value } of values) putAt(b, path, value);
   for (const [path, why] of reasonsOf(values)) comments.set(`inferenceServers.b.${path}`, why);
   const port = freePort(8001, facts, wanted);
   return { inferenceServers: { b: { ...b, image: IMAGES.server, versions: SERVER_VERSIONS, port } } };
-}
-
-function withValue(block: Settings, [key = "", ...below]: readonly string[], value: unknown): Settings {
-  return { ...block, [key]: below.length === 0 ? value : withValue({ ...objectOr(block[key]) }, below, value) };
 }
 
 /** The machine's name in the file: the stack's, as far as a machine may have it. */

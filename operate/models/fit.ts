@@ -13,6 +13,7 @@ import { BYTES_PER_GIB, upToHundredth, utilizationText } from "../../components/
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { defined } from "../../faults/defined";
+import { putAt } from "../../faults/json";
 import { judge } from "../../policies/judge";
 import { imageReference } from "../../policies/lib/imageReference";
 
@@ -185,8 +186,8 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
 export function withModel(seat: Seat, values: readonly ServerValue[]): StackSettings {
   const block: Record<string, unknown> = structuredClone(currentServer(seat));
   const gone = [...modelKeys(currentServer(seat), values), ...seat.leaves.map((name) => ["environment", name])];
-  for (const path of gone) put(block, path, undefined);
-  for (const { path, value } of values) put(block, path, value);
+  for (const path of gone) putAt(block, path, undefined);
+  for (const { path, value } of values) putAt(block, path, value);
   const machine = machineOf(seat.settings, seat.machine);
   const inferenceServers = { ...machine.inferenceServers, [seat.server]: inferenceServer.parse(block) };
   return { machines: { ...seat.settings.machines, [seat.machine]: { ...machine, inferenceServers } } };
@@ -246,15 +247,3 @@ function machineOf({ machines }: StackSettings, name: string) {
 }
 
 const totalOf = ({ settings, machine }: Seat): number => machineOf(settings, machine).totalGiB;
-
-/** Sets a value within a block, or removes it. */
-function put(block: Record<string, unknown>, [key = "", ...rest]: readonly string[], value: unknown): void {
-  const inner = block[key];
-  if (rest.length > 0) {
-    const map = typeof inner === "object" && inner !== null ? { ...inner } : {};
-    if (value === undefined && inner === undefined) return;
-    put(map, rest, value);
-    block[key] = map;
-  } else if (value === undefined) delete block[key];
-  else block[key] = value;
-}
