@@ -76,6 +76,7 @@ function container(
   key: SecretFile | null,
 ): PlannedContainer {
   const { port } = settings;
+  const liveliness = `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
   const mounted = (file: { readonly path: string }, target: string) =>
     ({ type: "bind", source: file.path, target, readOnly: true }) as const;
   return {
@@ -97,7 +98,7 @@ function container(
     restart: "unless-stopped",
     healthcheck: {
       // The image has Python and no curl. /health itself would ask every model for an answer.
-      test: ["CMD", "python3", "-c", liveliness(port)],
+      test: ["CMD", "python3", "-c", liveliness],
       intervalSeconds: 15,
       timeoutSeconds: 5,
       startPeriodSeconds: 60,
@@ -108,8 +109,4 @@ function container(
     // LiteLLM reads its configuration once: another text is another container.
     labels: { [MACHINE_LABEL]: machineName, [CONFIG_LABEL]: contentHash(config.text) },
   };
-}
-
-function liveliness(port: number): string {
-  return `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
 }

@@ -134,8 +134,9 @@ key=$${variable} key_name=${variable}`;
 }
 
 function checkLine(check: Check, target: ClientTarget): string {
+  // The model as it is between the quotes of a JSON text.
   const words = [
-    ...[check.name, check.url, jsonText(check.model)].map(quoted),
+    ...[check.name, check.url, JSON.stringify(check.model).slice(1, -1)].map(quoted),
     check.keyed ? '"$key"' : "none",
     ...hints(check, target).map(quoted),
   ];
@@ -155,9 +156,6 @@ function tried({ triedAt, server: { container } }: ClientTarget): string[] {
     "esac",
   ];
 }
-
-/** The name between the quotes of a JSON text. */
-const jsonText = (text: string): string => JSON.stringify(text).slice(1, -1);
 
 function hints({ container, compiles }: Check, { server }: ClientTarget): string[] {
   if (container !== undefined)

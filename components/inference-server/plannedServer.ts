@@ -61,7 +61,8 @@ export function plannedServer(
 ) {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
-  const headName = containerName(server);
+  // In the letters that Docker allows.
+  const headName = `vllm-${server.servedModelName.replace(/[^a-zA-Z0-9_.-]+/g, "-").toLowerCase()}-${server.port}`;
   const place = rankOn(machineName, server, headName, machines);
   const name = place?.nodes[place.index]?.container ?? headName;
   const serve = served(key, name, server);
@@ -138,12 +139,6 @@ export function plannedServer(
     /** Coding clients that are pointed at this server. */
     codingClients,
   };
-}
-
-/** `vllm-<served name>-<port>`, in the letters that Docker allows. */
-function containerName(server: InferenceServerSettings): string {
-  const model = server.servedModelName.replace(/[^a-zA-Z0-9_.-]+/g, "-").toLowerCase();
-  return `vllm-${model}-${server.port}`;
 }
 
 /** A token is never in an environment, where `docker inspect` would show it: huggingface_hub reads it from this file. */

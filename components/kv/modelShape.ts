@@ -74,7 +74,11 @@ export function modelShape(configJson: unknown, document?: SourceDocument): Mode
   const parsed = readBy(configSchema, text);
   const read = parsed.data === undefined ? parsed : shapeOf(parsed.data, root);
   faults.push(...read.faults);
-  const placed = [...faults.map((fault) => placedFault(fault, prefix, document)), ...encoder];
+  const ofText = faults.map((fault): Fault => {
+    const path = [...prefix, ...fault.path.split(".").filter(Boolean)];
+    return { ...fault, path: path.join("."), ...document?.locate(path) };
+  });
+  const placed = [...ofText, ...encoder];
   if (!("shape" in read) || placed.length > 0) throw new FaultyInput(file, placed);
   return read.shape;
 }
@@ -138,11 +142,6 @@ function recurrentState(
 function noAttention(text: JsonObject): Fault[] {
   if (text.num_hidden_layers !== undefined || text.num_attention_heads !== undefined) return [];
   return [unknownArchitecture("", "no field says which layers have attention.")];
-}
-
-function placedFault(fault: Fault, prefix: readonly string[], document?: SourceDocument): Fault {
-  const path = [...prefix, ...fault.path.split(".").filter(Boolean)];
-  return { ...fault, path: path.join("."), ...(document === undefined ? {} : document.locate(path)) };
 }
 
 /** The context window of a model's config.json in tokens; `undefined` where it names none, or scales it by its positions. */

@@ -45,7 +45,8 @@ export function unplannedCaches(fields: Readonly<Record<string, unknown>>): Faul
   return Object.entries(fields).flatMap(([field, value]) => {
     const mark = MARKS.find((each) => each.field.test(field));
     if (mark === undefined || planned.includes(field) || saysNothing(value)) return [];
-    if (field === "attn_type_list" && isAllFull(value)) return [];
+    // Layers in numbers: 1 is full attention, every other number another kind.
+    if (field === "attn_type_list" && Array.isArray(value) && value.every((kind) => kind === 1)) return [];
     return [unknownArchitecture(field, `This field means ${mark.says}, for which there is no KV plan.`)];
   });
 }
@@ -58,9 +59,6 @@ function plannedFields(fields: Readonly<Record<string, unknown>>): readonly stri
   if (fields.indexer_compress_ratio != null) return [...mixed, ...COMPRESSED_INDEX_FIELDS];
   return fields.kv_lora_rank != null ? [...mixed, ...INDEX_FIELDS] : mixed;
 }
-
-/** Layers in numbers: 1 is full attention, every other number another kind. */
-const isAllFull = (list: unknown): boolean => Array.isArray(list) && list.every((kind) => kind === 1);
 
 function saysNothing(value: unknown): boolean {
   if (value === null || value === undefined || value === false || value === 0 || value === "") return true;

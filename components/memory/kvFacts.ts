@@ -8,6 +8,8 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
   const { room, atBest, agents, prefill } = kv;
   const { low, high } = room.outsideGiB;
   const outside = gibRange({ lowGiB: low, highGiB: high });
+  // For want of room for one request.
+  const refusesToStart = kv.fits ? "" : atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
   const atOnce = agents.map((each) => {
     const tokens = `${thousands(each.promptTokens)} + ${thousands(each.maxTokens)} tokens`;
     return `${each.atOnce} of ${tokens}${each.admitted ? "" : " (over the window: status 400)"}`;
@@ -21,7 +23,7 @@ export function kvFacts(kv: ServerKv): [label: string, text: string][] {
     ["outside it", room.basis === "setting" ? outside : `${outside} (${room.source})`],
     [
       "full windows",
-      `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${thousands(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${startsText(kv)}`,
+      `${timesRange(kv.maxConcurrency, atBest.maxConcurrency)} of ${thousands(kv.maxModelLen)} tokens at once, ${kv.maxNumSeqs} sequences${refusesToStart}`,
     ],
     ["longest window", windowText(kv.largestMaxModelLen)],
     ["a request", kv.requests.map(({ tokens, bytes }) => `${thousands(tokens)}: ${gib(bytes)}`).join(", ")],
@@ -51,12 +53,6 @@ function windowText(tokens: number | null): string {
 
 function weightsFact(gb: number, ranks: number, shareGiB: number): [label: string, text: string] {
   return ["weights", `${weightsText(gb, ranks)}, ${weightBand(gb / ranks, shareGiB).verdict}`];
-}
-
-/** Whether the engine refuses to start, for want of room for one request. */
-function startsText({ fits, atBest }: ServerKv): string {
-  if (fits) return "";
-  return atBest.fits ? ": MAY NOT START" : ": WOULD NOT START";
 }
 
 const gib = (bytes: number): string => `${(bytes / BYTES_PER_GIB).toFixed(2)} GiB`;

@@ -32,8 +32,11 @@ export function machineMemory(
     instanceA === "none" ? undefined : { name: "instance A", utilization: instanceA.gpuMemoryUtilization, ours: false };
   const system = operatingSystem(machine, meminfo && meminfoUse(meminfo, host, ours));
   const shares = host === undefined ? ours : [host, ...ours];
+  const { otherGpuMemoryGiB: gib } = machine;
+  const others: LedgerLine[] =
+    gib === undefined ? [] : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
   return {
-    ledger: ledger(machine.totalGiB, shares, [...services, ...otherGpuMemory(machine), system, ...simpleServer]),
+    ledger: ledger(machine.totalGiB, shares, [...services, ...others, system, ...simpleServer]),
     /** One entry a server of ours, where the machine's meminfo was given. */
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
@@ -66,12 +69,6 @@ function outside(
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(settings, model);
   return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
-}
-
-function otherGpuMemory({ otherGpuMemoryGiB: gib }: MachineSettings): LedgerLine[] {
-  return gib === undefined
-    ? []
-    : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */

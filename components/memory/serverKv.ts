@@ -75,7 +75,7 @@ export function serverKv(
   const kvCacheDtype = plannedKvDtype(server.kvCacheDtype);
   if (kvCacheDtype === undefined) return none(`There is no plan for a KV cache in ${server.kvCacheDtype}.`);
   const own = ownSpeeds(server);
-  const prefill = own && { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
+  const rate = own === undefined ? model.prefill : { tokensPerSecond: own.prefill, source: `measured on ${own.at}` };
   try {
     const shape = modelShape(model.config);
     const engine = engineSettings(server, kvCacheDtype);
@@ -90,7 +90,13 @@ export function serverKv(
       weightsGB: weightsGB(server, model) ?? null,
       ranks: rankCount(server),
       ...defined({ least }),
-      prefill: prefillOf(prefill ?? model.prefill, worst.maxModelLen),
+      prefill:
+        rate === undefined
+          ? null
+          : {
+              prompts: prefills(worst.maxModelLen, rate.tokensPerSecond),
+              source: `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`,
+            },
     };
     const notes = worst.problems.filter((problem) => problem.severity === "warning").map((problem) => problem.message);
     return { kv, notes: [...notes, ...notFollowed(server)], withRoom };
@@ -100,12 +106,6 @@ export function serverKv(
       `${model.source}: ${error.faults.map(({ path, message }) => [path, message].filter(Boolean).join(": ")).join("; ")}`,
     );
   }
-}
-
-function prefillOf(rate: ModelEvidence["prefill"], window: number): ServerKv["prefill"] {
-  if (rate === undefined) return null;
-  const source = `${thousands(rate.tokensPerSecond)} tokens a second: ${rate.source}`;
-  return { prompts: prefills(window, rate.tokensPerSecond), source };
 }
 
 function engineSettings(

@@ -58,7 +58,10 @@ function settingsOf(document: SourceDocument): StackSettings {
   }
   const faults = Object.keys(root)
     .filter((key) => !PULUMI_KEYS.includes(key))
-    .map((key) => unknownTopLevel(key, document));
+    .map((key) => {
+      const message = `Unknown key \`${key}\` beside \`config\`. Our settings go below \`config\`, as \`${NAMESPACE}:machines\`.`;
+      return errorAt(key, "unknown_key", message, document.locate([key], "key"));
+    });
   return parseSettings(file, ours(root.config), placesBelowConfig(document), faults);
 }
 
@@ -138,11 +141,6 @@ function placesBelowConfig(document: SourceDocument): SourceDocument {
     locate: ([first, ...rest], part) =>
       document.locate(first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest], part),
   };
-}
-
-function unknownTopLevel(key: string, document: SourceDocument): Fault {
-  const message = `Unknown key \`${key}\` beside \`config\`. Our settings go below \`config\`, as \`${NAMESPACE}:machines\`.`;
-  return errorAt(key, "unknown_key", message, document.locate([key], "key"));
 }
 
 function jsonOrText(text: string): unknown {

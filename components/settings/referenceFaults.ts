@@ -50,7 +50,8 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
   bridgeFaults(machine, servers, fault);
-  for (const model of uncalledModels(machine)) {
+  const { models = [], loadedGiB = {} } = machine.simpleServer.mode === "none" ? {} : machine.simpleServer;
+  for (const model of Object.keys(loadedGiB).filter((name) => !models.includes(name))) {
     const message = `\`${model}\` is not one of the simple server's \`models\`.`;
     fault(["simpleServer", "loadedGiB", model], "unknown_reference", message);
   }
@@ -85,12 +86,6 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       fault([...at, "maxOutputTokens"], "impossible_value", beyondWindow);
   }
   return faults;
-}
-
-/** Models whose memory is given though nothing declares them. */
-function uncalledModels({ simpleServer }: MachineSettings): string[] {
-  if (simpleServer.mode === "none") return [];
-  return Object.keys(simpleServer.loadedGiB).filter((model) => !simpleServer.models.includes(model));
 }
 
 function bridgeFaults(

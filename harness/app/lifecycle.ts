@@ -4,7 +4,7 @@ import { shell } from "./commandEnvironment";
 import type { EndedBy } from "./jobProcesses";
 import type { Ledger } from "./ledger";
 import { probeReadiness, type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./readiness";
-import { CommandNotStarted, type JobEnd, type RunningJob, Supervisor } from "./supervisor";
+import { CommandNotStarted, type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
@@ -85,8 +85,8 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
     } finally {
       if (states.length > 1) enter("stopping", outcome.failure ?? "the app is no longer needed");
       appSupervisor.stop();
-      const end = await job.gone.catch(() => ({ by: "itself", escaped: 0 }) as const);
-      enter("stopped", stoppedBy(end));
+      const { by, escaped } = await job.gone.catch(() => ({ by: "itself", escaped: 0 }) as const);
+      enter("stopped", `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`);
     }
     const endedBy = (await job.gone).by;
     const survived = endedBy === "nothing" ? "a process of the app survived KILL" : undefined;
@@ -105,9 +105,6 @@ const STOPPED_BY: Readonly<Record<EndedBy, string>> = {
   kill: "stop_timeout_sec elapsed, so its process group was ended by KILL",
   nothing: "some of its processes survived KILL",
 };
-
-const stoppedBy = ({ by, escaped }: Pick<JobEnd, "by" | "escaped">): string =>
-  escaped === 0 ? STOPPED_BY[by] : `${STOPPED_BY[by]}, and ${escaped} that had left it were stopped too`;
 
 async function useApp<Result>(address: string, use: AppUser<Result>, job: RunningJob, interrupt: AbortSignal) {
   const ending = new AbortController();

@@ -50,7 +50,8 @@ function routingFaults(config: unknown, path: readonly string[], known: readonly
   const level = valueAt(config, path);
   if (!isRecord(level)) return [];
   return Object.keys(level).flatMap((key) => {
-    if (known.includes(key) || isTypo(key, known)) return [];
+    const near = nearestKey(key, known);
+    if (known.includes(key) || (near !== undefined && distance(key, near) <= TYPO)) return [];
     const words = key
       .replace(/([a-z])([A-Z])/g, "$1_$2")
       .toLowerCase()
@@ -70,9 +71,4 @@ function routingReason(words: readonly string[], path: readonly string[]): strin
       return `a repository may only narrow what the user's routing registry permits, it can't define ${what}.`;
   }
   return undefined;
-}
-
-function isTypo(key: string, known: readonly string[]): boolean {
-  const near = nearestKey(key, known);
-  return near !== undefined && distance(key, near) <= TYPO;
 }

@@ -15,8 +15,8 @@ const NOTES = new Set(["version", "company"]);
 export function dialectFaults(profile: ProfileDocument): Fault[] {
   const lineEnds = lineEndFaults(profile.text);
   // Line ends are reported once; behind that, the rest is judged as if they were right.
-  if (lineEnds.length > 0)
-    return [...lineEnds, ...dialectFaults(parseProfile(profile.file, withPlainLineEnds(profile.text)))];
+  const plain = profile.text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
+  if (lineEnds.length > 0) return [...lineEnds, ...dialectFaults(parseProfile(profile.file, plain))];
   const faults: Fault[] = [];
   const lost = new Set<TomlStatement | undefined>();
   for (const statement of profile.statements) {
@@ -38,8 +38,6 @@ function lineEndFaults(text: string): Fault[] {
     ...(crlf === -1 ? [] : [fault("", { line, column: 1 }, "dialect_line_end")]),
   ];
 }
-
-const withPlainLineEnds = (text: string): string => text.replace(/^\ufeff/, "").replaceAll("\r\n", "\n");
 
 /** A header that the harness reads as another name: everything under it is lost. */
 function headerFault(header: TomlStatement): Fault | undefined {

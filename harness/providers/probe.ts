@@ -21,7 +21,8 @@ export function askedProviders(document: ProfileDocument, check: ProfileCheck): 
   const tables = valueAt(document.value, ["providers"]);
   if (typeof tables !== "object" || tables === null) return [];
   return Object.entries(tables).map(([name, table]) => {
-    const provider = faulty.has(name) ? undefined : readProvider(table);
+    // Keys that the schema does not know are left out, not refused.
+    const provider = faulty.has(name) ? undefined : providerSchema.strip().safeParse(table).data;
     const command = document.naive.get(`providers.${name}`, "healthcheck")?.text;
     return { name, ...defined({ provider, command }) };
   });
@@ -72,6 +73,3 @@ export function reviewerHealth(probed: readonly ProbedProvider[], name: string):
   if (chat?.status === "fail") return { outcome: "no-review", detail: chat.detail };
   return { outcome: "healthy", detail: healthcheck.detail };
 }
-
-/** Keys that the schema does not know are left out, not refused. */
-const readProvider = (table: unknown): Provider | undefined => providerSchema.strip().safeParse(table).data;

@@ -63,7 +63,10 @@ export async function readHostServers(around: Around): Promise<HostServer[]> {
     const [port = USUAL_PORT] = ports;
     const [published] = container.ports;
     const server = servers[at] ?? { port, address: published?.ip ?? EVERY_ADDRESS };
-    const merged = { ...server, runsIn: containerText(container), ...shareOf(container, around.totalGiB) };
+    const { gpuMemoryUtilization, memory } = container;
+    const share = memory === undefined ? gpuMemoryUtilization : shareToDeclare(memory, around.totalGiB);
+    const known = { runsIn: containerText(container), ...defined({ share }), shareFrom: "container" as const };
+    const merged = { ...server, ...known };
     if (at < 0) servers.push(merged);
     else servers[at] = merged;
   }
@@ -74,11 +77,6 @@ export async function readHostServers(around: Around): Promise<HostServer[]> {
 const USUAL_PORT = 8000;
 
 const containerText = ({ name }: ContainerState) => `container ${name}`;
-
-function shareOf({ gpuMemoryUtilization, memory }: ContainerState, totalGiB: number): Partial<HostServer> {
-  const share = memory === undefined ? gpuMemoryUtilization : shareToDeclare(memory, totalGiB);
-  return { ...defined({ share }), shareFrom: "container" };
-}
 
 async function hostServer(listener: Listener, around: Around): Promise<HostServer | undefined> {
   const { port, pid, argv } = listener;

@@ -92,7 +92,8 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   for (let window = half(recipe.settings.maxModelLen); isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
     best = tried(share, window, jobs);
   const { values, kv } = best;
-  const refused = refusals(best);
+  const judged = judge(declaredResources(best.whole));
+  const refused = judged.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));
   if (refused.length === 0 && kv?.atBest.fits !== false)
     return { ...none, values, kv, verdict: kv?.fits === true ? "yes" : "perhaps" };
   const least = leastShare(best, totalOf(seat));
@@ -209,11 +210,6 @@ function planned(values: readonly ServerValue[], seat: Seat) {
   return { whole, largest, shortGiB, kv: own?.kv[name] ?? null, needs: own?.starts[name] ?? {} };
 }
 type Planned = ReturnType<typeof planned>;
-
-function refusals({ whole }: Planned): string[] {
-  const found = judge(declaredResources(whole));
-  return found.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));
-}
 
 /** Whether a shorter window may help. */
 const isCramped = ({ kv }: Planned): boolean => kv !== null && !kv.atBest.fits && kv.room.highGiB > 0;

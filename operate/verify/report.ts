@@ -46,10 +46,11 @@ export function verifyText(results: readonly ProbeResult[]): string {
   return [
     ...targets.flatMap((target) => {
       const here = results.filter((result) => result.target === target);
+      const skipped = here.filter((result) => result.status === "skip");
       return [
         styled("bold", target),
         ...here.filter((result) => result.status !== "skip").flatMap((result) => lines(result, width)),
-        ...skipLines(here),
+        ...namesBy("detail", skipped).map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`),
         "",
       ];
     }),
@@ -67,12 +68,6 @@ function lines({ name, status, detail, fix }: ProbeResult, width: number): strin
   // Lines to copy are printed once, under the next steps.
   const short = fix.includes("\n") ? "see below" : fix;
   return fix === "" ? [line] : [line, `       ${" ".repeat(width)}  ${styled("cyan", label)} ${short}`];
-}
-
-/** The probes that were not run, by reason. */
-function skipLines(results: readonly ProbeResult[]): string[] {
-  const skipped = results.filter((result) => result.status === "skip");
-  return namesBy("detail", skipped).map(([reason, names]) => `  ${MARKS.skip()} ${reason}: ${names}`);
 }
 
 /** On a terminal the running probe on one line that comes and goes; elsewhere a line for each probe that ended. */

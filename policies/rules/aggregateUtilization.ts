@@ -71,9 +71,14 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
   const remedies = ours.map((claim) => remedy(claim, limit, sum, shareOf(claim)));
   const host = claims
     .filter((claim) => !claim.ours)
-    .map((claim) => ` Instance A is not ours to lower: only its owner can${ownersShare(claim, limit, sum)}.`)
+    .map((claim) => {
+      // Where that alone would do.
+      const fits = largestThatFits(limit, sum - own(claim));
+      return ` Instance A is not ours to lower: only its owner can${fits > 0 ? `, to ${shareText(fits)} or less` : ""}.`;
+    })
     .join("");
-  const message = `The inference servers of ${machineText(component)} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`;
+  const machine = text(component?.props.machine);
+  const message = `The inference servers of ${typeof machine === "string" ? `machine ${machine}` : "this machine"} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
@@ -111,18 +116,7 @@ function beyondRemedy(
   return { text: lower, change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) } };
 }
 
-/** What the owner of instance A may lower it to, where that alone would do. */
-function ownersShare(claim: Claim, limit: number, sum: number): string {
-  const fits = largestThatFits(limit, sum - own(claim));
-  return fits > 0 ? `, to ${shareText(fits)} or less` : "";
-}
-
 const own = ({ share }: Claim): number => (share.known ? share.tenThousandths : 0);
-
-function machineText(component: DeclaredResource | undefined): string {
-  const machine = component === undefined ? undefined : text(component.props.machine);
-  return typeof machine === "string" ? `machine ${machine}` : "this machine";
-}
 
 function claimText({ who, share, beyond }: Claim): string {
   if (!share.known) return `${who} ?`;
@@ -140,8 +134,7 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
-const total = (claims: readonly Claim[]): number =>
-  claims.reduce((sum, { share }) => sum + (share.known ? share.tenThousandths : 0), 0);
+const total = (claims: readonly Claim[]): number => claims.reduce((sum, claim) => sum + own(claim), 0);
 
 function sameSum(a: readonly Claim[], b: readonly Claim[]): boolean {
   const known = [...a, ...b].every((claim) => claim.share.known);

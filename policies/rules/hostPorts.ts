@@ -91,12 +91,9 @@ function usedTwice(group: MachineGroup): Finding[] {
 function collide(a: PublishedPort, b: PublishedPort): boolean {
   if (typeof a.port !== "string" || a.port !== b.port || a.protocol !== b.protocol) return false;
   // An address that is not known may be the same one.
-  return (
-    a.address === b.address || [a.address, b.address].some((address) => address === UNKNOWN || isEvery(String(address)))
-  );
+  const everywhere: readonly unknown[] = [UNKNOWN, EVERY_ADDRESS, "::", "[::]", "*"];
+  return a.address === b.address || everywhere.includes(a.address) || everywhere.includes(b.address);
 }
-
-const isEvery = (address: string): boolean => [EVERY_ADDRESS, "::", "[::]", "*"].includes(address);
 
 const addressText = (port: PublishedPort): string =>
   port.address === UNKNOWN ? "an address that is not known yet" : String(port.address);

@@ -40,7 +40,9 @@ function roomFor(
   if (share <= now) return [];
   if (share <= largest) return [{ setting: "gpuMemoryUtilization", value: share, why: `holds ${held}` }];
   const best = Math.max(now, largest);
-  const blocks = Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved(kv);
+  // Blocks that this version's fit check keeps free, where the pool has any.
+  const reserved = kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks;
+  const blocks = Math.floor(((best * totalGiB - outsideGiB) * BYTES_PER_GIB) / kv.bytesPerBlock) - reserved;
   const window = longestRequest(kv.layout, Math.floor(blocks / windows)) ?? 0;
   const shorter: NextSetting[] =
     window > 0 && window < kv.maxModelLen
@@ -50,9 +52,6 @@ function roomFor(
   const most = `the most that the other servers leave; ${held} would take ${share.toFixed(2)}`;
   return [{ setting: "gpuMemoryUtilization", value: largest, why: most }, ...shorter];
 }
-
-/** Blocks that this version's fit check keeps free, where the pool has any. */
-const reserved = (kv: ServerKv): number => (kv.numBlocks === 0 ? 1 : kv.numBlocks - kv.usableBlocks);
 
 /** The size of the cache as a setting of its own, with the share that vLLM still checks at its start. */
 function fixedCache(kv: ServerKv, log: EngineLog, server: StartedServer, outsideGiB: number): NextSetting[] {

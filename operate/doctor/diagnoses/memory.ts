@@ -33,11 +33,6 @@ const EXHAUSTED_SHARE = 0.02;
 const CHECK_NEIGHBOURS =
   "grep -E 'MemTotal|MemAvailable|SwapFree' /proc/meminfo; ps -eo pid,rss,args --sort=-rss | head -n 8";
 
-function bandOf(weights: number, shareGiB: number): string {
-  const { verdict, comfortable } = weightBand(weights, shareGiB);
-  return comfortable ? `${verdict}, so something else holds the memory` : verdict;
-}
-
 /** A lower share if the server keeps one, else words. */
 export function lowerShare(facts: Facts, { container, set, settings }: Server) {
   const now = settings?.gpuMemoryUtilization ?? 0;
@@ -75,8 +70,10 @@ export const memory: readonly (Weighed | Row)[] = [
       const weights = server.settings?.model.weightsGB;
       const ranks = server.settings === undefined ? 1 : rankCount(server.settings);
       const shareGiB = (server.settings?.gpuMemoryUtilization ?? 1) * (facts.stack?.plan.ledger.totalGiB ?? 0);
+      const { verdict, comfortable } = weightBand((weights ?? 0) / ranks, shareGiB);
+      const band = comfortable ? `${verdict}, so something else holds the memory` : verdict;
       return {
-        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weightsOfRank(weights, ranks)} are ${bandOf(weights / ranks, shareGiB)}`}.`,
+        cause: `Memory ran out while the server loaded the weights${weights === undefined ? ": the model is too large for what is free" : `: ${weightsOfRank(weights, ranks)} are ${band}`}.`,
         advice:
           weights === undefined
             ? "Declare the size of the weights (`model.weightsGB`), so that the plan can judge it; or serve a smaller model (`serving models` lists what fits)."

@@ -59,7 +59,9 @@ export function diagnose(facts: Facts, chosen: StackFileOptions = {}) {
 function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation) {
   if (edits.length === 0) return { change: advice ?? "No setting to change.", edits: [] as readonly Edit[] };
   if (stack === undefined) return { change: inWords(edits), edits };
-  const open = edits.filter((edit) => !isSo(stack, edit));
+  const open = edits.filter(({ path: [, machine, ...below], value }) => {
+    return machine !== stack.machine || !isDeepStrictEqual(valueAt(stack.settings, below), value);
+  });
   if (open.length === 0)
     return {
       change: `The stack file has it already (${inWords(edits)}), but what runs is older. Apply it.`,
@@ -69,11 +71,6 @@ function changeOf(stack: Stack | undefined, { edits = [], advice }: Explanation)
   const isReadable = attempt(() => parseStackFile(stack.file, changed)) !== undefined;
   // Where it isn't, something else has to be declared first; the advice says what.
   return { change: isReadable ? unifiedDiff(stack.file, stack.text, changed) : inWords(open), edits: open };
-}
-
-function isSo(stack: Stack, { path, value }: Edit): boolean {
-  const [, machine = "", ...below] = path;
-  return machine === stack.machine && isDeepStrictEqual(valueAt(stack.settings, below), value);
 }
 
 function inWords(edits: readonly Edit[]): string {

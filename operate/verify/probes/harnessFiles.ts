@@ -18,9 +18,6 @@ const JUDGE_PROMPT = 'Answer with the JSON object {"ok": true} and nothing else.
 
 const embeddingSetting = ({ machine }: HarnessTarget) => `\`machines.${machine.name}.harness.embeddingModel\``;
 
-const embeddingServerFix = ({ machine }: HarnessTarget) =>
-  `\`machines.${machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`;
-
 const pullFix = ({ machine }: HarnessTarget, model: string) =>
   `ollama pull ${model}, or list it in \`machines.${machine.name}.simpleServer.models\` with \`pull: true\``;
 
@@ -155,8 +152,9 @@ async function embed(target: HarnessTarget, values: AnalyticsValues): Promise<Ve
   const api = apiAt(textAt(values, "embedding.ollama_url"), target.timeoutSeconds);
   if (backend === "openai") {
     const [vector] = vectorsIn(await api.json("/embeddings", { model, input: "probe" })) ?? [];
+    const fix = `\`machines.${target.machine.name}.harness.embeddingServer\` must name a server whose model is of kind embedding.`;
     return vector === undefined
-      ? fail(`${api.baseUrl} answered 200 without a vector`, embeddingServerFix(target))
+      ? fail(`${api.baseUrl} answered 200 without a vector`, fix)
       : pass(`${model}: ${vector.length} dimensions`);
   }
   const answer = await api.post("/api/embed", { model, input: "probe" });

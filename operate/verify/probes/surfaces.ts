@@ -111,9 +111,6 @@ export function judgeCall(
 
 const THINK_TAGS = /<\/?think(ing)?>/;
 
-const thinkingFix = ({ setting }: Settings) =>
-  `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`;
-
 const LARGER = "Which is larger, 9.9 or 9.11? Answer with the number.";
 
 /** An answer of a model whose thinking is switched on or off. */
@@ -168,7 +165,7 @@ export const chatProbes: ServerProbes = [
     name: "thinking-on",
     about: "with thinking on, the thoughts are in `reasoning` and the answer in `content`",
     skip: thinkingOnly,
-    fix: thinkingFix,
+    fix: ({ setting }) => `${setting("reasoningParser")} (auto takes the family's) and ${setting("model.thinking")}.`,
     run: async (target) => {
       const { text, reasoning } = await thoughtOf(target, true);
       if (THINK_TAGS.test(text)) {
