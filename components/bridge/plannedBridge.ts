@@ -40,46 +40,13 @@ export function plannedBridge(
     mode: "0644",
     text: bridgeConfig(machineName, settings, models, machine.monitoring !== undefined),
   };
-  const { keyVariable: variable } = settings;
+  const { keyVariable: variable, port } = settings;
   const path = `${folder}/secrets/bridge-key`;
   const key: SecretFile | null = variable === undefined ? null : { role: "bridge-key", path, mode: "0600", variable };
-  return {
-    container: container(machineName, machine, settings, name, config, key),
-    config,
-    /** Where its key comes from; `null` where it is a placeholder. */
-    key,
-    address: settings.listen,
-    port: settings.port,
-    /** Keys of the servers behind it. */
-    servers: servers.map((server) => server.key),
-    /** Names that it answers to; one may end in `*`. */
-    names: bridgeNames(servers),
-    /** Each name with the model that it reaches. */
-    models,
-  };
-}
-
-/** The bridge's line in the memory ledger. */
-export function bridgeMemory(settings: BridgeSettings): LedgerLine {
-  const source = "LiteLLM's peak with one worker, measured on another machine";
-  return settings.memoryGiB === undefined
-    ? { name: "bridge", gib: MEMORY_GIB, basis: "default", source }
-    : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
-}
-
-function container(
-  machineName: string,
-  machine: MachineSettings,
-  settings: BridgeSettings,
-  name: string,
-  config: PlannedFile<FileRole>,
-  key: SecretFile | null,
-): PlannedContainer {
-  const { port } = settings;
   const liveliness = `import urllib.request; urllib.request.urlopen("http://127.0.0.1:${port}/health/liveliness", timeout=4)`;
   const mounted = (file: { readonly path: string }, target: string) =>
     ({ type: "bind", source: file.path, target, readOnly: true }) as const;
-  return {
+  const container: PlannedContainer = {
     role: "bridge",
     resource: `${machineName}-bridge`,
     name,
@@ -109,4 +76,26 @@ function container(
     // LiteLLM reads its configuration once: another text is another container.
     labels: { [MACHINE_LABEL]: machineName, [CONFIG_LABEL]: contentHash(config.text) },
   };
+  return {
+    container,
+    config,
+    /** Where its key comes from; `null` where it is a placeholder. */
+    key,
+    address: settings.listen,
+    port,
+    /** Keys of the servers behind it. */
+    servers: servers.map((server) => server.key),
+    /** Names that it answers to; one may end in `*`. */
+    names: bridgeNames(servers),
+    /** Each name with the model that it reaches. */
+    models,
+  };
+}
+
+/** The bridge's line in the memory ledger. */
+export function bridgeMemory(settings: BridgeSettings): LedgerLine {
+  const source = "LiteLLM's peak with one worker, measured on another machine";
+  return settings.memoryGiB === undefined
+    ? { name: "bridge", gib: MEMORY_GIB, basis: "default", source }
+    : { name: "bridge", gib: settings.memoryGiB, basis: "measured", source: "bridge.memoryGiB" };
 }

@@ -28,7 +28,12 @@ export function kvPlan(model: ModelShape, engine: KvEngineSettings, availableByt
   const rules = engineRules(model, settings);
   const maxModelLen = checkedWindow(model, settings, layout, rules);
   const plan = figures(settings, layout, rules, maxModelLen, availableBytes);
-  const problems = planProblems(plan, model, settings, rules);
+  const problems = [
+    ...noFit(plan, rules),
+    ...tooManySequences(plan, model),
+    ...windowAboveModel(plan, model),
+    ...assumptions(plan, model, settings, rules),
+  ];
   return { ...plan, starts: !hasErrors(problems), problems };
 }
 
@@ -69,21 +74,6 @@ function undividedHeads({ attention, slidingAttention, queryHeads, linear }: Mod
   return [
     ...[queryHeads, ...(linear?.heads ?? [])].filter((count) => count % devices !== 0),
     ...keyValue.filter((count) => count % devices !== 0 && devices % count !== 0),
-  ];
-}
-
-/** Why the engine would not start with this plan, and what a reader of it should know. */
-function planProblems(
-  plan: Figures,
-  model: ModelShape,
-  settings: ResolvedKvEngineSettings,
-  rules: EngineRules,
-): Fault[] {
-  return [
-    ...noFit(plan, rules),
-    ...tooManySequences(plan, model),
-    ...windowAboveModel(plan, model),
-    ...assumptions(plan, model, settings, rules),
   ];
 }
 

@@ -34,7 +34,13 @@ export function memoryWarnings(
   for (const { settings, plan, kv: result } of servers) {
     const { key, container } = plan;
     const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
-    serverWarnings(settings, machine.totalGiB, appliedWindows[key], ofServer);
+    const { gpuMemoryUtilization: share, measured } = settings;
+    const utilizationHigh = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * machine.totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * machine.totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
+    if (share > HIGHEST_THAT_STARTED) ofServer("utilization-high", utilizationHigh);
+    const stale = `What was measured on ${measured?.at} is of another image and no longer counts: measure again and record it.`;
+    if (measured !== undefined && !isMeasured(settings)) ofServer("measurement-stale", stale);
+    const raised = windowRaised(settings, appliedWindows[key]);
+    if (raised !== undefined) ofServer("window-raised", raised);
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
     const largest = ledger.largestUtilizationThatFits[container.name] ?? 0;
@@ -53,23 +59,6 @@ export function memoryWarnings(
 }
 
 export type Warn = (code: string, message: string) => void;
-
-function serverWarnings(
-  server: InferenceServerSettings,
-  totalGiB: number,
-  appliedWindow: number | undefined,
-  warn: Warn,
-): void {
-  const { gpuMemoryUtilization: share, measured } = server;
-  const utilizationHigh = `vLLM does not start at ${share} on this kind of machine: it wants ${(share * totalGiB).toFixed(1)} GiB available, and at most ${Math.floor(HIGHEST_THAT_STARTED * totalGiB)} are after a boot. Take ${Math.floor(HIGHEST_THAT_STARTED * 100) / 100} or less.`;
-  if (share > HIGHEST_THAT_STARTED) warn("utilization-high", utilizationHigh);
-  if (measured !== undefined && !isMeasured(server)) {
-    const message = `What was measured on ${measured.at} is of another image and no longer counts: measure again and record it.`;
-    warn("measurement-stale", message);
-  }
-  const raised = windowRaised(server, appliedWindow);
-  if (raised !== undefined) warn("window-raised", raised);
-}
 
 /** Compared with what was applied on this machine; where that is not known, with what was measured. */
 function windowRaised({ maxModelLen, measured }: InferenceServerSettings, applied: number | undefined) {

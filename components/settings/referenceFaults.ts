@@ -49,7 +49,12 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
     if (onOtherMachine(name) === undefined) check(name, ["bridge", "servers", index], true);
   for (const [index, name] of (machine.chatUi?.connections ?? []).entries())
     check(name, ["chatUi", "connections", index], false);
-  bridgeFaults(machine, servers, fault);
+  const { bridge } = machine;
+  if (bridge !== undefined && bridge.servers === undefined && servers.length === 0)
+    fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
+  const placeholderOnly = `The bridge is published on ${bridge?.listen}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`;
+  if (bridge !== undefined && !isLoopback(bridge.listen) && bridge.keyVariable === undefined)
+    fault(["bridge", "keyVariable"], "missing_key", placeholderOnly);
   const { models = [], loadedGiB = {} } = machine.simpleServer.mode === "none" ? {} : machine.simpleServer;
   for (const model of Object.keys(loadedGiB).filter((name) => !models.includes(name))) {
     const message = `\`${model}\` is not one of the simple server's \`models\`.`;
@@ -86,19 +91,4 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       fault([...at, "maxOutputTokens"], "impossible_value", beyondWindow);
   }
   return faults;
-}
-
-function bridgeFaults(
-  machine: MachineSettings,
-  servers: readonly string[],
-  fault: (path: PropertyKey[], code: string, message: string) => void,
-): void {
-  const { bridge } = machine;
-  if (bridge === undefined) return;
-  if (bridge.servers === undefined && servers.length === 0)
-    fault(["bridge", "servers"], "missing_key", "Nothing to bridge: no inference server is declared.");
-  const { listen: address } = bridge;
-  const placeholderOnly = `The bridge is published on ${address}, where a placeholder is not enough as a key. Name the variable of your shell that holds a key (\`keyVariable\`), or publish it on 127.0.0.1.`;
-  if (!isLoopback(address) && bridge.keyVariable === undefined)
-    fault(["bridge", "keyVariable"], "missing_key", placeholderOnly);
 }

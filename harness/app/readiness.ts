@@ -34,18 +34,9 @@ export async function probeReadiness(app: AppContract, setting: ProbeSetting, li
     if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
     return { verdict: status >= 200 && status < 400 ? "ready" : "not-ready", detail: `HTTP ${status}` };
   }
-  if (command === undefined || setting.supervisor === undefined)
+  const { supervisor, cwd, env } = setting;
+  if (command === undefined || supervisor === undefined)
     return { verdict: "broken", detail: "the contract has no readiness proof" };
-  return commandReadiness(command, setting.supervisor, setting, limitMs);
-}
-
-async function commandReadiness(
-  command: string,
-  supervisor: Supervisor,
-  setting: ProbeSetting,
-  limitMs: number,
-): Promise<Readiness> {
-  const { cwd, env } = setting;
   const bounds = { boundMs: limitMs, graceMs: PROBE_GRACE_MS, endWithLeader: true };
   try {
     const end = await supervisor.run({ argv: shell(command), cwd, env, ...bounds }).gone;

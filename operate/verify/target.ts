@@ -34,7 +34,8 @@ type TargetOf<Kind extends Target["kind"]> = Extract<Target, { kind: Kind }>;
 /** The probes of one kind of target. */
 export type ProbesOf<Kind extends Target["kind"]> = readonly Probe<TargetOf<Kind>>[];
 
-export type ServerTarget = Common & ReturnType<typeof inferenceServers>[number];
+type Server = ReturnType<typeof inferenceServers>[number];
+export type ServerTarget = Common & Server;
 export type BridgeTarget = TargetOf<"bridge">;
 export type ChatUiTarget = TargetOf<"chat-ui">;
 export type HarnessTarget = TargetOf<"harness">;
@@ -135,12 +136,7 @@ function serversOverMachines(machine: MachinePlan, at: At, { machines = [machine
 
 const messagesClient = ({ clients }: MachinePlan) => clients.find((each) => each.surface === "messages");
 
-function bridges(
-  machine: MachinePlan,
-  { env }: Host,
-  at: At,
-  servers: readonly ReturnType<typeof inferenceServers>[number][],
-) {
+function bridges(machine: MachinePlan, { env }: Host, at: At, servers: readonly Server[]) {
   const { bridge } = machine;
   if (bridge === null) return [];
   const client = messagesClient(machine);

@@ -13,7 +13,7 @@ import { asksForGpus, type DeclaredResource, displayName } from "../lib/containe
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
-import { advice, type Change, type Found, type Rule, violation } from "./rule";
+import { advice, type Change, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */
 const HUNDRED = 100;
@@ -42,30 +42,21 @@ export const memorySum: Rule = {
     if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total))
       return violation(machine, "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.");
     const pinned = Object.keys(knownMap(memory.fixedKvCache));
-    return judged(machine, lines, total, largestShares(machine), pinned);
+    const largest = largestShares(machine);
+    const certain = lines.filter((line) => line.certain);
+    const all = sum(lines);
+    const cure = largest.map((share) => remedy(share, pinned)).join(" ");
+    if (sum(certain) > total) {
+      const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
+      const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
+      return violation(machine, message, changeOf(largest));
+    }
+    if (all <= total) return undefined;
+    const defaults = spelled(lines.filter((line) => !line.certain));
+    const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
+    return advice(machine, message);
   },
 };
-
-function judged(
-  machine: DeclaredResource,
-  lines: readonly Line[],
-  total: number,
-  largest: readonly LargestShare[],
-  pinned: readonly string[],
-): Found {
-  const certain = lines.filter((line) => line.certain);
-  const all = sum(lines);
-  const cure = largest.map((share) => remedy(share, pinned)).join(" ");
-  if (sum(certain) > total) {
-    const others = certain.filter((line) => !largest.some((server) => server.name === line.name));
-    const message = `What is declared and measured comes to ${gib(sum(certain))} of ${gib(total)}, ${gib(sum(certain) - total)} too much: ${spelled(certain)}. ${cure}${givesWay(others)}`;
-    return violation(machine, message, changeOf(largest));
-  }
-  if (all <= total) return undefined;
-  const defaults = spelled(lines.filter((line) => !line.certain));
-  const message = `All lines together come to ${gib(all)} of ${gib(total)}, ${gib(sum(certain))} of it declared or measured; what makes it too much are defaults: ${defaults}. Measure them, or leave more room. ${cure}`;
-  return advice(machine, message);
-}
 
 /** Lines as they stand in a machine component's inputs; `undefined` when one can't be read. */
 function linesOf(given: unknown): Line[] | undefined {
