@@ -11,14 +11,12 @@ type Issue = z.core.$ZodIssue;
  * Turns everything a zod schema has against a value into faults: one for each unknown key (with the nearest known one),
  * each wrong type and each impossible value, with the place in the file where a document is given.
  */
-export function schemaFaults(
+export const schemaFaults = (
   schema: z.ZodType,
   value: unknown,
   issues: readonly Issue[],
   document?: SourceDocument,
-): Fault[] {
-  return issues.flatMap((issue) => faultsOf(schema, value, issue, document));
-}
+): Fault[] => issues.flatMap((issue) => faultsOf(schema, value, issue, document));
 
 /** For files that may have keys of somebody else: an unknown one is a warning, unless it could only be a secret. */
 export function softened(fault: Fault, refusal: (key: string) => string): Fault {

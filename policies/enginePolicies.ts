@@ -82,9 +82,7 @@ class Inputs {
   }
 }
 
-function declared(
+const declared = (
   { type, name, urn, provider, props }: Pick<PolicyResource, "type" | "name" | "urn" | "provider" | "props">,
   parent: string | undefined,
-): DeclaredResource {
-  return withPlainProps({ type, name, urn, ...defined({ parent, provider: provider?.urn }), props });
-}
+): DeclaredResource => withPlainProps({ type, name, urn, ...defined({ parent, provider: provider?.urn }), props });

@@ -38,14 +38,12 @@ export function rankOn(
 export const headAddress = ({ nodes: [head] }: Pick<Rank, "nodes">): string => head?.address ?? "";
 
 /** What a rank is given beside the arguments that all have. */
-export function rankArguments({ distributedTimeoutSeconds }: InferenceServerSettings, rank: RankPlace): string[] {
-  return [
-    ...["--nnodes", String(rank.nodes.length), "--node-rank", String(rank.index)],
-    ...(rank.index === 0 ? [] : ["--headless"]),
-    ...["--master-addr", headAddress(rank), "--master-port", String(rank.masterPort)],
-    ...["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
-  ];
-}
+export const rankArguments = ({ distributedTimeoutSeconds }: InferenceServerSettings, rank: RankPlace): string[] => [
+  ...["--nnodes", String(rank.nodes.length), "--node-rank", String(rank.index)],
+  ...(rank.index === 0 ? [] : ["--headless"]),
+  ...["--master-addr", headAddress(rank), "--master-port", String(rank.masterPort)],
+  ...["--distributed-timeout-seconds", String(distributedTimeoutSeconds)],
+];
 
 /** Variables of a rank that may be set otherwise. */
 export const RANK_DEFAULTS: Readonly<Record<string, string>> = {

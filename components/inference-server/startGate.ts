@@ -105,12 +105,10 @@ function instanceAFacts(instanceA: Exclude<MachineSettings["instanceA"], "none">
 export const gateVolume = (network: string): string => `${network}-gate`;
 
 /** What the gate reads and writes, in a container. */
-export function gateMounts(folder: string, network: string): Mount[] {
-  return [
-    { type: "bind", source: folder, target: DECLARED_INSIDE, readOnly: true },
-    { type: "volume", source: gateVolume(network), target: SHARED_INSIDE, readOnly: false },
-  ];
-}
+export const gateMounts = (folder: string, network: string): Mount[] => [
+  { type: "bind", source: folder, target: DECLARED_INSIDE, readOnly: true },
+  { type: "volume", source: gateVolume(network), target: SHARED_INSIDE, readOnly: false },
+];
 
 /** Where a container reaches instance A; `undefined` when it listens on loopback only. */
 export const instanceAFromContainer = ({ listen, port }: { readonly listen: string; readonly port: number }) =>

@@ -1,5 +1,4 @@
-import type { PackedCaches } from "./cacheGroups";
-import { type CacheGroups, groupBlocks, SMALLEST_BLOCK } from "./cacheGroups";
+import { type CacheGroups, groupBlocks, type PackedCaches, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
 import { engineRules, INDEXED_BLOCK } from "./engineRules";

@@ -135,13 +135,11 @@ function protoPath(value: unknown, path: readonly string[] = []): readonly strin
 }
 
 /** Paths of settings (`machines.dgx`) looked up where they stand in the file (`config."local-serving:machines".dgx`). */
-function placesBelowConfig(document: SourceDocument): SourceDocument {
-  return {
-    ...document,
-    locate: ([first, ...rest], part) =>
-      document.locate(first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest], part),
-  };
-}
+const placesBelowConfig = (document: SourceDocument): SourceDocument => ({
+  ...document,
+  locate: ([first, ...rest], part) =>
+    document.locate(first === undefined ? ["config"] : ["config", `${NAMESPACE}:${String(first)}`, ...rest], part),
+});
 
 function jsonOrText(text: string): unknown {
   try {

@@ -5,8 +5,7 @@ import { endingInOrder } from "../../commandLine/interrupt";
 import { type FaultyInput, faultLine } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
 import type { FrozenContract } from "../automation/frozenContract";
-import type { MeasureSetting } from "../gates/coverageGate";
-import { coverageGate, type GateResult } from "../gates/coverageGate";
+import { coverageGate, type GateResult, type MeasureSetting } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
 import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
 

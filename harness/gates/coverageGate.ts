@@ -32,12 +32,10 @@ const NO_BASELINE =
 const ROUNDING = 1e-9;
 
 /** Faults of measured coverage against its contract, one sentence each; none means that the gate passes. */
-export function coverageFailures(floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] {
-  return [
-    ...metricFailures("line", floors.min_line_pct, measured.line_pct, floors, baseline?.line_pct),
-    ...metricFailures("branch", floors.min_branch_pct, measured.branch_pct, floors, baseline?.branch_pct),
-  ];
-}
+export const coverageFailures = (floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] => [
+  ...metricFailures("line", floors.min_line_pct, measured.line_pct, floors, baseline?.line_pct),
+  ...metricFailures("branch", floors.min_branch_pct, measured.branch_pct, floors, baseline?.branch_pct),
+];
 
 /** Only a metric with a floor is judged, for its floor and for regression alike. */
 function metricFailures(

@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync, readFileSync, unlinkSync } from "node:fs";
 import type { LedgerLog } from "../app/ledger";
-import type { Supervisor } from "../app/supervisor";
-import { type BoundedCommand, failureOf, runBounded } from "../app/supervisor";
+import { type BoundedCommand, failureOf, runBounded, type Supervisor } from "../app/supervisor";
 import { containedArtifact } from "../automation/artifactPath";
 
 /** Largest artifact that is read, in bytes: tracefiles of very large projects are some ten MiB. */

@@ -44,16 +44,14 @@ export const APPLY = "serving plan && npm run up";
 export const SEE_THE_LINK =
   "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
 
-export function toldByALine(row: Row): Weighed {
-  return {
-    id: row.id,
-    explain(facts) {
-      const hit = seen(facts, ...[row.when].flat());
-      if (hit === undefined) return undefined;
-      const told = { hit, server: serverOf(facts, hit.log), facts };
-      if (row.unless?.(told) === true) return undefined;
-      const words = "say" in row ? row.say(told) : row;
-      return words && { ...words, evidence: words.evidence ?? hit.line };
-    },
-  };
-}
+export const toldByALine = (row: Row): Weighed => ({
+  id: row.id,
+  explain(facts) {
+    const hit = seen(facts, ...[row.when].flat());
+    if (hit === undefined) return undefined;
+    const told = { hit, server: serverOf(facts, hit.log), facts };
+    if (row.unless?.(told) === true) return undefined;
+    const words = "say" in row ? row.say(told) : row;
+    return words && { ...words, evidence: words.evidence ?? hit.line };
+  },
+});

@@ -1,5 +1,4 @@
-import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { readServerArguments } from "../../components/inference-server/argv/serverArguments";
+import { readServerArguments, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
 import {
   type EngineData,

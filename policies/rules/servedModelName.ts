@@ -54,11 +54,8 @@ function faultOf(server: ServerArguments): string | undefined {
   return `has no --served-model-name, so its model is served as \`${model}\`${why}, which has a slash; coding clients can't address it. Add \`--served-model-name ${suggestion(model)} ${model}\`.`;
 }
 
-function suggestion(name: string): string {
-  return (
-    name
-      .slice(name.lastIndexOf("/") + 1)
-      .toLowerCase()
-      .replace(/[^a-z0-9.]+/g, "-") || "model"
-  );
-}
+const suggestion = (name: string): string =>
+  name
+    .slice(name.lastIndexOf("/") + 1)
+    .toLowerCase()
+    .replace(/[^a-z0-9.]+/g, "-") || "model";

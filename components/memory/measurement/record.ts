@@ -31,14 +31,12 @@ export const outsideKvGiB = (server: StartedServer, availableKvGiB: number): num
   hundredths(server.gpuMemoryUtilization * server.totalGiB - availableKvGiB);
 
 /** The lines that record a measurement in the stack file, below its server. */
-export function measuredLines(measured: MeasuredSettings): string[] {
-  return [
-    "measured:",
-    `  nonKvGiB: ${measured.nonKvGiB}`,
-    `  kvTokens: ${measured.kvTokens}`,
-    `  maxConcurrency: ${measured.maxConcurrency}`,
-    ...(measured.ranks === undefined ? [] : [`  ranks: ${measured.ranks}`]),
-    `  at: "${measured.at}"`,
-    `  image: ${measured.image}`,
-  ];
-}
+export const measuredLines = (measured: MeasuredSettings): string[] => [
+  "measured:",
+  `  nonKvGiB: ${measured.nonKvGiB}`,
+  `  kvTokens: ${measured.kvTokens}`,
+  `  maxConcurrency: ${measured.maxConcurrency}`,
+  ...(measured.ranks === undefined ? [] : [`  ranks: ${measured.ranks}`]),
+  `  at: "${measured.at}"`,
+  `  image: ${measured.image}`,
+];

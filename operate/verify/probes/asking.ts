@@ -58,14 +58,12 @@ export async function modelName({ api, server }: ServerTarget): Promise<string> 
 }
 
 /** A request for a short answer. A thinking model is asked not to think, unless the question says otherwise. */
-export async function questionOf(target: ServerTarget, question: Partial<Question> = {}): Promise<Question> {
-  return {
-    model: question.model ?? (await modelName(target)),
-    maxTokens: answerTokens(target.maxModelLen, false),
-    thinking: target.server.model.thinking ? false : undefined,
-    ...question,
-  };
-}
+export const questionOf = async (target: ServerTarget, question: Partial<Question> = {}): Promise<Question> => ({
+  model: question.model ?? (await modelName(target)),
+  maxTokens: answerTokens(target.maxModelLen, false),
+  thinking: target.server.model.thinking ? false : undefined,
+  ...question,
+});
 
 /** How an agent asks: it leaves the thinking to the model, and room for it. */
 export const asAgent = ({ maxModelLen, server }: ServerTarget): Partial<Question> => ({
