@@ -27,7 +27,8 @@ export = async () => {
   const levels = userInput(() => readLevels(process.env[LEVELS_VARIABLE] ?? LEVELS_FILE));
   // The machine's meminfo is not part of it: it differs from one minute to the next, and so would every preview.
   const planned = userInput(() => plan(settings, readEvidence(settings, getRootDirectory())));
-  for (const warning of planned.warnings) log.warn(plainText(`${warning.machine}: ${warning.message}`));
+  for (const { machine, message, note } of planned.warnings)
+    (note ? log.info : log.warn)(plainText(`${machine}: ${message}`));
 
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
   gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);

@@ -19,6 +19,8 @@ export interface CommandForm<Options extends object, Arguments extends unknown[]
   /** `run` gets their values behind the options, in this order. */
   readonly arguments?: readonly Argument[];
   readonly options?: readonly Option[];
+  /** What `--format` takes; text and JSON if it is absent. What isn't JSON is printed as the outcome's text. */
+  readonly formats?: readonly Format[];
   readonly notes?: string;
   /** A command line without the word `serving`, shown at the end of `--help`. */
   readonly example: string;
@@ -33,7 +35,7 @@ export function command<Options extends object, Arguments extends unknown[]>(
 ): Command {
   const made = new Command(form.name).description(form.description);
   for (const argument of form.arguments ?? []) made.addArgument(argument);
-  for (const option of [...(form.options ?? []), formatOption()]) made.addOption(option);
+  for (const option of [...(form.options ?? []), formatOption(form.formats)]) made.addOption(option);
   if (form.notes !== undefined) made.addHelpText("after", `\n${form.notes}`);
   made.addHelpText("after", `\nExample:\n  serving ${form.example}`);
   return made.action(async () => {

@@ -3,12 +3,12 @@ import { Option } from "commander";
 import { plainJson, plainText } from "../faults/plainText";
 import { withoutKeys } from "../faults/secrets";
 
-/** `text` is for people, `json` is one document on stdout with nothing else there. */
-export type Format = "text" | "json";
+/** `text` is for people, `json` is one document on stdout with nothing else there, `markdown` is for a review. */
+export type Format = "text" | "json" | "markdown";
 
 /** The `--format` option that every command has. */
-export const formatOption = (): Option =>
-  new Option("--format <format>", "how to print the result").choices(["text", "json"]).default("text");
+export const formatOption = (formats: readonly Format[] = ["text", "json"]): Option =>
+  new Option("--format <format>", "how to print the result").choices(formats).default("text");
 
 /** Writes a command's result to stdout; empty text writes nothing. */
 export function printResult(format: Format, result: unknown, text: string): void {

@@ -35,14 +35,16 @@ export function changeOf(
   });
   const containers = [...resources].map((each) => containerChange(each, before, after, around.restarted ?? []));
   const ollama = ollamaChange(before, after);
+  const kv = Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))]));
   return {
     machine: plans[0]?.name ?? "",
     containers,
     files: fileChanges(before, after),
     ollama,
     memory: both(memoryFigures),
-    kv: Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))])),
-    losses: before === undefined ? [] : lossesOf(before, after, { containers, ollama }, around.machines ?? [before]),
+    kv,
+    losses:
+      before === undefined ? [] : lossesOf(before, after, { containers, ollama, kv }, around.machines ?? [before]),
   };
 }
 
@@ -61,7 +63,8 @@ function containerChange(
     (plan === undefined ? [] : serversOn(plan)).find(({ container }) => container.resource === resource),
   );
   const { name = "", role = "bridge" } = now ?? old ?? {};
-  const common = { resource, key: (server ?? oldServer)?.key ?? role, name, changes: [], steps: [] };
+  const key = (server ?? oldServer)?.key ?? (role === "monitoring" ? name : role);
+  const common = { resource, key, name, changes: [], steps: [] };
   const nothing = { pulls: null, downloads: [] };
   if (now === undefined || after === undefined) return { ...common, ...nothing, kind: "removed" };
   const changes = old === undefined ? [] : [...argumentChanges(old, now), ...withWorkers(server, restarted)];
@@ -72,7 +75,7 @@ function containerChange(
     changes,
     steps:
       server === undefined
-        ? serviceSteps(now.role === "chat-ui" ? "chat-ui" : "bridge", old)
+        ? serviceSteps(now, old)
         : serverSteps(server, weightsOf(server, after), oldServer && { server: oldServer, changes }),
     pulls: old?.image === now.image ? null : now.image,
     downloads: downloadsOf(server, oldServer),

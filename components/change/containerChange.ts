@@ -22,8 +22,11 @@ export function argumentChanges(before: PlannedContainer, after: PlannedContaine
   return [{ argument: "order of the arguments", before: short(first), after: short(second) }];
 }
 
+/** Arguments that say again what another one says. */
+const REPEATED = ["stopTimeout", "networkMode", "networksAdvanced"];
+
 function argumentsOf(container: PlannedContainer): Map<string, string> {
-  const { command = [], entrypoints, envs, labels, mounts, stopTimeout: _, ...rest } = containerArgs(container);
+  const { command = [], entrypoints, envs, labels, mounts, ...rest } = containerArgs(container);
   const found = new Map<string, string>();
   const add = (argument: string, value: string) => {
     const earlier = found.get(argument);
@@ -43,7 +46,8 @@ function argumentsOf(container: PlannedContainer): Map<string, string> {
   for (const { label, value } of labels) add(`label ${label}`, value);
   for (const { target, type, source, readOnly } of mounts)
     add(`mount ${target}`, `${type} ${source}${readOnly ? ", read only" : ""}`);
-  for (const [name, value] of Object.entries(rest)) add(name, plain(value));
+  for (const [name, value] of Object.entries(rest)) if (!REPEATED.includes(name)) add(name, plain(value));
+  add("network", container.network);
   return new Map([...found].map(([argument, value]) => [argument, value.trim()]));
 }
 

@@ -16,6 +16,7 @@ const COMPILES: Span = { least: 600, most: 900 };
 const SERVICES = {
   bridge: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
   "chat-ui": { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
+  monitoring: { least: 1, most: 60, source: "its health check gives it 60" },
 } as const;
 
 /**
@@ -47,16 +48,16 @@ export function serverSteps(
     ...(before === undefined ? [] : [stopping(before.server.container)]),
     {
       ...{ what: `loading ${gb} GB of weights`, least: Math.round(least), most: Math.round(most) },
-      source: "a DGX Spark's owner measured 4 min for 22 GB and 7 min for 75 GB, and a recipe says up to 15 for that",
+      source: "a DGX Spark took 4 min for 22 GB and 7 for 75, and a recipe says up to 15 for those",
     },
     ...compiling(server, before),
   ];
 }
 
-/** Of the bridge or the chat UI. */
-export const serviceSteps = (role: "bridge" | "chat-ui", before?: PlannedContainer): Step[] => [
+/** How long a service is on its way. */
+export const serviceSteps = ({ role }: PlannedContainer, before?: PlannedContainer): Step[] => [
   ...(before === undefined ? [] : [stopping(before)]),
-  { what: "starting", ...SERVICES[role] },
+  ...(role === "inference-server" ? [] : [{ what: "starting", ...SERVICES[role] }]),
 ];
 
 /** Docker waits so long for its end; images are pulled before. */
@@ -86,16 +87,15 @@ export function totalOf(steps: readonly Step[], kept = false): Span {
 const MINUTE = 60;
 
 /** `4 to 9 min`, `up to 2 min`, `8 to 74 s`. */
-function spanText({ least, most }: Span): string {
+export function spanText({ least, most }: Span): string {
   const [low, high, unit] =
     most < 2 * MINUTE ? [least, most, "s"] : [Math.floor(least / MINUTE), Math.ceil(most / MINUTE), "min"];
   return low === 0 ? `up to ${high} ${unit}` : `${low} to ${high} ${unit}`;
 }
 
-/** How long something is gone, and where that is shorter. */
+/** How long all of it takes, and when less. */
 export function stepsText(steps: readonly Step[]): string {
-  const [all, kept] = [totalOf(steps), totalOf(steps, true)];
-  if (all.most === kept.most) return spanText(all);
   const volume = steps.find(({ keptIn }) => keptIn !== undefined)?.keptIn;
-  return `${spanText(all)} (${spanText(kept)} where its kernels are compiled already, in the volume ${volume})`;
+  const shorter = `, or ${spanText(totalOf(steps, true))} if its kernels are in the volume ${volume} already`;
+  return `${spanText(totalOf(steps))}${volume === undefined ? "" : shorter}`;
 }

@@ -10,7 +10,7 @@ const RESTART: Step = { what: "restarting", least: 1, most: 20, source: "Ollama 
 export function lossesOf(
   before: MachinePlan,
   after: MachinePlan | undefined,
-  { containers, ollama }: Pick<MachineChange, "containers" | "ollama">,
+  { containers, ollama, kv }: Pick<MachineChange, "containers" | "ollama" | "kv">,
   machines: readonly MachinePlan[],
 ): Loss[] {
   const { inferenceServers, ranks, endpoints, simpleServer } = before;
@@ -20,7 +20,8 @@ export function lossesOf(
     ...containers.flatMap(({ key, kind, steps }): Loss[] => {
       // A worker has no API: its head goes with it.
       if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key)) return [];
-      return [kind === "removed" ? { ...of(key), what: "removed" } : { ...of(key), what: "gone", steps }];
+      if (kind === "removed") return [{ ...of(key), what: "removed" }];
+      return [{ ...of(key), what: kv[key]?.after?.fits.most === false ? "fails" : "gone", steps }];
     }),
     ...(restarts ? [{ ...of(SIMPLE_SERVER), what: "gone", steps: [RESTART] } as const] : []),
     ...inferenceServers.flatMap(({ key, serve }): Loss[] => {
@@ -59,16 +60,27 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
   ];
 }
 
-/** A loss as a sentence. */
-export function lossText({ key, what, names, users, before, after, steps = [] }: Loss): string {
-  const named = names.length === 0 ? key : `${key} (${names.join(", ")})`;
-  const by = users.length === 0 ? "" : ` Used by ${users.join(", ")}.`;
+/** For how long something is gone; `undefined` where it isn't. */
+export function goneText({ what, steps = [] }: Loss): string | undefined {
   const said = {
-    gone: `${named} is gone for ${stepsText(steps)}, and requests that run are cut off.`,
-    removed: `${named} is gone for good.`,
-    names: `${key} no longer answers to ${names.join(", ")}.`,
-    window: `The window of ${named} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
-    address: `${named} moves from ${before} to ${after}.`,
+    gone: `for ${stepsText(steps)}`,
+    fails: "until you go back: the new one would not start",
+    removed: "for good",
   };
-  return `${said[what]}${by}`;
+  return what in said ? said[what as keyof typeof said] : undefined;
+}
+
+/** A loss as a sentence. */
+export function lossText(loss: Loss): string {
+  const { key, what, names, users, before, after } = loss;
+  const gone = `${names.length === 0 ? key : `${key} (${names.join(", ")})`} is gone ${goneText(loss)}.`;
+  const said = {
+    gone: `${gone} Requests that run are cut off.`,
+    fails: gone,
+    removed: gone,
+    names: `${key} no longer answers to ${names.join(", ")}.`,
+    window: `The window of ${key} shrinks from ${before} to ${after} tokens: longer prompts are refused.`,
+    address: `${key} moves from ${before} to ${after}.`,
+  };
+  return `${said[what]}${users.length === 0 ? "" : ` Used by ${users.join(", ")}.`}`;
 }

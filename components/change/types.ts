@@ -70,7 +70,7 @@ export interface FileChange {
 export interface Loss {
   /** Key of what they use: a server's, `bridge`, `chat-ui` or `simple-server`. */
   readonly key: string;
-  readonly what: "gone" | "removed" | "names" | "window" | "address";
+  readonly what: "gone" | "fails" | "removed" | "names" | "window" | "address";
   /** Names that it answers to; of `names` only those that go. */
   readonly names: readonly string[];
   /** Who uses it: clients, `bridge`, `chat-ui`, and on another machine `MACHINE.bridge`. */

@@ -9,7 +9,7 @@ import { memoryWarnings } from "../memory/memoryWarnings";
 import { serverKv } from "../memory/serverKv";
 import { startNeeds } from "../memory/startNeeds";
 import { type Evidence, homeOn, modelEvidence, onMachine } from "../planned/evidence";
-import type { HostInstanceFacts, Warning } from "../planned/facts";
+import { type HostInstanceFacts, NOTES, type Warning } from "../planned/facts";
 import { workerKey } from "../planned/rank";
 import { endpointOf, isOverSsh, type Reach } from "../planned/reach";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
@@ -45,7 +45,8 @@ export function plan(settings: StackSettings, evidence: Evidence): Plan {
     ),
   ];
   if (faults.length > 0) throw new FaultyInput("stack file", faults);
-  return { machines, warnings: planned.flatMap(({ warnings }) => warnings) };
+  const marked = (warning: Warning): Warning => (NOTES.has(warning.code) ? { ...warning, note: true } : warning);
+  return { machines, warnings: planned.flatMap(({ warnings }) => warnings.map(marked)) };
 }
 
 /** The same for one machine of them, without what needs all to be seen. */

@@ -10,7 +10,15 @@ export interface Warning {
   readonly machine: string;
   readonly code: string;
   readonly message: string;
+  /** Set where it is only good to know: nothing is at risk. */
+  readonly note?: true;
 }
+
+/** What is only good to know, by the codes of warnings and the names of policies. */
+export const NOTES: ReadonlySet<string> = new Set([
+  ...["unproven", "inert-variable", "same-parser", "kv-queue", "window-raised", "measurement-stale"],
+  ...["simple-server-by-hand", "harness-no-embedding", "harness-no-embedding-model", "inference-image"],
+]);
 
 /** Versions inside an image, and how they are known. */
 export interface ImageFacts {

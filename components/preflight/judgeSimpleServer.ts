@@ -39,7 +39,7 @@ export function judgeSimpleServer(machine: MachinePlan, facts: SimpleServerFacts
     faults.push(warned(message));
   }
   if (elevate === "none" && !facts.dropInInPlace) {
-    const message = `${server.dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan\` prints.`;
+    const message = `${server.dropIn.path} is not what the plan has. Nothing here writes it, since \`elevate\` is \`none\`: run the commands that \`serving plan simple-server\` prints.`;
     faults.push(warned(message));
   }
   return faults;

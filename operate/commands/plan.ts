@@ -1,34 +1,45 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Command, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
-import { say } from "../../commandLine/output";
+import { type Format, say } from "../../commandLine/output";
+import { changesOf } from "../../components/change/changesOf";
+import { readAppliedPlans } from "../../components/evidence/readAppliedPlan";
 import { readEvidence } from "../../components/evidence/readEvidence";
 import type { Plan } from "../../components/plan/types";
 import type { Evidence } from "../../components/planned/evidence";
+import { isHere } from "../../components/planned/reach";
 import { loadStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import { replaceFile } from "../../harness/files/replaceFile";
-import { LEVELS_FILE } from "../../policies/levels";
+import { LEVELS_FILE, readLevels } from "../../policies/levels";
+import { compare } from "../plan/against";
+import { changeSections, type Section, sectionMarkdown, sectionText } from "../plan/changeReport";
 import { dockerRun } from "../plan/dockerRun";
 import { judgedPlan } from "../plan/judgedPlan";
 import { terminalWidth } from "../plan/layout";
 import { meminfoIn } from "../plan/meminfoFile";
-import { planText } from "../plan/planText";
+import { partText, planText } from "../plan/planText";
+import { named } from "../stack/named";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 interface PlanOptions extends StackFileOptions {
   readonly meminfo: readonly string[];
   readonly out?: string;
   readonly policyConfig?: string;
+  readonly full?: true;
+  readonly against?: string;
+  readonly format: Format;
 }
 
 export function planCommand(): Command {
   return command({
     name: "plan",
-    description: "Show everything that `up` would do: containers, memory, endpoints, and what each policy says.",
+    description: "Show what `up` would do: what changes, memory, endpoints, and what each policy says.",
+    arguments: [new Argument("[name]", "show one server or service: `b`, `bridge`, `chat-ui`, `simple-server`")],
+    formats: ["text", "json", "markdown"],
     options: [
       ...stackFileOptions(),
       new Option(
@@ -37,24 +48,50 @@ export function planCommand(): Command {
       )
         .argParser((text: string, before: readonly string[]) => [...before, text])
         .default([]),
+      new Option("--full", "also every container as `docker run`, and every file"),
+      new Option(
+        "--against <source>",
+        "what changes, for a review: against what was `applied`, what was last `verified`, a stack file, or that of a commit",
+      ),
       new Option("--out <dir>", "write every rendered file to DIR/<machine>/<role>"),
       new Option("--policy-config <file>", `levels of the policies (default: ${LEVELS_FILE} beside the project)`),
     ],
     notes:
-      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (which is still printed whole),\n2 wrong use or a file that can't be read.",
-    example: "plan --stack dgx --format json | jq '.machines[0].ledger'",
-    run: (options: PlanOptions) => {
-      const settings = loadStackFile(stackFile(options));
+      "Exit code: 0 nothing is refused, 1 the stack file has faults or a policy refuses the plan (JSON is whole then, too),\n2 wrong use or a file that can't be read. `--format markdown` goes with `--against`.",
+    example: "plan --against HEAD~1 --format markdown",
+    run: async (options: PlanOptions, name?: string) => {
+      const { full = false, against, format } = options;
+      if (format === "markdown" && against === undefined)
+        throw new WrongUse("--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.");
+      const file = stackFile(options);
+      const settings = loadStackFile(file);
       const known = evidence(options, settings);
       const { planned, policies } = judgedPlan(settings, known, options.policyConfig);
       if (options.out !== undefined) for (const path of writePlan(planned, options.out)) say(`wrote ${path}`);
-      return {
-        result: { ...planned, policies },
-        text: planText(planned, policies, terminalWidth(process.stdout)),
-        failed: policies.some((each) => each.verdict === "refused"),
-      };
+      const findings = policies.filter(({ verdict }) => verdict !== "pass");
+      const failed = policies.some(({ verdict }) => verdict === "refused");
+      const width = terminalWidth(process.stdout);
+      const result = { ...planned, policies, findings };
+      if (against !== undefined) {
+        const levels = readLevels(options.policyConfig ?? join(projectFolder(), LEVELS_FILE));
+        const { result: change, sections } = await compare(against, file, settings, planned, levels);
+        const shown =
+          format === "markdown" ? sections.map(sectionMarkdown) : sections.map((each) => sectionText(each, width));
+        return { result: { ...result, change }, text: shown.join("\n\n"), failed };
+      }
+      if (name !== undefined) return { result, text: partText(named(planned.machines, name), width), failed };
+      const changes = full ? [] : await changesHere(planned);
+      return { result, text: planText(planned, policies, width, { full, changes }), failed };
     },
   });
+}
+
+/** What an update changes, as far as that is known without asking another computer. */
+async function changesHere({ machines }: Plan): Promise<Section[]> {
+  const here = machines.filter(isHere);
+  const read = (await readAppliedPlans(here)).flatMap((each) => ("plan" in each ? [each.plan] : []));
+  if (read.length === 0) return here.length === 0 ? [] : [{ title: "Nothing is applied yet.", lines: [] }];
+  return changeSections(changesOf(read, here));
 }
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {

@@ -4,7 +4,7 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { wholeNumber } from "../../commandLine/values";
 import { defined } from "../../faults/defined";
 import { nearestKey } from "../../faults/quoting";
-import { plannedStack } from "../stack/readStack";
+import { readStack } from "../stack/readStack";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 import type { ProbeResult } from "../verify/probe";
 
@@ -33,17 +33,18 @@ export function verifyCommand(): Command {
       new Option("--base-url <url>", "probe only the inference server at this address").argParser(baseUrl),
     ],
     notes: `Probes only ask and change nothing. The harness's healthchecks run from its profile on the machine. Results are
-kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state). Exit code 1 when a probe fails, and
+kept for \`serving doctor\` in $XDG_STATE_HOME/local-serving (~/.local/state), and so is the stack file once all of it
+passes: \`serving plan --against verified\` shows the way back to it. Exit code 1 when a probe fails, and
 before the first \`npm run up\`.`,
     example: "verify --only models,chat-tools,native-messages-path",
     run: async (options: VerifyCommandOptions) => {
-      const planned = plannedStack(options);
+      const { text, plan: planned } = readStack(stackFile(options));
       // Loaded when it is used: other commands start faster without it.
       const { probeNames } = await import("../verify/run/catalog");
       const { verify } = await import("../verify/run/runner");
       const { hostOf } = await import("../host/host");
       const { summaryOf, verifyProgress, verifyText } = await import("../verify/report");
-      const { keepVerify } = await import("../verify/lastVerify");
+      const { keepPassed, keepVerify } = await import("../verify/lastVerify");
       const { isSetUp } = await import("../verify/probes/machine");
       const { only, baseUrl, timeout: timeoutSeconds } = options;
       checkNames(only ?? [], probeNames());
@@ -66,6 +67,8 @@ before the first \`npm run up\`.`,
         if (baseUrl === undefined) await keepVerify({ stackFile: stackFile(options), machine: machine.name }, found);
       }
       const summary = summaryOf(probes);
+      const whole = only === undefined && baseUrl === undefined && summary.pass > 0 && summary.fail === 0;
+      if (whole) keepPassed(stackFile(options), text);
       return { result: { probes, summary }, text: verifyText(probes), failed: summary.fail > 0 };
     },
   });

@@ -95,7 +95,7 @@ const COMMENTS = {
   clients: "Programs that get files for these servers; your own files stay as they are.",
   "clients.host": "How other computers know this machine.",
   simpleServer:
-    "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan` prints the commands.",
+    "Ollama. Its settings go into a drop-in of ollama.service, which needs root: `serving plan simple-server` prints the commands.",
   "simpleServer.loadedGiB": "What Ollama says that it took.",
   venvs: "Where instance A runs: `serving inventory` reads its versions.",
 };

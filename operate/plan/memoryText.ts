@@ -44,8 +44,12 @@ function lineName({ lines }: Ledger, index: number): string {
   return owner === undefined ? name : `  ${name.slice(owner.name.length + 2)}`;
 }
 
-export function kvText(container: string, kv: ServerKv | null, width: Width): string[] {
-  const facts = kv === null ? ["    not known, see the warnings"] : table(kvFacts(kv), width);
+/** Rows of a KV cache that a summary has. */
+const SUMMARY = ["weights", "room", "outside it", "full windows", "agents at once", "cold prompt"];
+
+export function kvText(container: string, kv: ServerKv | null, width: Width, full = true): string[] {
+  const rows = kv === null ? [] : kvFacts(kv).filter(([label]) => full || SUMMARY.includes(label));
+  const facts = kv === null ? ["    not known, see the warnings"] : table(rows, width);
   return [heading(`KV cache of ${container}`), ...facts, ""];
 }
 

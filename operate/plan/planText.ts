@@ -2,35 +2,75 @@ import { styled } from "../../commandLine/output";
 import { START_GATE } from "../../components/inference-server/startGate";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
+import { NOTES, type Warning } from "../../components/planned/facts";
+import { SIMPLE_SERVER } from "../../components/planned/fields";
 import type { PlannedFile } from "../../components/planned/file";
 import type { Judged } from "../../policies/judge";
+import { type Named, namedOn } from "../stack/named";
+import { type Section, sectionText } from "./changeReport";
 import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
-/** The whole plan as a person reads it: what would run, the memory, the addresses, and any reason not to apply it. */
-export function planText(plan: Plan, findings: readonly Judged[], width: Width = UNBOUNDED): string {
+/** What a plan's text has beside the summary. */
+export interface PlanTextOptions {
+  /** Also every container and file, and all of each KV cache; then the verdict comes last, where the eye rests. */
+  readonly full?: boolean;
+  /** What `up` would change, as far as that is known. */
+  readonly changes?: readonly Section[];
+}
+
+/** A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason not to apply it. */
+export function planText(
+  { machines, warnings }: Plan,
+  policies: readonly Judged[],
+  width: Width = UNBOUNDED,
+  { full = false, changes = [] }: PlanTextOptions = {},
+): string {
+  const all: Warning[] = [...warnings, ...policies.filter(isNote).map(asNote)];
+  const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
+  const refusing = policies.filter((each) => each.verdict === "warned" && !isNote(each));
+  const counts = `${count(warned.length + refusing.length, "warning")}, ${count(notes.length, "note")}.`;
+  const said = verdictOf(machines, policies);
+  const verdict = hanging(`${said === FINE ? said : styled("red", said)} ${counts}`, 0, width);
+  const [first] = machines.flatMap(namedOn);
   return [
-    ...plan.machines.map((machine) => machineText(machine, width)),
-    policyText(findings, width),
-    warningText(plan, width),
-    hanging(summary(plan, findings), 0, width),
+    full ? "" : verdict,
+    ...(full ? [] : changes.map((section) => sectionText(section, width))),
+    ...machines.map((machine) => machineText(machine, width, full)),
+    policyText(policies, width, full),
+    listText("Warnings", styled("yellow", "!"), warned, width),
+    listText("Notes", "-", notes, width),
+    full
+      ? verdict
+      : `More: \`serving plan --full\`, or one server or service${first === undefined ? "" : `: \`serving plan ${first.key}\``}.`,
   ]
     .filter(Boolean)
     .join("\n\n");
 }
 
-function machineText(machine: MachinePlan, width: Width): string {
-  const { hostInstance } = machine;
+/** One server or service with its `docker run`, its files and its KV cache, or what is known of one that isn't ours. */
+export function partText({ machine, key, container }: Named, width: Width): string {
+  const roles = { bridge: "bridge-config", [SIMPLE_SERVER]: "simple-server-dropin" };
+  const own = serversOn(machine).some((server) => server.key === key) ? "start-gate" : roles[key as keyof typeof roles];
+  const kv = container && machine.kv[container.name];
+  const parts = [
+    ...(container === undefined ? [] : containerText(machine, container)),
+    ...(kv === undefined || container === undefined ? [] : ["", ...kvText(container.name, kv, width)]),
+    ...machine.files.filter(({ role }) => role === own).flatMap((file) => fileText(machine, file)),
+    ...(key === SIMPLE_SERVER ? commandsText(machine) : []),
+  ];
+  return parts.length === 0 ? instanceText(machine, width) : parts.join("\n").trim();
+}
+
+function machineText(machine: MachinePlan, width: Width, full: boolean): string {
   return [
     styled("bold", `Machine ${machine.name}`),
-    hostInstance === "none"
-      ? "  instance A: none"
-      : `  ${hanging(`instance A: port ${hostInstance.port}, utilization ${hostInstance.gpuMemoryUtilization}, declared only: nothing here touches it`, 4, width)}`,
+    instanceText(machine, width),
     "",
     ledgerText(machine, width),
     "",
-    ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width)),
+    ...Object.entries(machine.kv).flatMap(([container, kv]) => kvText(container, kv, width, full)),
     heading(machine.endpoints.length === 0 ? "Nothing here answers: a rank's head does" : "Reached at"),
     ...table(
       machine.endpoints.map(({ name, url, network }) => [
@@ -39,36 +79,45 @@ function machineText(machine: MachinePlan, width: Width): string {
       ]),
       width,
     ),
-    ...machine.containers.flatMap((container) => [
-      "",
-      heading(`Container ${container.name}`),
-      ...rankText(machine, container),
-      ...gateText(machine, container),
-      indented(dockerRun(ungated(container))),
-    ]),
-    ...machine.files.flatMap((file) => ["", heading(fileHeading(machine, file)), ...fileText(file)]),
-    ...machine.secretFiles.flatMap((file) => [
-      "",
-      heading(`File ${file.path} (mode ${file.mode})`),
-      indented(`the value of ${file.variable}, which is in no plan`),
-    ]),
-    ...(machine.commands.length === 0
-      ? []
-      : ["", heading("To be run by you"), ...machine.commands.map((command) => indented(command))]),
+    ...(full ? wholeText(machine) : []),
   ].join("\n");
 }
 
-function fileHeading(machine: MachinePlan, file: PlannedFile): string {
-  const byHand = file.role === "simple-server-dropin" && machine.elevate === "none";
-  return `File ${file.path} (mode ${file.mode}${file.here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
-}
+const wholeText = (machine: MachinePlan) => [
+  ...machine.containers.flatMap((container) => containerText(machine, container)),
+  ...machine.files.flatMap((file) => fileText(machine, file)),
+  ...machine.secretFiles.flatMap((file) => [
+    "",
+    heading(`File ${file.path} (mode ${file.mode})`),
+    indented(`the value of ${file.variable}, which is in no plan`),
+  ]),
+  ...commandsText(machine),
+];
+
+const instanceText = ({ hostInstance }: MachinePlan, width: Width) =>
+  hostInstance === "none"
+    ? "  instance A: none"
+    : `  ${hanging(`instance A: port ${hostInstance.port}, utilization ${hostInstance.gpuMemoryUtilization}, declared only: nothing here touches it`, 4, width)}`;
+
+const commandsText = ({ commands }: MachinePlan) =>
+  commands.length === 0 ? [] : ["", heading("To be run by you"), ...commands.map((command) => indented(command))];
+
+const containerText = (machine: MachinePlan, container: PlannedContainer) => [
+  "",
+  heading(`Container ${container.name}`),
+  ...rankText(machine, container),
+  ...gateText(machine, container),
+  indented(dockerRun(ungated(container))),
+];
 
 /** The applied plan repeats this plan, and launchers mostly repeat each other: `--out` writes them. */
-function fileText(file: PlannedFile): string[] {
-  if (file.role === "applied-plan") return [indented("this plan as JSON")];
-  if (!file.role.startsWith("launcher-")) return [indented(file.text)];
-  const [, purpose = ""] = file.text.split("\n");
-  return [indented(`${purpose}\n# ${file.text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`)];
+function fileText({ elevate }: MachinePlan, { role, path, mode, here, text }: PlannedFile): string[] {
+  const byHand = role === "simple-server-dropin" && elevate === "none";
+  const where = `File ${path} (mode ${mode}${here ? ", on this computer" : ""})${byHand ? ": needs root, so by you" : ""}`;
+  const [, purpose = ""] = text.split("\n");
+  const launcher = `${purpose}\n# ${text.trimEnd().split("\n").length} lines of sh: \`--out DIR\` writes them.`;
+  const shown = role === "applied-plan" ? "this plan as JSON" : role.startsWith("launcher-") ? launcher : text;
+  return ["", heading(where), indented(shown)];
 }
 
 const rankOf = (machine: MachinePlan, name: string) =>
@@ -102,41 +151,44 @@ function ungated(container: PlannedContainer): PlannedContainer {
   return container.entrypoint?.[2] === START_GATE ? { ...container, entrypoint: ["vllm", "serve"] } : container;
 }
 
-function policyText(findings: readonly Judged[], width: Width): string {
+function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };
-  const passed = findings.filter((each) => each.verdict === "pass").map((each) => each.name);
+  const passed = policies.filter((each) => each.verdict === "pass").map((each) => each.name);
   return [
     styled("bold", "Policies"),
-    `  ${styled("green", "pass   ")} ${hanging(passed.join(", "), 10, width)}`,
-    ...findings.flatMap(({ verdict, name, resource, message }) =>
-      verdict === "pass"
+    `  ${styled("green", "pass   ")} ${hanging(full ? passed.join(", ") : `${passed.length} of ${policies.length}`, 10, width)}`,
+    ...policies.flatMap((each) =>
+      each.verdict === "pass" || isNote(each)
         ? []
         : [
-            `  ${marks[verdict]} ${name} (${resource})\n${indented(hanging(message, 10, width).replaceAll(/^ +/gm, ""), 10)}`,
+            `  ${marks[each.verdict]} ${each.name} (${each.resource})\n${indented(hanging(each.message, 10, width).replaceAll(/^ +/gm, ""), 10)}`,
           ],
     ),
   ].join("\n");
 }
 
-function warningText({ warnings }: Plan, width: Width): string {
+const isNote = ({ verdict, name }: Judged) => verdict === "warned" && NOTES.has(name);
+const asNote = ({ resource: machine, name: code, message }: Judged): Warning => ({
+  machine,
+  code,
+  message,
+  note: true,
+});
+const count = (number: number, word: string) => (number === 1 ? `1 ${word}` : `${number} ${word}s`);
+
+function listText(title: string, mark: string, warnings: readonly Warning[], width: Width): string {
   if (warnings.length === 0) return "";
-  return [
-    styled("bold", "Warnings"),
-    ...warnings.map((each) => `  ${styled("yellow", "!")} ${hanging(`${each.machine}: ${each.message}`, 4, width)}`),
-  ].join("\n");
+  const lines = warnings.map(({ machine, message }) => `  ${mark} ${hanging(`${machine}: ${message}`, 4, width)}`);
+  return [styled("bold", title), ...lines].join("\n");
 }
 
-/** Comes last, where the eye rests after a long plan. */
-function summary({ machines, warnings }: Plan, findings: readonly Judged[]): string {
-  const refusedBy = findings.filter((each) => each.verdict === "refused").map((each) => each.name);
-  const warned = warnings.length + findings.filter((each) => each.verdict === "warned").length;
+/** Whether it would be applied. */
+export function verdictOf(machines: readonly MachinePlan[], policies: readonly Judged[]): string {
+  const refusedBy = policies.filter((each) => each.verdict === "refused").map((each) => each.name);
   const grave = machines.flatMap(graveWarnings);
-  const verdict =
-    refusedBy.length === 0
-      ? grave.length === 0
-        ? "Nothing is refused."
-        : styled("red", `Nothing is refused, BUT ${grave.join(", and ")}.`)
-      : styled("red", `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`);
-  if (warned === 0) return `${verdict} No warnings.`;
-  return `${verdict} ${warned === 1 ? "1 warning" : `${warned} warnings`} above.`;
+  if (refusedBy.length > 0)
+    return `REFUSED by ${[...new Set(refusedBy)].join(", ")}: \`up\` would stop before the first change.`;
+  return grave.length === 0 ? FINE : `Nothing is refused, BUT ${grave.join(", and ")}.`;
 }
+
+const FINE = "Nothing is refused.";

@@ -8,7 +8,7 @@ import { readTextFile } from "../../faults/textFile";
 import { projectFolder, type StackFileOptions, stackFile } from "./stackFile";
 
 /** Reads a stack file and plans it. Throws `UnreadableInput` or `FaultyInput`. */
-function readStack(file: string) {
+export function readStack(file: string) {
   const text = readTextFile(file);
   const settings = parseStackFile(file, text);
   return { text, settings, plan: plan(settings, readEvidence(settings, projectFolder())) };

@@ -1,7 +1,9 @@
 import { createHash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
+import { attempt } from "../../faults/defined";
 import { isRecord, jsonIn, objectsIn } from "../../faults/json";
 import { replaceFile } from "../../harness/files/replaceFile";
 import type { ProbeResult } from "./probe";
@@ -22,12 +24,30 @@ export type Verified = { readonly stackFile: string; readonly machine: string };
 
 const ABOUT = "What `serving verify` last found on this machine; `serving doctor` reads it.";
 
-/** A file of the operator, by the XDG convention; `undefined` without a home. */
-function fileOf({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv): string | undefined {
+/** A file of the operator about a stack file, by the XDG convention; `undefined` without a home. */
+function stateFile(stackFile: string, env: NodeJS.ProcessEnv, name: (stack: string) => string): string | undefined {
   const state = env.XDG_STATE_HOME || (env.HOME && join(env.HOME, ".local/state"));
   if (!state) return undefined;
   const stack = createHash("sha256").update(resolve(stackFile)).digest("hex").slice(0, 12);
-  return join(state, "local-serving", `verify-${machine}-${stack}.json`);
+  return join(state, "local-serving", name(stack));
+}
+
+const fileOf = ({ stackFile, machine }: Verified, env: NodeJS.ProcessEnv) =>
+  stateFile(stackFile, env, (stack) => `verify-${machine}-${stack}.json`);
+
+const passedFile = (stackFile: string, env: NodeJS.ProcessEnv) =>
+  stateFile(stackFile, env, (stack) => `verified-${stack}.yaml`);
+
+/** Keeps the text of a stack file that passed as a whole. Failing to keep it is not an error. */
+export function keepPassed(stackFile: string, text: string, env = process.env): void {
+  const file = passedFile(stackFile, env);
+  attempt(() => file && replaceFile(file, text, { newFileMode: 0o600 }));
+}
+
+/** Where the last text of a stack file that passed is kept; `undefined` where none did. */
+export function passedStackFile(stackFile: string, env = process.env): string | undefined {
+  const file = passedFile(stackFile, env);
+  return file !== undefined && existsSync(file) ? file : undefined;
 }
 
 /** Keeps the results of a run, and the older ones of probes that it did not run. Failing to keep them is not an error. */
@@ -44,11 +64,8 @@ export async function keepVerify(
   const older = (await lastVerify(verified, env)).filter((each) => !asked.has(keyOf(each)));
   const { stackFile, machine } = verified;
   const kept = { about: ABOUT, stackFile: resolve(stackFile), machine, probes: [...older, ...fresh] };
-  try {
-    replaceFile(file, `${JSON.stringify(kept, null, 2)}\n`);
-  } catch {
-    // A full disk, or a home that nobody may write to: the result was printed.
-  }
+  // A full disk, or a home that nobody may write to: the result was printed.
+  attempt(() => replaceFile(file, `${JSON.stringify(kept, null, 2)}\n`));
 }
 
 const keyOf = ({ name, target }: Pick<ProbeResult, "name" | "target">) => `${target}: ${name}`;

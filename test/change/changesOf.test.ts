@@ -142,7 +142,7 @@ describe("a changed setting", () => {
       files: [{ role: "simple-server-dropin", kind: "rewritten" }],
     });
     expect(restarted.losses.map(lossText)).toEqual([
-      "simple-server is gone for 1 to 20 s, and requests that run are cut off.",
+      "simple-server is gone for 1 to 20 s. Requests that run are cut off.",
     ]);
     const byHand = changeOf(planned({ simpleServer: { mode: "host" } }), planned({ simpleServer }));
     expect(byHand).toMatchObject({ ollama: "by-hand", files: [], losses: [] });
@@ -193,10 +193,10 @@ describe("what clients lose", () => {
 
   it("is a server with its names, who uses it, and for how long", () => {
     expect(said({}, { gpuMemoryUtilization: 0.4 })).toEqual([
-      `b (model, org/model) is gone for 2 to 14 min, and requests that run are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 2 to 14 min. Requests that run are cut off. ${USERS}`,
     ]);
     expect(said({}, { image: OTHER })).toEqual([
-      `b (model, org/model) is gone for 12 to 30 min (2 to 15 min where its kernels are compiled already, in the volume local-serving-b-jit), and requests that run are cut off. ${USERS}`,
+      `b (model, org/model) is gone for 12 to 30 min, or 2 to 15 min if its kernels are in the volume local-serving-b-jit already. Requests that run are cut off. ${USERS}`,
     ]);
   });
 
@@ -204,11 +204,9 @@ describe("what clients lose", () => {
     const sentences = said({}, { servedModelName: "other", maxModelLen: 65_536, port: 8005 });
     expect(sentences).toContain(`b no longer answers to model. ${USERS}`);
     expect(sentences).toContain(
-      `The window of b (model, org/model) shrinks from 262144 to 65536 tokens: longer prompts are refused. ${USERS}`,
+      `The window of b shrinks from 262144 to 65536 tokens: longer prompts are refused. ${USERS}`,
     );
-    expect(sentences).toContain(
-      `b (model, org/model) moves from http://127.0.0.1:8001/v1 to http://127.0.0.1:8005/v1. ${USERS}`,
-    );
+    expect(sentences).toContain(`b moves from http://127.0.0.1:8001/v1 to http://127.0.0.1:8005/v1. ${USERS}`);
   });
 
   it("is nothing of a window that grows", () => {
@@ -230,5 +228,17 @@ describe("the ranks of one server", () => {
       { argument: "worker", before: "vllm-model-8001-rank1", after: "vllm-model-8001-rank1, which restarts" },
     ]);
     expect(changes.map(({ losses }) => losses.map(({ key, what }) => `${key} ${what}`))).toEqual([["b gone"], []]);
+  });
+});
+
+describe("monitoring", () => {
+  it("is known by its containers, and the bridge restarts to be measured", () => {
+    const change = changed({ monitoring: true });
+    expect(kinds(change)).toMatchObject({ ...SAME, bridge: "replaced" });
+    const made = change.containers.filter(({ kind }) => kind === "created");
+    expect(made.map(({ key, name, steps }) => [key === name, steps.map(({ what }) => what)])).toEqual(
+      Array.from({ length: 3 }, () => [true, ["starting"]]),
+    );
+    expect(change.losses).toMatchObject([{ key: "bridge", what: "gone" }]);
   });
 });

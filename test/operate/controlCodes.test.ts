@@ -60,7 +60,7 @@ const AUTOMATION = file("automation.yaml", stringify({ [EVIL]: EVIL, profile: EV
 
 describe("no control code reaches a terminal from", () => {
   it.each([
-    ["a plan", ["plan", "--file", STACK], "--seed"],
+    ["a plan", ["plan", "--full", "--file", STACK], "--seed"],
     ["a plan's faults", ["plan", "--file", FAULTY], "x"],
     ["a verdict", ["verify", "--file", STACK, "--only", "containers"], "vllm-model-8001"],
     ["a diagnosis of a log", ["doctor", "--file", STACK, "--log", LOG], "cache blocks"],

@@ -100,7 +100,7 @@ export const containers: readonly (Weighed | Row)[] = [
         advice: byHand
           ? "No setting to change: with `elevate: none`, `up` never writes there. Run the commands that the plan prints."
           : "No setting to change: `serving drift` says which file was edited, and what writes it again; `npm run up` applies a changed stack file.",
-        command: byHand ? "serving plan" : "serving drift",
+        command: byHand ? "serving plan simple-server" : "serving drift",
       };
     },
   },

@@ -104,7 +104,7 @@ export const network: readonly (Weighed | Row)[] = [
           cause: `Ollama listens on loopback although ${declared} is declared: the override was not applied, or the service was not restarted.`,
           evidence,
           advice: "No setting to change: write the drop-in that the plan prints and restart the service.",
-          command: "serving plan && sudo systemctl daemon-reload && sudo systemctl restart ollama",
+          command: "serving plan simple-server && sudo systemctl daemon-reload && sudo systemctl restart ollama",
         };
       // Loopback by choice is fine.
       if (refused === undefined && facts.stack !== undefined && !wantedFromAfar(facts)) return undefined;

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
-import { totalFinding } from "../../components/memory/machineMemory";
-import { temporaryFolder } from "../layers/temporaryFolder";
-import { runServing } from "./runServing";
+import { totalFinding } from "../../../components/memory/machineMemory";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
 
 const folder = temporaryFolder("plan-");
 
@@ -20,7 +20,7 @@ const SERVED = "servedModelName: qwen3.6-35b-a3b";
 
 describe("serving plan", () => {
   it("prints the whole plan for a person, and ends with 0", async () => {
-    const { code, out, err } = await runServing(["plan"], { NO_COLOR: "1" });
+    const { code, out, err } = await runServing(["plan", "--full"], { NO_COLOR: "1" });
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain("Machine dgx");
     expect(out).toContain("docker run --detach");
@@ -34,7 +34,7 @@ describe("serving plan", () => {
     const { code, out, err } = await runServing(["plan", "--format", "json"]);
     const document = JSON.parse(out) as Record<string, unknown>;
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(Object.keys(document).sort()).toEqual(["machines", "policies", "warnings"]);
+    expect(Object.keys(document).sort()).toEqual(["findings", "machines", "policies", "warnings"]);
     expect(document).toMatchObject({
       machines: [
         {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { ledger } from "../../components/memory/ledger";
-import { memoryBar } from "../../operate/plan/memoryText";
+import { ledger } from "../../../components/memory/ledger";
+import { memoryBar } from "../../../operate/plan/memoryText";
 
 const book = (...gib: number[]) =>
   ledger(

@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shellWord } from "../../components/host/text";
-import { START_GATE } from "../../components/inference-server/startGate";
-import { plan } from "../../components/plan/plan";
-import { dockerRun } from "../../operate/plan/dockerRun";
-import { stack } from "../fixtures/machine";
+import { shellWord } from "../../../components/host/text";
+import { START_GATE } from "../../../components/inference-server/startGate";
+import { plan } from "../../../components/plan/plan";
+import { dockerRun } from "../../../operate/plan/dockerRun";
+import { stack } from "../../fixtures/machine";
 
 describe("a container as `docker run`", () => {
   const [container] = plan(stack({}, { speculative: { method: "mtp", numSpeculativeTokens: 3 } }), {

@@ -1,17 +1,17 @@
 import { stripVTControlCharacters } from "node:util";
 import { describe, expect, it } from "vitest";
-import { readModels } from "../../components/evidence/readModels";
-import { START_GATE } from "../../components/inference-server/startGate";
-import { stackOutputs } from "../../components/machine/stackOutputs";
-import { plan } from "../../components/plan/plan";
-import { loadStackFile } from "../../components/settings/load";
-import { planText } from "../../operate/plan/planText";
+import { readModels } from "../../../components/evidence/readModels";
+import { START_GATE } from "../../../components/inference-server/startGate";
+import { stackOutputs } from "../../../components/machine/stackOutputs";
+import { plan } from "../../../components/plan/plan";
+import { loadStackFile } from "../../../components/settings/load";
+import { planText } from "../../../operate/plan/planText";
 
 const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 const settings = loadStackFile("Pulumi.dgx.yaml");
 const models = readModels(settings, process.cwd(), "/home/me");
 const planned = plan(settings, { home: "/home/me", models });
-const text = (of = planned) => stripVTControlCharacters(planText(of, []));
+const text = (of = planned) => stripVTControlCharacters(planText(of, [], undefined, { full: true }));
 
 describe("the memory in a plan's text", () => {
   it("has the room, the windows, the agents and the cold prompts of each KV cache", () => {
@@ -102,7 +102,7 @@ describe("the findings in a plan's text", () => {
     resource: "dgx-b",
   });
   const judged = (...findings: ReturnType<typeof finding>[]) =>
-    stripVTControlCharacters(planText({ ...planned, warnings: [] }, findings)).split("\n");
+    stripVTControlCharacters(planText({ ...planned, warnings: [] }, findings, undefined, { full: true })).split("\n");
 
   it("names what passed in one line, and the reason of everything else", () => {
     const lines = judged(finding("one", "pass"), finding("two", "warned"), finding("three", "pass"));
@@ -112,14 +112,14 @@ describe("the findings in a plan's text", () => {
       "  warned  two (dgx-b)",
       "          two says why",
       "",
-      "Nothing is refused. 1 warning above.",
+      "Nothing is refused. 1 warning, 0 notes.",
     ]);
   });
 
   it("ends with who refuses it, each named once", () => {
     const refused = judged(finding("one", "refused"), finding("one", "refused"), finding("two", "refused"));
-    expect(refused.at(-1)).toBe("REFUSED by one, two: `up` would stop before the first change. No warnings.");
-    expect(judged(finding("one", "pass")).at(-1)).toBe("Nothing is refused. No warnings.");
+    expect(refused.at(-1)).toBe("REFUSED by one, two: `up` would stop before the first change. 0 warnings, 0 notes.");
+    expect(judged(finding("one", "pass")).at(-1)).toBe("Nothing is refused. 0 warnings, 0 notes.");
   });
 });
 
@@ -134,7 +134,7 @@ describe("the last line of a plan that is only warned of", () => {
   };
 
   it("says what should still not be started", () => {
-    expect(last({})).toMatch(/^Nothing is refused\. \d+ warnings above\.$/);
+    expect(last({})).toBe("Nothing is refused. 2 warnings, 4 notes.");
     // 95 GB of weights, compiled beside each other: a default line of 56.45 GiB.
     const heavy = { ...settings.machines.dgx?.inferenceServers.b?.model, weightsGB: 95 };
     expect(last({}, { model: heavy })).toContain(
@@ -183,7 +183,7 @@ describe("the memory on a terminal", () => {
 });
 
 describe("the memory on a narrow terminal", () => {
-  const memory = stripVTControlCharacters(planText(planned, [], 60))
+  const memory = stripVTControlCharacters(planText(planned, [], 60, { full: true }))
     .split("\n")
     .slice(5, 8);
 
@@ -207,12 +207,14 @@ describe("warnings and refusals on a terminal", () => {
         message: "word ".repeat(40).trim(),
       },
     ] as const;
-    const lines = stripVTControlCharacters(planText(planned, verdicts, 80)).split("\n");
+    const lines = stripVTControlCharacters(planText(planned, verdicts, 80, { full: true })).split("\n");
     const said = lines.slice(lines.indexOf("Policies"));
     expect(Math.max(...said.map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(said.filter((line) => line.startsWith("          word"))).toHaveLength(3);
-    const warnings = said.slice(said.indexOf("Warnings") + 1, said.lastIndexOf(""));
+    const warnings = said.slice(said.indexOf("Warnings") + 1, said.indexOf("Notes") - 1);
     expect(warnings.every((line) => /^( {2}! | {4}\S)/.test(line))).toBe(true);
+    const notes = said.slice(said.indexOf("Notes") + 1, said.lastIndexOf(""));
+    expect(notes.every((line) => /^( {2}- | {4}\S)/.test(line))).toBe(true);
   });
 });
 

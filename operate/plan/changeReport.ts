@@ -1,0 +1,114 @@
+import { styled } from "../../commandLine/output";
+import { isUnchanged } from "../../components/change/changesOf";
+import { spanText, stepsText } from "../../components/change/downtime";
+import { lossText } from "../../components/change/losses";
+import type { ArgumentChange, ContainerChange, MachineChange } from "../../components/change/types";
+import { gibRange, timesRange } from "../../components/memory/kvFacts";
+import { hanging, type Width } from "./layout";
+
+/** Some sentences below a title, for a terminal and for Markdown. */
+export interface Section {
+  readonly title: string;
+  readonly lines: readonly string[];
+}
+
+export const sectionText = ({ title, lines }: Section, width: Width): string =>
+  [styled("bold", title), ...lines.map((line) => `  ${hanging(line, 4, width)}`)].join("\n");
+
+export const sectionMarkdown = ({ title, lines }: Section): string =>
+  [`### ${title}`, "", ...lines.map((line) => `- ${line}`)].join("\n");
+
+/** What an update does to each machine: containers, files, what clients lose. */
+export function changeSections(changes: readonly MachineChange[]): Section[] {
+  return changes.flatMap((change): Section[] => {
+    const { machine, containers, files, ollama, losses } = change;
+    const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
+    const changed = [
+      ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
+      ...containers.flatMap(containerLines),
+      ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
+      ...(ollama === null ? [] : [OLLAMA[ollama]]),
+      ...["written", "rewritten", "removed"].flatMap((kind) => {
+        const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
+        return paths.length === 0 ? [] : [`Files ${kind}: ${paths.join(", ")}.`];
+      }),
+    ];
+    const lost = losses.length === 0 ? ["Nothing."] : losses.map(lossText);
+    return [
+      { title: `What changes on ${machine}`, lines: changed },
+      { title: `What clients of ${machine} lose`, lines: lost },
+    ];
+  });
+}
+
+const OLLAMA = {
+  restarted: "Ollama is restarted: its drop-in changes.",
+  "by-hand": "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
+};
+
+function containerLines({ key, name, kind, changes, steps, pulls, downloads }: ContainerChange): string[] {
+  if (kind === "unchanged") return [];
+  const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`).join("; ");
+  const why = changes.map(argumentText).join("; ");
+  return [
+    `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
+    ...(pulls === null
+      ? []
+      : [`Its image is pulled${kind === "replaced" ? " while the old one still answers" : ""}: \`${pulls}\`.`]),
+    ...(kind === "replaced" ? [`${key} is gone for ${stepsText(steps)}: ${parts}.`] : []),
+    ...(kind === "created" ? [`${key} answers after ${stepsText(steps)}: ${parts}.`] : []),
+    ...(downloads.length === 0
+      ? []
+      : [`Longer by the download of ${downloads.join(", ")}, unless \`serving fetch\` came first.`]),
+  ];
+}
+
+const argumentText = ({ argument, before, after }: ArgumentChange) =>
+  after === null
+    ? `\`${argument}\` ${before} goes`
+    : before === null
+      ? `\`${argument}\` ${after} comes`
+      : `\`${argument}\` ${before} -> ${after}`;
+
+/** Whether memory fits, before and after. */
+export const memorySections = (changes: readonly MachineChange[]): Section[] =>
+  changes.map(({ machine, memory: { before, after }, kv }) => ({
+    title: `Memory of ${machine}`,
+    lines: [
+      `Taken: ${before === null ? "" : `${sumText(before)} -> `}${after === null ? "nothing" : `${sumText(after)}; ${memoryVerdict(after)}`}.`,
+      ...changedLines(before, after),
+      ...Object.entries(kv).flatMap(([key, { before, after }]) => {
+        const [old, now] = [kvLine(before), kvLine(after)];
+        return [`KV cache of ${key}: ${old === now ? `${now}, as before` : `${old} -> ${now}`}.`];
+      }),
+    ],
+  }));
+
+type Figures = NonNullable<MachineChange["memory"]["after"]>;
+type Kv = MachineChange["kv"][string]["after"];
+
+export const memoryVerdict = ({ totalGiB, leftGiB }: Figures): string =>
+  leftGiB < 0
+    ? `memory does not fit: ${(-leftGiB).toFixed(2)} GiB too much for ${totalGiB.toFixed(2)} GiB`
+    : `memory fits: ${leftGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB are left`;
+
+const sumText = ({ sumGiB, totalGiB }: Figures) => `${sumGiB.toFixed(2)} of ${totalGiB.toFixed(2)} GiB`;
+
+function changedLines(before: Figures | null, after: Figures | null): string[] {
+  if (before === null || after === null) return [];
+  const text = (figures: Figures, name: string) => {
+    const gib = figures.lines[name]?.gib;
+    return gib === undefined ? "nothing" : `${gib.toFixed(2)} GiB`;
+  };
+  return [...new Set([...Object.keys(after.lines), ...Object.keys(before.lines)])].flatMap((name) => {
+    const [old, now] = [text(before, name), text(after, name)];
+    return old === now ? [] : [`${name}: ${old} -> ${now}.`];
+  });
+}
+
+function kvLine(kv: Kv): string {
+  if (kv === null) return "not known";
+  const { room, fullWindows, maxModelLen, fits } = kv;
+  const starts = fits.most ? (fits.least ? "" : ", MAY NOT START") : ", WOULD NOT START";
+  return `${gibRange(room)}, ${timesRange(fullWindows.least, fullWindows.most)} windows of ${maxModelLen} tokens${starts}`;
+}

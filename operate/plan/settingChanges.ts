@@ -1,0 +1,39 @@
+import { isDeepStrictEqual } from "node:util";
+import { stringify } from "yaml";
+import { placeOf } from "../../components/settings/places";
+import type { StackSettings } from "../../components/settings/stackSettings";
+import { dotted } from "../../faults/fault";
+import { isRecord } from "../../faults/json";
+
+/** A setting that differs between two stack files, defaults included; `undefined` where one has none. */
+export interface SettingChange {
+  readonly path: string;
+  readonly before?: unknown;
+  readonly after?: unknown;
+  /** Line of the new file; of the old one where the setting is gone. */
+  readonly line?: number;
+}
+
+export function settingChanges(before: StackSettings, after: StackSettings): SettingChange[] {
+  const changes = (old: unknown, now: unknown, path: readonly string[]): SettingChange[] => {
+    if (isDeepStrictEqual(old, now)) return [];
+    if (isRecord(old) && isRecord(now))
+      return [...new Set([...Object.keys(now), ...Object.keys(old)])].flatMap((key) =>
+        changes(old[key], now[key], [...path, key]),
+      );
+    const { line }: { readonly line?: number } = placeOf(now === undefined ? before : after, path);
+    return [{ path: dotted(path), before: old, after: now, ...(line === undefined ? {} : { line }) }];
+  };
+  return changes(before, after, []);
+}
+
+const valueText = (value: unknown) =>
+  isRecord(value) ? "a block" : stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
+
+export function settingText({ path, before, after, line }: SettingChange): string {
+  const where = `\`${path}\`${line === undefined ? "" : ` (line ${line}${after === undefined ? " before" : ""})`}`;
+  if (before === undefined) return `${where}: ${valueText(after)} comes`;
+  return after === undefined
+    ? `${where}: ${valueText(before)} goes`
+    : `${where}: ${valueText(before)} -> ${valueText(after)}`;
+}

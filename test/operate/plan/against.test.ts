@@ -1,0 +1,248 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { beforeEach, describe, expect, it } from "vitest";
+import { readModels } from "../../../components/evidence/readModels";
+import { plan } from "../../../components/plan/plan";
+import { loadStackFile } from "../../../components/settings/load";
+import { keepPassed } from "../../../operate/verify/lastVerify";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+
+const STACK = readFileSync("Pulumi.dgx.yaml", "utf8");
+const WINDOW = "maxModelLen: 262144";
+const SHORTER = STACK.replace(WINDOW, "maxModelLen: 131072");
+
+let home = "";
+let file = "";
+beforeEach(() => {
+  home = temporaryFolder("against-");
+  file = join(home, "Pulumi.dgx.yaml");
+  writeFileSync(file, SHORTER);
+});
+const serving = (...args: string[]) =>
+  runServing(["plan", "--file", file, ...args], { HOME: home, XDG_STATE_HOME: join(home, "state"), NO_COLOR: "1" });
+const WINDOW_LINE = "  `machines.dgx.inferenceServers.b.maxModelLen` (line 38): 262144 -> 131072";
+
+/** Lays the plan of a stack file's text where `up` leaves it. */
+function apply(text: string) {
+  const applied = join(home, "applied.yaml");
+  writeFileSync(applied, text);
+  const settings = loadStackFile(applied);
+  const { machines } = plan(settings, { home, models: readModels(settings, process.cwd(), home) });
+  const record = machines[0]?.files.find(({ role }) => role === "applied-plan");
+  if (record === undefined) throw new Error("no record");
+  mkdirSync(dirname(record.path), { recursive: true });
+  writeFileSync(record.path, record.text);
+  return record.path;
+}
+
+describe("a plan against a stack file or a commit", () => {
+  it("names the setting with its line, for a file", async () => {
+    writeFileSync(join(home, "old.yaml"), STACK);
+    const { code, out, err } = await serving("--against", join(home, "old.yaml"));
+    expect({ code, err }).toEqual({ code: 0, err: "" });
+    expect(out.split("\n")).toContain(WINDOW_LINE);
+    expect(out).not.toContain("docker run");
+  });
+
+  it("and the same for a commit, whatever lies in the folder", async () => {
+    const git = (...args: string[]) =>
+      execFileSync("git", ["-C", home, "-c", "user.name=x", "-c", "user.email=x@x", ...args], { stdio: "ignore" });
+    git("init");
+    writeFileSync(file, STACK);
+    git("add", file);
+    git("commit", "-m", "first");
+    writeFileSync(file, SHORTER);
+    const { code, out } = await serving("--against", "HEAD");
+    expect(code).toBe(0);
+    expect(out.split("\n")).toContain(WINDOW_LINE);
+  });
+
+  it.each([
+    [
+      "is neither",
+      "no-such",
+      /^--against no-such: no such file, and git has nothing of that name \(fatal: .*\)\. Write `applied`, `verified`, a stack file such as old\.yaml, or a commit such as HEAD~1\.\n$/,
+    ],
+    ["begins with a dash", "--output=/tmp/x", /Write `applied`/],
+    ["has faults", "FAULTY", /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: 2 faults\n/],
+    [
+      "is no YAML",
+      "BROKEN",
+      /^--against \S+: this version can't read it, so nothing is compared\.\n\S+: .*not valid YAML/,
+    ],
+  ])("is refused where it %s, with what to write", async (_, source, words) => {
+    writeFileSync(join(home, "FAULTY"), STACK.replace("totalGiB", "totalGB"));
+    writeFileSync(join(home, "BROKEN"), "config: {");
+    const given = /^[A-Z]/.test(source) ? join(home, source) : source;
+    const { code, out, err } = await serving(`--against=${given}`);
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toMatch(words);
+  });
+});
+
+describe("a plan against what was applied", () => {
+  it("is refused before the first `up`, with the file that is not there", async () => {
+    const { code, err } = await serving("--against", "applied");
+    expect(code).toBe(2);
+    expect(err).toMatch(/^--against applied: \S+\/dgx\/applied-plan\.json is not there: nothing is applied/);
+  });
+
+  it("changes nothing behind an `up` of the same file, and says so", async () => {
+    apply(SHORTER);
+    const { code, out } = await serving("--against", "applied");
+    expect(code).toBe(0);
+    expect(out).toContain("  dgx: nothing that runs is stopped.\n");
+    expect(out).toContain("What changes on dgx\n  Nothing is replaced or written.\n");
+    expect(out).toContain("Findings\n  None is new, and none is gone.\n");
+  });
+
+  it("names the arguments that differ, since the settings aren't known, and finds no warning new", async () => {
+    apply(STACK);
+    const { out } = await serving("--against", "applied");
+    expect(out).toContain("  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n");
+    expect(out).not.toContain("Changed settings");
+    expect(out).toContain("Findings\n  None is new, and none is gone.\n");
+  });
+
+  it("is what a plan begins with, where there is one", async () => {
+    expect((await serving()).out.split("\n").slice(0, 3)).toEqual([
+      "Nothing is refused. 2 warnings, 5 notes.",
+      "",
+      "Nothing is applied yet.",
+    ]);
+    apply(STACK);
+    const { out } = await serving();
+    expect(out).toContain("  b (vllm-qwen3.6-35b-a3b-8001) is replaced: `--max-model-len` 262144 -> 131072.\n");
+    expect(out).toContain("What clients of dgx lose\n  b (qwen3.6-35b-a3b, ");
+    expect((await serving("--full")).out).not.toContain("is replaced");
+  });
+
+  it("is not known of a record that another version wrote", async () => {
+    writeFileSync(apply(STACK), '{ "machine": { "name": "dgx" } }');
+    const { code, err } = await serving("--against", "applied");
+    expect(code).toBe(2);
+    expect(err).toContain("was not written by this version of local-serving");
+    expect((await serving()).code).toBe(0);
+  });
+});
+
+describe("a plan against what was verified", () => {
+  const env = () => ({ HOME: home, XDG_STATE_HOME: join(home, "state") });
+
+  it("is refused until a verify passed as a whole", async () => {
+    expect(await serving("--against", "verified")).toMatchObject({
+      code: 2,
+      err: "--against verified: no `serving verify` of Pulumi.dgx.yaml passed whole yet: run it, and it keeps the file that did.\n",
+    });
+  });
+
+  it("ends with the way back: a command that makes the file what it was", async () => {
+    keepPassed(file, STACK, env());
+    const { out } = await serving("--against", "verified");
+    expect(out.split("\n")).toContain(WINDOW_LINE);
+    const [, back = "", update] = /The way back\n {2}`(cp .*) && (.*)`\n/.exec(out) ?? [];
+    expect(update).toBe("npm run up");
+    expect(out).toMatch(
+      /The way back\n.*\n {2}dgx: b is gone for 14 to 25 min, or 4 to 10 min if .*\n {2}dgx: memory fits: 4\.67 /,
+    );
+    execFileSync("sh", ["-c", back]);
+    expect(readFileSync(file, "utf8")).toBe(STACK);
+    const after = await serving("--against", "verified");
+    expect(after.out).toContain("Changed settings\n  None.\n");
+    expect(after.out).not.toContain("The way back");
+  });
+
+  it("names the stack where it is not the usual one", async () => {
+    const other = join(home, "Pulumi.spark.yaml");
+    cpSync(file, other);
+    keepPassed(other, STACK, env());
+    const { out } = await runServing(["plan", "--file", other, "--against", "verified"], env());
+    expect(out).toMatch(/`cp \S+verified-[0-9a-f]{12}\.yaml \S+Pulumi\.spark\.yaml && npm run up -- --stack spark`/);
+  });
+});
+
+describe("the formats of a comparison", () => {
+  it("are text, Markdown and JSON with everything that a plan has", async () => {
+    writeFileSync(join(home, "old.yaml"), STACK);
+    const against = ["--against", join(home, "old.yaml")];
+    const markdown = await serving(...against, "--format", "markdown");
+    expect(markdown.out).toMatch(/^### Against /);
+    const { machines, findings, policies, change } = JSON.parse((await serving(...against, "--format", "json")).out);
+    expect(machines[0].containers).toHaveLength(3);
+    expect(findings).toEqual(policies.filter(({ verdict }: { verdict: string }) => verdict !== "pass"));
+    expect(findings).toMatchObject([
+      { name: "inference-image", path: "machines.dgx.inferenceServers.b.versions", line: 30 },
+    ]);
+    expect(change).toMatchObject({
+      settings: [{ path: "machines.dgx.inferenceServers.b.maxModelLen", before: 262144, after: 131072, line: 38 }],
+      machines: [
+        {
+          containers: [
+            { key: "b", kind: "replaced", steps: [{ least: 0, most: 60 }, { least: 240 }, { most: 900 }] },
+            {},
+            {},
+          ],
+          losses: [
+            { key: "b", what: "gone" },
+            { key: "b", what: "window", before: "262144", after: "131072" },
+          ],
+        },
+      ],
+      findings: { new: [], gone: [] },
+      back: null,
+    });
+  });
+
+  it("have Markdown for a comparison alone", async () => {
+    const { code, out, err } = await serving("--format", "markdown");
+    expect({ code, out }).toEqual({ code: 2, out: "" });
+    expect(err).toBe("--format markdown is what a review gets: add --against applied|verified|FILE|COMMIT.\n");
+  });
+});
+
+describe("a plan of one name", () => {
+  const lines = async (name: string) => (await serving(name)).out.split("\n");
+
+  it("is a server with its `docker run`, its KV cache and what its gate reads", async () => {
+    const shown = await lines("b");
+    expect(shown[0]).toBe("Container vllm-qwen3.6-35b-a3b-8001");
+    expect(shown).toContain("      --max-model-len 131072 \\");
+    expect(shown).toContain("    longest window  435,968 tokens");
+    expect(shown.filter((line) => line.trimStart().startsWith("File "))).toEqual([
+      `  File ${home}/.local/share/local-serving/dgx/start-gate/gate (mode 0644)`,
+    ]);
+  });
+
+  it("is a service with its file, Ollama with the commands that are left to you, and what is known of A", async () => {
+    expect(await lines("bridge")).toContain("    model_list:");
+    expect(await lines("bridge")).not.toContain("Machine dgx");
+    expect(await lines("chatUi")).toContain("Container open-webui-8080");
+    expect(await lines("ollama")).toContain(
+      "    sudo systemctl daemon-reload && sudo systemctl restart ollama.service",
+    );
+    expect(await lines("instance-a")).toEqual([
+      "  instance A: port 8000, utilization 0.45, declared only: nothing here touches it",
+      "",
+    ]);
+  });
+
+  it("is refused where nothing has it, and JSON is whole whatever the name", async () => {
+    expect(await serving("c")).toMatchObject({ code: 2, err: expect.stringContaining("There is: b, bridge") });
+    const { machines } = JSON.parse((await serving("b", "--format", "json")).out);
+    expect(machines[0].containers).toHaveLength(3);
+  });
+});
+
+describe("the summary of the shipped stack", () => {
+  it("is a page with two warnings at most", async () => {
+    writeFileSync(file, STACK);
+    const { out } = await serving();
+    expect(out.trimEnd().split("\n").length).toBeLessThanOrEqual(52);
+    expect(out.match(/^ {2}! /gm)).toHaveLength(2);
+    expect(out.match(/^ {2}- /gm)).toHaveLength(5);
+    expect(out).toContain("  pass    21 of 22\n");
+    expect(out).toMatch(/\nMore: `serving plan --full`, or one server or service: `serving plan b`\.\n$/);
+  });
+});

@@ -1,0 +1,160 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DIGEST } from "../../fixtures/machine";
+import { temporaryFolder } from "../../layers/temporaryFolder";
+import { runServing } from "../runServing";
+
+const BEFORE = "test/operate/plan/review/before.yaml";
+const folder = temporaryFolder("review-");
+
+/** What a reviewer has to find in the Markdown of a change. */
+interface Answers {
+  /** Containers that are created, replaced or removed, each with its verb; none where nothing is touched. */
+  readonly containers: readonly string[];
+  /** For how long `b` is gone. */
+  readonly gone: string | undefined;
+  readonly memory: string;
+  /** Whether a policy refuses it. */
+  readonly refused?: true;
+}
+
+const KERNELS = "if its kernels are in the volume local-serving-b-jit already";
+const FITS = "memory fits: 4.67 of 121.63 GiB are left";
+const SHARE = "gpuMemoryUtilization: 0.45\n          maxModelLen: 262144";
+const SECOND = `        # A second one.
+        c:
+          model: { id: Qwen/Qwen3-Embedding-0.6B, kind: embedding }
+          servedModelName: qwen3-embedding
+          image: vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: published, source: wheel metadata }
+          port: 8002
+          gpuMemoryUtilization: 0.05
+          maxModelLen: 8192
+`;
+
+const CHANGES: readonly [name: string, edits: readonly (readonly [from: string, to: string])[], answers: Answers][] = [
+  [
+    "a-lower-share",
+    [[SHARE, SHARE.replace("0.45", "0.40")]],
+    {
+      containers: ["b replaced"],
+      gone: "until you go back: the new one would not start",
+      memory: "memory fits: 10.75 of 121.63 GiB are left",
+    },
+  ],
+  [
+    "a-shorter-window",
+    [[SHARE, SHARE.replace("262144", "131072")]],
+    { containers: ["b replaced"], gone: `for 4 to 25 min, or 4 to 10 min ${KERNELS}`, memory: FITS },
+  ],
+  [
+    "a-newer-image",
+    [
+      [/image: vllm.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", `image: vllm/vllm-openai:v0.31.0@${DIGEST}`],
+      ["vllm: 0.30.0", "vllm: 0.31.0"],
+    ],
+    { containers: ["b replaced"], gone: `for 14 to 25 min, or 4 to 10 min ${KERNELS}`, memory: FITS },
+  ],
+  [
+    "another-model",
+    [
+      ["id: nvidia/Qwen3.6-35B-A3B-NVFP4", "id: nvidia/Gemma-4-26B-A4B-NVFP4"],
+      ["weightsGB: 22", "weightsGB: 16"],
+      ["servedModelName: qwen3.6-35b-a3b", "servedModelName: gemma-4-26b-a4b"],
+    ],
+    {
+      containers: ["b replaced", "bridge replaced", "chat-ui replaced"],
+      gone: `for 13 to 24 min, or 3 to 9 min ${KERNELS}`,
+      memory: FITS,
+    },
+  ],
+  [
+    "the-bridge-on-the-network",
+    [["port: 8787", "port: 8787\n        listen: 0.0.0.0\n        keyVariable: LOCAL_SERVING_BRIDGE_KEY"]],
+    { containers: ["bridge replaced"], gone: undefined, memory: FITS },
+  ],
+  [
+    "no-chat-ui",
+    [[/ {6}# Chat in the browser.*\n {6}chatUi:\n(?: {8}.*\n)+/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", ""]],
+    { containers: ["chat-ui removed"], gone: undefined, memory: "memory fits: 5.87 of 121.63 GiB are left" },
+  ],
+  [
+    "a-corrected-record",
+    [["transformers: 5.10.4\n            evidence: published", "transformers: 5.11.0\n            evidence: read"]],
+    { containers: [], gone: undefined, memory: FITS },
+  ],
+  [
+    "a-larger-b-beside-a-smaller-a",
+    [
+      [SHARE, SHARE.replace("0.45", "0.60")],
+      ["gpuMemoryUtilization: 0.45\n        maxModelLen", "gpuMemoryUtilization: 0.30\n        maxModelLen"],
+    ],
+    { containers: ["b replaced"], gone: "for 4 to 10 min", memory: "memory fits: 4.66 of 121.63 GiB are left" },
+  ],
+  [
+    "a-second-server",
+    [["      # Turns messages-style", `${SECOND}      # Turns messages-style`]],
+    {
+      containers: ["c created", "bridge replaced", "chat-ui replaced"],
+      gone: undefined,
+      memory: "memory does not fit: 2.35 GiB too much for 121.63 GiB",
+      refused: true,
+    },
+  ],
+  [
+    "ollama-by-us",
+    [["      elevate: none", "      elevate: [sudo, -n]"]],
+    { containers: [], gone: undefined, memory: FITS },
+  ],
+];
+
+/** A change of the stack file, as Markdown. */
+async function review(edits: readonly (readonly [string, string])[]) {
+  let text = readFileSync(BEFORE, "utf8");
+  for (const [from, to] of edits) {
+    if (from === "" || !text.includes(from)) throw new Error(`no ${from} in ${BEFORE}`);
+    text = text.replace(from, to);
+  }
+  const after = join(folder, "after.yaml");
+  writeFileSync(after, text);
+  const args = ["plan", "--file", after, "--against", BEFORE, "--format"];
+  const [shown, data] = [await runServing([...args, "markdown"], HOME), await runServing([...args, "json"], HOME)];
+  expect([shown.code, shown.err]).toEqual([data.code, ""]);
+  return { code: shown.code, markdown: shown.out, change: (JSON.parse(data.out) as { change: object }).change };
+}
+const HOME = { HOME: "/home/me" };
+
+describe("a reviewer of ten changes", () => {
+  it("has ten", () => {
+    expect(new Set(CHANGES.map(([name]) => name)).size).toBe(10);
+  });
+
+  it.each(CHANGES)(
+    "reads what is replaced, for how long b is gone, and whether memory fits: %s",
+    async (name, edits, answers) => {
+      const { code, markdown, change } = await review(edits);
+      await expect(markdown).toMatchFileSnapshot(`review/${name}.md`);
+      const lines = markdown.split("\n");
+      const kinds = lines.flatMap(
+        (line) => /^- (\S+) \(\S+\) is (created|replaced|removed)\b/.exec(line)?.slice(1).join(" ") ?? [],
+      );
+      expect(kinds.sort()).toEqual([...answers.containers].sort());
+      const [, gone] = /^- dgx: (?:.*; )?b is gone (.*?)(?:;.*)?\.$/m.exec(markdown) ?? [];
+      expect(gone).toBe(answers.gone);
+      expect(lines).toContain(`- dgx: ${answers.memory}.`);
+      expect(code).toBe(answers.refused ? 1 : 0);
+      expect(lines.some((line) => line.startsWith("- REFUSED by"))).toBe(answers.refused === true);
+      expect(change).toMatchObject({ against: BEFORE, machines: [{ machine: "dgx" }], back: null });
+    },
+  );
+
+  it("reads each setting that was changed, with its line", async () => {
+    const { markdown } = await review(CHANGES[7]?.[1] ?? []);
+    const settings = markdown.split("### ").find((section) => section.startsWith("Changed settings"));
+    expect(settings?.trim().split("\n").slice(2)).toEqual([
+      "- `machines.dgx.instanceA.gpuMemoryUtilization` (line 15): 0.45 -> 0.3",
+      "- `machines.dgx.inferenceServers.b.gpuMemoryUtilization` (line 37): 0.45 -> 0.6",
+    ]);
+  });
+});
