@@ -50,7 +50,11 @@ export function* offers(
   if (first === undefined) return;
   // The first one holds the place for all.
   const { settings, machine } = draft(facts, { ...wanted, server: serverValues(first, { beside }) }, home);
-  const place = { settings, machine: machine.name, server: "b", project, free: freeShare(facts, wanted) };
+  const { memory, docker } = facts;
+  // A server of ours, or a lower A, gives memory back.
+  const asItIs = wanted.lowerA === undefined && !(docker.reachable && docker.ours.length > 0);
+  const free = asItIs ? downToHundredth((memory.availableGiB - FLOOR_GIB) / memory.totalGiB) : 1;
+  const place = { settings, machine: machine.name, server: "b", project, free };
   const seat = { ...place, leaves: leavesOf(place) };
   for (const recipe of [first, ...others]) {
     const asked = asks(recipe);
@@ -70,12 +74,6 @@ const isServable = ({ kind, machines, image, minimumVllm = "0" }: Recipe): boole
 
 /** MemAvailable in GiB that is left at the least, so that the start gate stops nothing. */
 const FLOOR_GIB = 2;
-
-/** The share that is free now; all of it where a server of ours or a lower A gives memory back. */
-function freeShare({ memory, docker }: HostFacts, { lowerA }: Wanted): number {
-  const asItIs = lowerA === undefined && !(docker.reachable && docker.ours.length > 0);
-  return asItIs ? downToHundredth((memory.availableGiB - FLOOR_GIB) / memory.totalGiB) : 1;
-}
 
 /** The default model beside instance A, lowered to what the limit on all servers leaves; `undefined` where that isn't enough. */
 export function offerBesideLowered(facts: HostFacts, wanted: Wanted, recipes: readonly Recipe[], place: Place) {

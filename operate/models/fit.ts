@@ -89,8 +89,9 @@ export function fitModel(recipe: Recipe, seat: Seat): Fit {
   let best = share === wanted ? first : tried(share);
   const jobs = best.shortGiB > 0 ? ONE_JOB : undefined;
   if (jobs !== undefined) best = tried(share, undefined, jobs);
-  for (let window = half(recipe.settings.maxModelLen); isCramped(best) && window >= SHORTEST_WINDOW; window /= 2)
-    best = tried(share, window, jobs);
+  // Half a window, down to a power of two.
+  const half = 2 ** Math.floor(Math.log2((recipe.settings.maxModelLen ?? 0) / 2));
+  for (let window = half; isCramped(best) && window >= SHORTEST_WINDOW; window /= 2) best = tried(share, window, jobs);
   const { values, kv } = best;
   const judged = judge(declaredResources(best.whole));
   const refused = judged.flatMap(({ verdict, message }) => (verdict === "refused" ? [message] : []));
@@ -219,9 +220,6 @@ function leastShare({ kv, needs }: Planned, totalGiB: number): number {
   const best = kv === null ? 0 : kv.room.outsideGiB.low + kv.bytesPerRequest / BYTES_PER_GIB;
   return Math.max(needs.leastUtilization ?? 0, upToHundredth(best / totalGiB));
 }
-
-/** Half a window, down to a power of two. */
-const half = (tokens = 0): number => 2 ** Math.floor(Math.log2(tokens / 2));
 
 /** The server in a seat; a new one has image and versions of another, and the next port. */
 export function currentServer({ settings, machine, server }: Seat): InferenceServerSettings {

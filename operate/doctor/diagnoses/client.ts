@@ -1,6 +1,7 @@
 import { modelFolder } from "../../../components/catalogue/readCatalogue";
 import { BASE_URL_VARIABLE, claudeCode, TIER_VARIABLES } from "../../../components/clients/claudeCode";
 import { CLIENTS } from "../../../components/clients/registry";
+import { objectOr } from "../../../faults/json";
 import type { Row, Weighed } from "../diagnosis";
 import { type Facts, firstGroup, machineEdit, numberOf, seen, serverOf, setting, textSetting } from "../facts";
 import { sign } from "../sign";
@@ -21,12 +22,6 @@ const TIERS = new Set<string>(TIER_VARIABLES);
 
 /** A window is raised in steps of this many tokens. */
 const WINDOW_STEP = 1024;
-
-/** The tier variables that the operator has set. */
-function ownTiers(facts: Facts): string[] {
-  const own = setting(facts, "clients", "claudeCode", "environment");
-  return Object.keys(typeof own === "object" && own !== null ? own : {}).filter((name) => TIERS.has(name));
-}
 
 /** A tokenizer.json printed over several lines. */
 function splitTruncation(facts: Facts) {
@@ -50,7 +45,8 @@ export const client: readonly (Weighed | Row)[] = [
         const via = setting(facts, "bridge") === undefined ? "native" : "bridge";
         return { cause, edits: [machineEdit(facts, path, { via })] };
       }
-      const edits = ownTiers(facts).map((name) => machineEdit(facts, [...path, "environment", name], undefined));
+      const own = Object.keys(objectOr(setting(facts, ...path, "environment"))).filter((name) => TIERS.has(name));
+      const edits = own.map((name) => machineEdit(facts, [...path, "environment", name], undefined));
       if (edits.length > 0) return { cause, edits };
       return {
         cause,

@@ -41,12 +41,6 @@ function raised(facts: Facts, server: Server, now: number | undefined, missing: 
   return wanted <= largest ? wanted : undefined;
 }
 
-/** What one request of the whole window takes, in GiB, where the model is known. */
-function roomForOne({ stack }: Facts, { container }: Server): number {
-  const kv = stack?.plan.kv[container];
-  return kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
-}
-
 const utilizationOf = ({ log }: Sighting, { settings }: Server): number | undefined =>
   ranWith(log, STARTED_WITH_UTILIZATION, settings?.gpuMemoryUtilization);
 
@@ -98,7 +92,9 @@ export const room: readonly Row[] = [
         cause: `Weights and engine take the server's whole share${available === undefined ? "" : ` (${left} GiB are left for the KV cache)`}: there is no room for a single block.`,
         evidence: available === undefined ? hit.line : `${available.line} | ${hit.line}`,
       };
-      const missing = Math.max(0, -left) + roomForOne(facts, server);
+      const kv = facts.stack?.plan.kv[server.container];
+      const roomForOne = kv ? (kv.bytesPerRequest + kv.bytesPerBlock) / BYTES_PER_GIB : SOME_ROOM_GIB;
+      const missing = Math.max(0, -left) + roomForOne;
       const now = utilizationOf(hit, server);
       const utilization = raised(facts, server, now, missing);
       if (utilization !== undefined) return { ...said, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
