@@ -1,3 +1,4 @@
+import { commandEnvironment } from "./commandEnvironment";
 import { type EndedBy, endProcesses, jobMark, jobProcesses } from "./jobProcesses";
 import { type JobRecord, type JobRecords, processPlace, stillRuns } from "./jobRecords";
 import { removeWorktree } from "./worktree";
@@ -24,7 +25,8 @@ export async function endLeftovers(jobs: JobRecords): Promise<Leftover[]> {
   jobs.removeUnfinished(isOver);
   const left = jobs.all().filter(isOver);
   const ended = await Promise.all(left.map((record) => endCommand(record, record.place.boot === here.boot)));
-  for (const { worktree } of left) if (worktree !== undefined) removeWorktree(worktree);
+  for (const { worktree } of left)
+    if (worktree !== undefined) removeWorktree(worktree, commandEnvironment(process.env));
   return left.flatMap((record, index) => {
     const leftover = ended[index];
     if (leftover?.by !== "nothing") jobs.ended(record.mark);

@@ -2,9 +2,9 @@ import { interruption, untilInterrupted } from "../../commandLine/interrupt";
 import { defined } from "../../faults/defined";
 import { shell } from "./commandEnvironment";
 import type { EndedBy } from "./jobProcesses";
-import type { Ledger } from "./ledger";
+import type { RunSetting } from "./ledger";
 import { probeReadiness, type ReadinessSetting, waitUntilReady, whyNotLaunch } from "./readiness";
-import { CommandNotStarted, type RunningJob, Supervisor } from "./supervisor";
+import { type RunningJob, Supervisor } from "./supervisor";
 
 /** States of the app, named as in the specification's table. */
 export type AppState = "not launched" | "launching" | "ready" | "stopping" | "stopped";
@@ -24,10 +24,8 @@ export interface AppRun<Result> {
   readonly log?: string;
 }
 
-export interface AppSetting extends ReadinessSetting {
+export interface AppSetting extends ReadinessSetting, RunSetting {
   readonly project: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly ledger: Ledger;
 }
 
 /** Uses the app while it is ready; `signal` ends the use after an interrupt or when the app dies. */
@@ -48,12 +46,9 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
   enter("not launched", "nothing may answer yet");
 
   const probeLog = ledger.openLog("ready.log");
-  const probes =
-    app.ready.command === undefined
-      ? undefined
-      : new Supervisor({ stdout: probeLog.descriptor, stderr: probeLog.descriptor }, ledger.jobs);
+  const probes = app.ready.command === undefined ? undefined : new Supervisor(probeLog.streams, ledger.jobs);
   const appLog = ledger.openLog("app.log");
-  const appSupervisor = new Supervisor({ stdout: appLog.descriptor, stderr: appLog.descriptor }, ledger.jobs);
+  const appSupervisor = new Supervisor(appLog.streams, ledger.jobs);
   const probing = { ...(probes && { supervisor: probes }), cwd: project, env };
   const probe = (limitMs: number) => untilInterrupted(probeReadiness(app, probing, limitMs), interrupt);
   try {
@@ -72,6 +67,8 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
     const outcome: { failure?: string; result?: Result } = {};
     try {
       const pgid = await job.started;
+      if (pgid === undefined)
+        return { states, failure: `the app could not be started: ${(await job.gone).notStarted}` };
       ledger.record({ event: "launched", pgid });
       const unready = await waitUntilReady(setting, probe, job);
       if (unready !== undefined) outcome.failure = unready;
@@ -79,13 +76,10 @@ export async function withApp<Result>(setting: AppSetting, use: AppUser<Result>)
         enter("ready", "the readiness proof succeeded and the process group lives");
         Object.assign(outcome, await useApp(app.address, use, job, interrupt));
       }
-    } catch (error) {
-      if (!(error instanceof CommandNotStarted)) throw error;
-      return { states, failure: `the app could not be started: ${error.message}` };
     } finally {
-      if (states.length > 1) enter("stopping", outcome.failure ?? "the app is no longer needed");
+      enter("stopping", outcome.failure ?? "the app is no longer needed");
       appSupervisor.stop();
-      const { by, escaped } = await job.gone.catch(() => ({ by: "itself", escaped: 0 }) as const);
+      const { by, escaped } = await job.gone;
       enter("stopped", `${STOPPED_BY[by]}${escaped === 0 ? "" : `, and ${escaped} that had left it were stopped too`}`);
     }
     const endedBy = (await job.gone).by;
@@ -111,8 +105,7 @@ async function useApp<Result>(address: string, use: AppUser<Result>, job: Runnin
   const onInterrupt = () => ending.abort(interruption(interrupt));
   interrupt.addEventListener("abort", onInterrupt);
   if (interrupt.aborted) onInterrupt();
-  const onEnd = () => ending.abort("the app ended while it was in use");
-  job.gone.then(onEnd, onEnd);
+  void job.gone.then(() => ending.abort("the app ended while it was in use"));
   try {
     const result = await use(address, ending.signal);
     return ending.signal.aborted ? { failure: String(ending.signal.reason) } : { result };

@@ -3,7 +3,7 @@ import https from "node:https";
 import { interruption, pause, untilInterrupted } from "../../commandLine/interrupt";
 import type { AutomationContract } from "../automation/resolve";
 import { shell } from "./commandEnvironment";
-import { CommandNotStarted, type RunningJob, type Supervisor } from "./supervisor";
+import type { RunningJob, Supervisor } from "./supervisor";
 
 export type AppContract = NonNullable<AutomationContract["verification"]["app"]>;
 
@@ -29,29 +29,26 @@ interface ProbeSetting {
 /** Probes the app's readiness once, within `limitMs`. */
 export async function probeReadiness(app: AppContract, setting: ProbeSetting, limitMs: number): Promise<Readiness> {
   const { url, command } = app.ready;
+  const { supervisor, cwd, env } = setting;
   if (url !== undefined) {
     const { status, reason } = await httpProbe(url, limitMs);
     if (status === undefined) return { verdict: "not-ready", detail: reason ?? "no answer" };
     return { verdict: status >= 200 && status < 400 ? "ready" : "not-ready", detail: `HTTP ${status}` };
   }
-  const { supervisor, cwd, env } = setting;
   if (command === undefined || supervisor === undefined)
     return { verdict: "broken", detail: "the contract has no readiness proof" };
   const bounds = { boundMs: limitMs, graceMs: PROBE_GRACE_MS, endWithLeader: true };
-  try {
-    const end = await supervisor.run({ argv: shell(command), cwd, env, ...bounds }).gone;
-    if (end.timedOut) return { verdict: "not-ready", detail: "the readiness command took too long" };
-    if (end.code === 0) return { verdict: "ready", detail: "the readiness command exited 0" };
-    if (end.code === null) return { verdict: "broken", detail: `the readiness command was ended by ${end.signal}` };
-    const verdict = NOT_RUNNABLE.includes(end.code) ? "broken" : "not-ready";
-    return { verdict, detail: `the readiness command exited ${end.code}` };
-  } catch (error) {
-    if (!(error instanceof CommandNotStarted)) throw error;
-    return { verdict: "broken", detail: `the readiness command could not be started: ${error.message}` };
-  }
+  const { code, signal, timedOut, notStarted } = await supervisor.run({ argv: shell(command), cwd, env, ...bounds })
+    .gone;
+  if (timedOut) return { verdict: "not-ready", detail: "the readiness command took too long" };
+  if (code === 0) return { verdict: "ready", detail: "the readiness command exited 0" };
+  const how = notStarted === undefined ? `was ended by ${signal}` : `could not be started: ${notStarted}`;
+  if (code === null) return { verdict: "broken", detail: `the readiness command ${how}` };
+  const verdict = NOT_RUNNABLE.includes(code) ? "broken" : "not-ready";
+  return { verdict, detail: `the readiness command exited ${code}` };
 }
 
-export interface HttpAnswer {
+interface HttpAnswer {
   /** Whether anything took the connection, an answer or not. */
   readonly connected: boolean;
   readonly status?: number;
@@ -123,10 +120,9 @@ export async function waitUntilReady(setting: ReadinessSetting, probe: Readiness
   const deadline = Date.now() + app.ready.timeout_sec * 1000;
   const left = () => Math.min(LONGEST_PROBE_MS, deadline - Date.now());
   let gone = false;
-  const end = () => {
+  void job.gone.then(() => {
     gone = true;
-  };
-  job.gone.then(end, end);
+  });
   let detail = "no probe was made";
   while (left() > 0) {
     if (interrupt.aborted) return interruption(interrupt);

@@ -1,9 +1,8 @@
 import type { EndedBy, JobMark, JobProcesses } from "./jobProcesses";
-import type { Worktree } from "./worktree";
+import type { removeWorktree, Worktree } from "./worktree";
 
 /** One command that the supervisor runs, in a process group of its own. */
 export interface Job {
-  readonly id: number;
   readonly argv: readonly string[];
   readonly cwd: string;
   readonly env: Readonly<Record<string, string>>;
@@ -25,16 +24,10 @@ export type Order =
 
 /** Reports of the supervisor, one JSON document a line. */
 export type Report =
-  | { readonly report: "started"; readonly id: number; readonly pgid: number }
-  | { readonly report: "not-started"; readonly id: number; readonly message: string }
-  | { readonly report: "ended"; readonly id: number; readonly code: number | null; readonly signal: string | null }
-  | {
-      readonly report: "gone";
-      readonly id: number;
-      readonly by: EndedBy;
-      readonly timedOut: boolean;
-      readonly escaped: number;
-    };
+  | { readonly report: "started"; readonly pgid: number }
+  | { readonly report: "not-started"; readonly message: string }
+  | { readonly report: "ended"; readonly code: number | null; readonly signal: string | null }
+  | { readonly report: "gone"; readonly by: EndedBy; readonly timedOut: boolean; readonly escaped: number };
 
 /**
  * The supervisor: a small process in a session of its own that starts commands for the driver and outlives it just long
@@ -43,11 +36,14 @@ export type Report =
  * worktree that it was told of, and goes. Processes that left the group are ended with it, by their mark.
  *
  * It runs as `node -e` from its own source text, since the command line is one bundled file: so nothing from outside
- * this function may be used in it. `jobProcesses` is handed in the same way. Descriptors 3 and 4 are the commands' stdout
- * and stderr, 5 their stdin.
+ * this function may be used in it. The two functions that it needs are handed in the same way. Descriptors 3 and 4 are the
+ * commands' stdout and stderr, 5 their stdin.
  */
-export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProcesses): void {
-  const { spawn, spawnSync } = process.getBuiltinModule("node:child_process");
+export function supervise(
+  jobProcesses: (pgid: number, mark: JobMark) => JobProcesses,
+  remove: typeof removeWorktree,
+): void {
+  const { spawn } = process.getBuiltinModule("node:child_process");
   const fs = process.getBuiltinModule("node:fs");
   const LOOK_MS = 40;
   /** Grace time for what a command has left behind when it ended by itself, in milliseconds. */
@@ -119,8 +115,8 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
 
   function gone(current: Running): void {
     running = undefined;
-    const { job, by, timedOut, escaped } = current;
-    tell({ report: "gone", id: job.id, by, timedOut, escaped: escaped.size });
+    const { by, timedOut, escaped } = current;
+    tell({ report: "gone", by, timedOut, escaped: escaped.size });
     if (leaving) leave();
   }
 
@@ -130,12 +126,12 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
     const child = spawn(file, args, { cwd: job.cwd, env: job.env, detached: true, stdio: [5, 3, 4] });
     const pgid = child.pid;
     child.on("error", (error) => {
-      if (pgid === undefined) tell({ report: "not-started", id: job.id, message: error.message });
+      if (pgid === undefined) tell({ report: "not-started", message: error.message });
     });
     if (pgid === undefined) return;
     const current: Running = { job, pgid, timedOut: false, stopping: false, by: "itself", escaped: new Set() };
     running = current;
-    tell({ report: "started", id: job.id, pgid });
+    tell({ report: "started", pgid });
     if (job.boundMs !== undefined) {
       const bound = setTimeout(
         () => {
@@ -148,7 +144,7 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
       child.on("exit", () => clearTimeout(bound));
     }
     child.on("exit", (code, name) => {
-      tell({ report: "ended", id: job.id, code, signal: name });
+      tell({ report: "ended", code, signal: name });
       if (current.stopping) return;
       // What is left behind by a command that has ended is stopped; only an app hands over to others of its group.
       const settle = () => {
@@ -164,18 +160,11 @@ export function supervise(jobProcesses: (pgid: number, mark: JobMark) => JobProc
 
   function leave(): void {
     leaving = true;
-    if (running !== undefined) {
-      stop(running, running.job.graceMs);
-      return;
+    if (running === undefined) {
+      if (worktree !== undefined) remove(worktree, process.env);
+      process.exit(0);
     }
-    if (worktree !== undefined) {
-      const { repository, parent, directory } = worktree;
-      // Read-only directories inside would keep their content from being removed.
-      spawnSync("chmod", ["-R", "u+rwX", parent], { stdio: "ignore" });
-      fs.rmSync(parent, { recursive: true, force: true, maxRetries: 3 });
-      spawnSync("git", ["-C", repository, "worktree", "remove", "--force", "--force", directory], { stdio: "ignore" });
-    }
-    process.exit(0);
+    stop(running, running.job.graceMs);
   }
 
   function obey(order: Order): void {

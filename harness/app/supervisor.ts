@@ -4,7 +4,7 @@ import { commandEnvironment } from "./commandEnvironment";
 import { type EndedBy, endProcesses, type JobMark, jobMark, jobProcesses, marked } from "./jobProcesses";
 import type { JobRecords } from "./jobRecords";
 import { type Job, type Order, type Report, supervise } from "./supervise";
-import type { Worktree } from "./worktree";
+import { removeWorktree, type Worktree } from "./worktree";
 
 /** Descriptors that the supervised commands get. */
 export interface CommandStreams {
@@ -23,24 +23,16 @@ export interface JobEnd {
   readonly by: EndedBy;
   /** How many processes had left the group and were sent a signal. */
   readonly escaped: number;
+  /** Why it could not be started at all: no shell, no such directory, or no supervisor. */
+  readonly notStarted?: string;
 }
 
-export interface RunningJob {
-  /** Process group, once it has started. Rejects with `CommandNotStarted`. */
-  readonly started: Promise<number>;
-  /** Settles when the last process of the group has gone. Rejects with `CommandNotStarted`. */
-  readonly gone: Promise<JobEnd>;
-}
-
-/** A command could not be started at all: no shell, no such directory, or no supervisor. */
-export class CommandNotStarted extends Error {
-  override readonly name = "CommandNotStarted";
-}
+/** A command that was handed to its supervisor. */
+export type RunningJob = ReturnType<Supervisor["run"]>;
 
 interface Pending {
-  readonly start: (pgid: number) => void;
+  readonly start: (pgid?: number) => void;
   readonly end: (end: JobEnd) => void;
-  readonly fail: (error: Error) => void;
   readonly graceMs: number;
   readonly mark: JobMark;
   pgid?: number;
@@ -51,7 +43,7 @@ interface Pending {
 /** What a supervisor runs when it is started: its own source text, since everything else is in one bundled file. */
 function source(): string {
   // Some loaders wrap functions in a helper called __name; in a text of its own it has to be brought along.
-  return `const __name = (f) => f; (${supervise.toString()})(${jobProcesses.toString()});`;
+  return `const __name = (f) => f; (${supervise.toString()})(${jobProcesses.toString()}, ${removeWorktree.toString()});`;
 }
 
 /**
@@ -63,7 +55,6 @@ export class Supervisor {
   private readonly process: ChildProcess;
   private readonly closed: Promise<void>;
   private pending: Pending | undefined;
-  private jobs = 0;
   private ended = false;
   private worktreeMark: string | undefined;
 
@@ -96,31 +87,28 @@ export class Supervisor {
   }
 
   /** Starts a command; the one before it must have gone. */
-  run(job: Omit<Job, "id" | "mark">): RunningJob {
-    const id = ++this.jobs;
-    let fail: (error: Error) => void = () => {};
-    let start: (pgid: number) => void = () => {};
-    let end: (end: JobEnd) => void = () => {};
-    const started = new Promise<number>((resolve, reject) => {
+  run(job: Omit<Job, "mark">) {
+    const mark = jobMark();
+    const { graceMs, env } = job;
+    let start: Pending["start"] = () => {};
+    let end: Pending["end"] = () => {};
+    /** Its process group, once it has started; `undefined` where it can't be started. */
+    const started = new Promise<number | undefined>((resolve) => {
       start = resolve;
-      fail = reject;
     });
-    const gone = new Promise<JobEnd>((resolve, reject) => {
+    /** Its end, when the last process of the group has gone. */
+    const gone = new Promise<JobEnd>((resolve) => {
       end = resolve;
-      started.catch(reject);
     });
-    // A caller that waits for only one of them must survive the other's rejection.
-    started.catch(() => {});
-    gone.catch(() => {});
+    const pending: Pending = { start, end, graceMs, mark, code: null, signal: null };
     const { pid } = this.process;
     if (this.pending !== undefined || this.ended || pid === undefined) {
-      fail(new CommandNotStarted(this.pending ? "another command still runs" : "its supervisor has ended"));
+      this.refuse(pending, this.pending ? "another command still runs" : "its supervisor has ended");
     } else {
-      const mark = jobMark();
-      this.pending = { start, end, fail, graceMs: job.graceMs, mark, code: null, signal: null };
+      this.pending = pending;
       // Before it starts: from here on nothing can happen that would leave it without a trace.
-      this.records.begin(mark.id, pid, { graceMs: job.graceMs });
-      this.order({ order: "run", job: { ...job, id, mark, env: marked(job.env, mark) } });
+      this.records.begin(mark.id, pid, { graceMs });
+      this.order({ order: "run", job: { ...job, mark, env: marked(env, mark) } });
     }
     return { started, gone };
   }
@@ -171,10 +159,8 @@ export class Supervisor {
       pending.signal = report.signal;
     } else {
       this.pending = undefined;
-      if (report.report === "not-started") {
-        this.records.ended(pending.mark.id);
-        pending.fail(new CommandNotStarted(report.message));
-      } else this.finish(pending, report);
+      if (report.report === "not-started") this.refuse(pending, report.message);
+      else this.finish(pending, report);
     }
   }
 
@@ -189,27 +175,28 @@ export class Supervisor {
     const { escaped } = jobProcesses(pgid, mark);
     void endProcesses(pgid, mark, graceMs).then((by) => {
       if (pgid !== undefined) return this.finish(pending, { by, timedOut: false, escaped: escaped.length });
-      if (by !== "nothing") this.records.ended(mark.id);
-      pending.fail(new CommandNotStarted("its supervisor ended before the command began"));
+      this.refuse(pending, "its supervisor ended before the command began", by);
     });
   }
 
-  private finish(pending: Pending, how: Pick<JobEnd, "by" | "timedOut" | "escaped">): void {
+  private refuse(pending: Pending, notStarted: string, by: EndedBy = "itself"): void {
+    pending.start();
+    this.finish(pending, { by, timedOut: false, escaped: 0, notStarted });
+  }
+
+  private finish(pending: Pending, how: Omit<JobEnd, "code" | "signal">): void {
     // What survived is left to the next run.
     if (how.by !== "nothing") this.records.ended(pending.mark.id);
     const { code, signal } = pending;
-    const { by, timedOut, escaped } = how;
-    pending.end({ code, signal, timedOut, by, escaped });
+    const { by, timedOut, escaped, notStarted } = how;
+    pending.end({ code, signal, timedOut, by, escaped, ...defined({ notStarted }) });
   }
 }
 
 /** Time between TERM and KILL for a command whose bound has passed, in milliseconds. */
 const BOUND_GRACE_MS = 5000;
 
-export interface BoundedCommand {
-  readonly argv: readonly string[];
-  readonly cwd: string;
-  readonly env: Readonly<Record<string, string>>;
+export interface BoundedCommand extends Pick<Job, "argv" | "cwd" | "env"> {
   /** Seconds that it may take; no bound when absent. */
   readonly timeoutSec?: number;
   readonly streams: CommandStreams;
@@ -219,7 +206,7 @@ export interface BoundedCommand {
 
 /**
  * Runs a command in a process group of its own and waits until all of it is gone: bounded, and never outliving this
- * program. Throws `CommandNotStarted`.
+ * program.
  */
 export async function runBounded(command: BoundedCommand, supervisor?: Supervisor): Promise<JobEnd> {
   const own = supervisor ?? new Supervisor(command.streams, command.jobs);
@@ -239,6 +226,7 @@ export async function runBounded(command: BoundedCommand, supervisor?: Superviso
 
 /** How a command ended, in words; `undefined` when it exited 0 in time. */
 export function failureOf(end: JobEnd, timeoutSec: number | undefined): string | undefined {
+  if (end.notStarted !== undefined) return `could not be started: ${end.notStarted}`;
   if (end.by === "nothing") return "left a process that survived KILL";
   if (end.timedOut) return `took longer than ${timeoutSec} s`;
   if (end.code === null) return `was ended by ${end.signal ?? "a signal"}`;

@@ -6,7 +6,7 @@ import type { Format } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { commandEnvironment } from "../app/commandEnvironment";
 import { withApp } from "../app/lifecycle";
-import { type BoundedCommand, CommandNotStarted, failureOf, type JobEnd, runBounded } from "../app/supervisor";
+import { failureOf, runBounded } from "../app/supervisor";
 import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
 
 /** `serving app`: the application under test, from launch to stop. */
@@ -37,7 +37,7 @@ function runCommand(): Command {
       const env = commandEnvironment(process.env);
       const { result, ...run } = await endingInOrder((interrupt) =>
         withApp({ app, project: options.project, env, ledger, interrupt }, (address, signal) =>
-          evaluate({
+          runBounded({
             argv: evaluator,
             cwd: process.cwd(),
             env: { ...env, [`${options.prefix}APP_URL`]: address },
@@ -54,9 +54,16 @@ function runCommand(): Command {
           }),
         ),
       );
-      const failure = run.failure ?? (result === undefined ? "the evaluator did not run" : result.failure);
+      const ended = result && failureOf(result, conformance?.timeout_sec);
+      const unmet = result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
+      const failure = run.failure ?? unmet;
       const verdict = failure === undefined ? "pass" : "fail";
-      const report = { ...run, verdict, ...defined({ failure }), evaluator: result?.evaluator ?? null };
+      const report = {
+        ...run,
+        verdict,
+        ...defined({ failure }),
+        evaluator: result?.notStarted === undefined ? (result ?? null) : null,
+      };
       ledger.record({ ...report, event: "app run", argv: evaluator });
       const states = run.states.map(({ state, because }) => `${state}: ${because}`);
       const end = failure === undefined ? verdict : `${verdict}: ${failure}`;
@@ -67,16 +74,4 @@ function runCommand(): Command {
       };
     },
   });
-}
-
-/** Runs the evaluator; `null` when it could not be started. */
-async function evaluate(command: BoundedCommand): Promise<{ evaluator: JobEnd | null; failure?: string }> {
-  try {
-    const evaluator = await runBounded(command);
-    const failure = failureOf(evaluator, command.timeoutSec);
-    return { evaluator, ...(failure !== undefined && { failure: `the evaluator ${failure}` }) };
-  } catch (error) {
-    if (!(error instanceof CommandNotStarted)) throw error;
-    return { evaluator: null, failure: `the evaluator could not be started: ${error.message}` };
-  }
 }

@@ -4,8 +4,9 @@ import { WrongUse } from "../../commandLine/exit";
 import { endingInOrder } from "../../commandLine/interrupt";
 import { type FaultyInput, faultLine } from "../../faults/fault";
 import { commandEnvironment } from "../app/commandEnvironment";
+import type { RunSetting } from "../app/ledger";
 import type { FrozenContract } from "../automation/frozenContract";
-import { coverageGate, type GateResult, type MeasureSetting } from "../gates/coverageGate";
+import { coverageGate, type GateResult } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
 import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
 
@@ -44,8 +45,6 @@ const GATES: readonly GateForm[] = [
   },
 ];
 
-type GateRun = Pick<MeasureSetting, "env" | "ledger" | "interrupt">;
-
 interface GateForm {
   readonly name: string;
   readonly description: string;
@@ -54,7 +53,7 @@ interface GateForm {
   prepare(
     contract: Pick<FrozenContract, "contract" | "baseline">,
     options: ContractOptions,
-  ): (run: GateRun) => Promise<GateResult>;
+  ): (run: RunSetting) => Promise<GateResult>;
 }
 
 function gate({ name, description, example, prepare }: GateForm): Command {

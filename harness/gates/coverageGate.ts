@@ -1,8 +1,8 @@
 import { interruption } from "../../commandLine/interrupt";
 import { programOnPath } from "../../commandLine/run";
 import { shell } from "../app/commandEnvironment";
-import type { Ledger } from "../app/ledger";
-import { CommandNotStarted, type Supervisor } from "../app/supervisor";
+import type { RunSetting } from "../app/ledger";
+import type { Supervisor } from "../app/supervisor";
 import type { CapturedBaseline } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
 import type { Preset } from "../automation/schema";
@@ -63,13 +63,10 @@ export type CoverageContract = NonNullable<AutomationContract["verification"]["c
 /** Seconds by which the host's own bound comes after ours, so that it only acts when we no longer can. */
 const HOST_BOUND_MARGIN_SEC = 15;
 
-export interface MeasureSetting {
+export interface MeasureSetting extends RunSetting {
   readonly coverage: CoverageContract;
   /** Directory that holds the code to measure. */
   readonly root: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly ledger: Ledger;
-  readonly interrupt: AbortSignal;
   /** Supervisor that runs the command when there is already one. */
   readonly supervisor?: Supervisor;
 }
@@ -83,15 +80,7 @@ export async function measureCoverage(setting: MeasureSetting): Promise<Coverage
   const hostBound = Math.ceil(coverage.timeout_sec) + HOST_BOUND_MARGIN_SEC;
   const argv = [timeout, "-k", "1", String(hostBound), ...shell(coverage.command)];
   const command = { argv, cwd: root, env, jobs: ledger.jobs, interrupt };
-  let read: Awaited<ReturnType<typeof artifactOf>>;
-  try {
-    read = await artifactOf("coverage", coverage, command, log, supervisor);
-  } catch (error) {
-    if (!(error instanceof CommandNotStarted)) throw error;
-    return { fault: `the coverage command could not be started: ${error.message}` };
-  } finally {
-    log.close();
-  }
+  const read = await artifactOf("coverage", coverage, command, log, supervisor).finally(log.close);
   if (interrupt.aborted) return { fault: interruption(interrupt) };
   if ("fault" in read) return read;
   try {

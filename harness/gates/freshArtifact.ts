@@ -17,8 +17,8 @@ type ArtifactText = { readonly text: string } | { readonly fault: string };
 
 /**
  * Runs a gate's command and reads the artifact that this very run has written. What an earlier one left is removed first,
- * with symlinks resolved, then and again behind the command: nothing outside the root is deleted or read. Throws
- * `CommandNotStarted`; whether the command was interrupted is the caller's to say.
+ * with symlinks resolved, then and again behind the command: nothing outside the root is deleted or read.
+ * Whether the command was interrupted is the caller's to say.
  */
 export async function artifactOf(
   gate: "coverage" | "visual",
@@ -35,12 +35,11 @@ export async function artifactOf(
     return { fault: `the artifact ${path} of an earlier run can't be removed: ${message(error)}` };
   }
   const start = Date.now();
-  const streams = { stdout: log.descriptor, stderr: log.descriptor };
-  const end = await runBounded({ ...command, timeoutSec, streams }, supervisor);
+  const end = await runBounded({ ...command, timeoutSec, streams: log.streams }, supervisor);
   const failure = failureOf(end, timeoutSec);
-  return failure === undefined
-    ? readFresh(command.cwd, path, start)
-    : { fault: `the ${gate} command ${failure}; its output is in ${log.file}` };
+  if (failure === undefined) return readFresh(command.cwd, path, start);
+  const output = end.notStarted === undefined ? `; its output is in ${log.file}` : "";
+  return { fault: `the ${gate} command ${failure}${output}` };
 }
 
 function readFresh(root: string, path: string, start: number): ArtifactText {

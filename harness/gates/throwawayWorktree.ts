@@ -4,8 +4,9 @@ import { existsSync, mkdirSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { interruption } from "../../commandLine/interrupt";
-import type { Ledger, LedgerLog } from "../app/ledger";
-import { CommandNotStarted, runBounded, Supervisor } from "../app/supervisor";
+import { commandEnvironment } from "../app/commandEnvironment";
+import type { LedgerLog, RunSetting } from "../app/ledger";
+import { runBounded, Supervisor } from "../app/supervisor";
 import { removeWorktree, WORKTREE_PREFIX } from "../app/worktree";
 
 /** Longest that git may take for a checkout, in seconds: large repositories take minutes. */
@@ -20,15 +21,12 @@ interface ThrowawayWorktree {
   readonly log: LedgerLog;
 }
 
-interface WorktreeSetting {
+interface WorktreeSetting extends RunSetting {
   readonly repository: string;
   /** Commit, branch or tag to check out. */
   readonly ref: string;
-  readonly env: Readonly<Record<string, string>>;
-  readonly ledger: Ledger;
-  /** Name of the log in it, for git's output and that of the commands. */
+  /** Name of the log in the ledger, for git's output and that of the commands. */
   readonly log: string;
-  readonly interrupt: AbortSignal;
 }
 
 /**
@@ -46,7 +44,7 @@ export async function inThrowawayWorktree<Result>(
   if (commit === undefined)
     return { fault: `${repository} has no commit ${ref}; a git repository with a commit is needed` };
   const log = ledger.openLog(setting.log);
-  const streams = { stdout: log.descriptor, stderr: log.descriptor };
+  const { streams } = log;
   const supervisor = new Supervisor(streams, ledger.jobs);
   const parent = join(realpathSync(tmpdir()), `${WORKTREE_PREFIX}${randomBytes(8).toString("hex")}`);
   const worktree = { repository, parent, directory: join(parent, "tree") };
@@ -54,28 +52,17 @@ export async function inThrowawayWorktree<Result>(
   try {
     supervisor.removeWorktreeAtEnd(worktree);
     mkdirSync(parent, { mode: 0o700 });
-    const end = await runBounded(
-      {
-        argv: [...GIT, "-C", repository, "worktree", "add", "--detach", directory, commit],
-        cwd: repository,
-        env,
-        timeoutSec: CHECKOUT_BOUND_SEC,
-        streams,
-        jobs: ledger.jobs,
-        interrupt,
-      },
-      supervisor,
-    );
+    const argv = [...GIT, "-C", repository, "worktree", "add", "--detach", directory, commit];
+    const bounds = { timeoutSec: CHECKOUT_BOUND_SEC, interrupt };
+    const end = await runBounded({ argv, cwd: repository, env, streams, jobs: ledger.jobs, ...bounds }, supervisor);
+    if (end.notStarted !== undefined) return { fault: end.notStarted };
     if (interrupt.aborted) return { fault: interruption(interrupt) };
     if (end.code !== 0) return { fault: `git could not check out ${commit} into a worktree` };
     return await use({ directory, commit, supervisor, log });
-  } catch (error) {
-    if (!(error instanceof CommandNotStarted)) throw error;
-    return { fault: error.message };
   } finally {
     await supervisor.close();
     // The supervisor itself was killed, so its last duty falls to this program.
-    if (existsSync(parent)) removeWorktree(worktree);
+    if (existsSync(parent)) removeWorktree(worktree, commandEnvironment(process.env));
     log.close();
   }
 }
