@@ -84,11 +84,14 @@ export function variables(environment: unknown): Map<string, Word> {
   return new Map(Object.entries(knownMap(environment)).map(([name, value]) => [name, text(value) ?? SOME_WORDS]));
 }
 
-/** The name that Docker and other resources know a container by. */
-export function containerName(resource: DeclaredResource): string {
-  const name = text(resource.props.name);
-  return typeof name === "string" ? name : resource.name;
+/** A property's text, where it has one that is known. */
+export function knownText(value: unknown): string | undefined {
+  const known = text(value);
+  return known === UNKNOWN ? undefined : known;
 }
+
+/** The name that Docker and other resources know a container by. */
+export const containerName = (resource: DeclaredResource): string => knownText(resource.props.name) ?? resource.name;
 
 /** The name for a message: the program's own where Pulumi made the container's name from it with a random suffix. */
 export function displayName(resource: DeclaredResource): string {
@@ -119,12 +122,8 @@ export function publishedPorts(props: DeclaredResource["props"]): readonly Publi
   return ports.map((entry) => {
     const port = map(entry);
     if (port === undefined || port === UNKNOWN) return { address: UNKNOWN, port: UNKNOWN, protocol: "tcp" };
-    const protocol = text(port.protocol);
-    return {
-      address: text(port.ip) || EVERY_ADDRESS,
-      port: text(port.external),
-      protocol: typeof protocol === "string" ? protocol : "tcp",
-    };
+    const protocol = knownText(port.protocol) ?? "tcp";
+    return { address: text(port.ip) || EVERY_ADDRESS, port: text(port.external), protocol };
   });
 }
 

@@ -24,45 +24,27 @@ export function imageReference(image: string): ImageReference | undefined {
   return { repository, ...defined({ tag, digest }) };
 }
 
-/** What a well-known image serves. */
-export type Role =
-  | "inference-server"
-  | "bridge"
-  | "chat-ui"
-  | "simple-server"
-  | "prometheus"
-  | "grafana"
-  | "node-exporter";
-
-const ROLES: readonly (readonly [Role, RegExp])[] = [
+/** Well-known images: what each serves, its name, and the package that it is made for, whose release its tags name. */
+const KNOWN_IMAGES = [
   // vllm/vllm-openai, nvcr.io/nvidia/vllm, anything with /vllm in its name, and community builds named ...-vllm.
-  ["inference-server", /(^|\/)vllm|-vllm$/i],
-  ["bridge", /(^|\/)litellm/i],
-  ["chat-ui", /(^|\/)open-webui/i],
-  ["simple-server", /(^|\/)ollama/i],
-  ["prometheus", /(^|\/)prometheus$/i],
-  ["grafana", /(^|\/)grafana$/i],
-  ["node-exporter", /(^|\/)node-exporter$/i],
-];
+  { role: "inference-server", name: /(^|\/)vllm|-vllm$/i, package: "vllm" },
+  { role: "bridge", name: /(^|\/)litellm/i, package: "litellm" },
+  { role: "chat-ui", name: /(^|\/)open-webui/i, package: "open-webui" },
+  { role: "simple-server", name: /(^|\/)ollama/i, package: "ollama" },
+  { role: "prometheus", name: /(^|\/)prometheus$/i, package: "prometheus" },
+  { role: "grafana", name: /(^|\/)grafana$/i, package: "grafana" },
+  { role: "node-exporter", name: /(^|\/)node-exporter$/i, package: "node-exporter" },
+] as const;
+
+export type Role = (typeof KNOWN_IMAGES)[number]["role"];
+
+function knownImage(image: string) {
+  const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;
+  return KNOWN_IMAGES.find(({ name }) => name.test(repository));
+}
 
 /** The role of an image by its name, `undefined` for any other image. */
-export function roleOf(image: string): Role | undefined {
-  const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;
-  return ROLES.find(([, pattern]) => pattern.test(repository))?.[0];
-}
+export const roleOf = (image: string): Role | undefined => knownImage(image)?.role;
 
-const PACKAGES: Readonly<Record<Role, string>> = {
-  "inference-server": "vllm",
-  bridge: "litellm",
-  "chat-ui": "open-webui",
-  prometheus: "prometheus",
-  grafana: "grafana",
-  "node-exporter": "node-exporter",
-  "simple-server": "ollama",
-};
-
-/** The package that an image is made for, whose release its tags name; `undefined` for any other image. */
-export function packageOf(image: string): string | undefined {
-  const role = roleOf(image);
-  return role && PACKAGES[role];
-}
+/** The package that an image is made for, `undefined` for any other image. */
+export const packageOf = (image: string): string | undefined => knownImage(image)?.package;

@@ -4,10 +4,17 @@ import {
   type ServerArguments,
 } from "../../components/inference-server/argv/serverArguments";
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
-import { isText, type Read, text, type Word } from "../../components/inference-server/argv/unknown";
+import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
-import { asksForGpus, containerLaunch, type DeclaredResource, type LaunchInputs, reachesGpus } from "./container";
-import { engineOf } from "./engine";
+import {
+  asksForGpus,
+  containerLaunch,
+  type DeclaredResource,
+  knownText,
+  type LaunchInputs,
+  reachesGpus,
+} from "./container";
+import { engineOf } from "./imageRecord";
 import { imageReference, roleOf } from "./imageReference";
 import namesOfOthers from "./namesOfOthers.json";
 
@@ -35,7 +42,13 @@ export function readContainer(resource: DeclaredResource): ServerReading {
   return reading;
 }
 
-/** The same for the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has tells it. */
+/** The servers that a container starts, as far as they can be read. */
+export function serversIn(resource: DeclaredResource): readonly ServerArguments[] {
+  const reading = readContainer(resource);
+  return reading.kind === "yes" ? reading.servers : [];
+}
+
+/** What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has tells it. */
 export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hint): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
@@ -129,7 +142,7 @@ const PROGRAM =
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
 function speaksForServer(resource: DeclaredResource): boolean {
   const { props } = resource;
-  const names = `${resource.name} ${named(text(props.name))}`;
+  const names = `${resource.name} ${knownText(props.name) ?? ""}`;
   return (
     /vllm/i.test(names) ||
     asksForGpus(props) ||
@@ -137,8 +150,6 @@ function speaksForServer(resource: DeclaredResource): boolean {
     (Array.isArray(props.envs) && props.envs.some((entry) => /^VLLM_/.test(String(entry))))
   );
 }
-
-const named = (name: Read<string>): string => (typeof name === "string" ? name : "");
 
 /** Options of several words, and variables, that other programs have too. An option of one word tells nothing. */
 const SHARED = new Set(Object.values(namesOfOthers).flat());

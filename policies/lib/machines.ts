@@ -1,6 +1,6 @@
-import { knownMap, knownMaps, list, type Read, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { containerName, type DeclaredResource, ofType } from "./container";
+import { containerName, type DeclaredResource, knownText, ofType, shown } from "./container";
 
 /** Containers and declarations that share one machine. */
 export type MachineGroup = Readonly<ReturnType<typeof byMachine>[number]>;
@@ -35,9 +35,7 @@ export function byMachine(resources: readonly DeclaredResource[]) {
 }
 
 function machineOf(resource: DeclaredResource): string | undefined {
-  const machine = text(resource.props.machine);
-  if (typeof machine === "string") return machine;
-  return resource.type === TYPE.machine ? resource.name : undefined;
+  return knownText(resource.props.machine) ?? (resource.type === TYPE.machine ? resource.name : undefined);
 }
 
 function placesOf(
@@ -94,38 +92,24 @@ function statedMachines(resources: readonly DeclaredResource[]): Map<string, rea
 }
 
 /** What a program says of an inference server that its arguments don't: the model's kind and who uses it. */
-export interface ServerRecord {
-  readonly resource: DeclaredResource;
-  /** Name of its container. */
-  readonly container: Read<string>;
-  readonly modelId: Read<string>;
-  readonly kind: Read<string>;
-  /** Whether the model has a thinking mode; `undefined` when nothing says so. */
-  readonly thinking: boolean | undefined;
-  readonly codingClients: readonly string[];
-}
+export type ServerRecord = Readonly<ReturnType<typeof serverRecords>[number]>;
 
-function serverRecord(resource: DeclaredResource): ServerRecord {
-  const model = knownMap(resource.props.model);
-  const clients = list(resource.props.codingClients);
-  return {
-    resource,
-    container: text(resource.props.container),
-    modelId: text(model.id),
-    kind: text(model.kind),
-    thinking: typeof model.thinking === "boolean" ? model.thinking : undefined,
-    codingClients: clients === UNKNOWN ? ["a client that is not known yet"] : clients.map(String),
-  };
-}
-
-/** Each record of a machine with the container that it speaks of, where that is declared. */
-export function recordsWithContainers(
-  group: MachineGroup,
-): { record: ServerRecord; container: DeclaredResource | undefined }[] {
-  return group.serverRecords.map(serverRecord).map((record) => ({
-    record,
-    container: group.containers.find(
-      (container) => containerName(container) === record.container || container.name === record.container,
-    ),
-  }));
+/** Each record of a machine, with the container that it speaks of where that is declared. */
+export function serverRecords({ serverRecords, containers }: MachineGroup) {
+  return serverRecords.map((resource) => {
+    const model = knownMap(resource.props.model);
+    const clients = list(resource.props.codingClients);
+    const named = text(resource.props.container);
+    return {
+      resource,
+      container: containers.find((each) => containerName(each) === named || each.name === named),
+      /** Its container's name and its model, for a message. */
+      containerNamed: shown(named),
+      model: shown(text(model.id)),
+      kind: knownText(model.kind),
+      /** Whether the model has a thinking mode; `undefined` when nothing says so. */
+      thinking: typeof model.thinking === "boolean" ? model.thinking : undefined,
+      codingClients: clients === UNKNOWN ? ["a client that is not known yet"] : clients.map(String),
+    };
+  });
 }

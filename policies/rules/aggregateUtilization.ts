@@ -1,6 +1,6 @@
 import { demandOf, type Share, shareFrom } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
-import { figure, knownMap, list, map, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { figure, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import {
   AGGREGATE_LIMIT,
@@ -14,20 +14,21 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";
-import { type DeclaredResource, displayName, serverLaunch } from "../lib/container";
+import { type DeclaredResource, displayName, knownText, serverLaunch } from "../lib/container";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
 /** One instance's claim: ours, or a host-installed one that is only declared. */
-interface Claim {
+type Claim = Share & {
   readonly who: string;
   readonly ours: boolean;
-  readonly share: Share;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
-}
+};
+
+type KnownClaim = Extract<Claim, { known: true }>;
 
 /** All `--gpu-memory-utilization` shares of one machine stay at or under 0.90, instance A included. */
 export const aggregateUtilization: Rule = {
@@ -55,40 +56,38 @@ export const aggregateUtilization: Rule = {
 
 function judged(subject: DeclaredResource, claims: readonly Claim[], component?: DeclaredResource): Found {
   const limit = tenThousandths(AGGREGATE_LIMIT);
-  const unknown = claims.filter((claim) => !claim.share.known);
+  const unknown = claims.filter((claim) => !claim.known);
   if (unknown.length > 0)
-    return unknown.map(({ who, share }) => {
-      const message = `${who} has no memory share that can be judged: ${share.known ? "" : share.why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+    return unknown.map(({ who, why }) => {
+      const message = `${who} has no memory share that can be judged: ${why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
       return violation(subject, message);
     });
-  const sum = total(claims);
+  const known = claims.filter((claim) => claim.known);
+  const sum = total(known);
   if (sum <= limit) return undefined;
   const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
-  const ours = claims.filter((claim) => claim.ours);
   const shares = largestShares(component);
   const shareOf = (claim: Claim) => shares.find(({ name }) => name === claim.who);
-  const remedies = ours.map((claim) => remedy(claim, limit, sum, shareOf(claim)));
-  const host = claims
-    .filter((claim) => !claim.ours)
-    .map((claim) => {
-      // Where that alone would do.
-      const fits = largestThatFits(limit, sum - own(claim));
-      return ` Instance A is not ours to lower: only its owner can${fits > 0 ? `, to ${shareText(fits)} or less` : ""}.`;
-    })
-    .join("");
-  const machine = text(component?.props.machine);
-  const message = `The inference servers of ${typeof machine === "string" ? `machine ${machine}` : "this machine"} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host}`;
+  const remedies = known.filter(({ ours }) => ours).map((claim) => remedy(claim, limit, sum, shareOf(claim)));
+  const host = known.flatMap(({ ours, tenThousandths: its }) => {
+    // What its owner may lower it to, where that alone would do.
+    const fits = largestThatFits(limit, sum - its);
+    const to = fits > 0 ? `, to ${shareText(fits)} or less` : "";
+    return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
+  });
+  const machine = knownText(component?.props.machine);
+  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${known.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host.join("")}`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
 type Remedy = { readonly text: string; readonly change?: Change };
 
 /** The smaller of what this limit and what the sum of the machine's memory leave is the answer. */
-function remedy(claim: Claim, limit: number, sum: number, share?: LargestShare): Remedy {
+function remedy(claim: KnownClaim, limit: number, sum: number, share?: LargestShare): Remedy {
   const { who: server, beyond } = claim;
   if (beyond !== undefined) return beyondRemedy(server, beyond, (sum - limit) / TEN_THOUSAND);
-  const byLimit = largestThatFits(limit, sum - own(claim));
+  const byLimit = largestThatFits(limit, sum - claim.tenThousandths);
   const bySum = share && Number.isFinite(share.bySum) ? Math.round(share.bySum * TEN_THOUSAND) : byLimit;
   const fits = Math.min(byLimit, bySum);
   if (fits <= 0) return { text: `Beside the others no share is left for ${server}.` };
@@ -116,13 +115,10 @@ function beyondRemedy(
   return { text: lower, change: { server: who, setting, value: Math.floor((kvCacheGiB - lessGiB) * BYTES_PER_GIB) } };
 }
 
-const own = ({ share }: Claim): number => (share.known ? share.tenThousandths : 0);
-
-function claimText({ who, share, beyond }: Claim): string {
-  if (!share.known) return `${who} ?`;
-  if (beyond !== undefined) return `${who} ${shareText(share.tenThousandths)} (${beyondText(beyond)})`;
-  const why = share.byDefault ? " (vLLM's default, as --gpu-memory-utilization is missing)" : "";
-  return `${who} ${shareText(share.tenThousandths)}${why}`;
+function claimText({ who, tenThousandths: share, byDefault, beyond }: KnownClaim): string {
+  if (beyond !== undefined) return `${who} ${shareText(share)} (${beyondText(beyond)})`;
+  const why = byDefault ? " (vLLM's default, as --gpu-memory-utilization is missing)" : "";
+  return `${who} ${shareText(share)}${why}`;
 }
 
 function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string {
@@ -134,51 +130,47 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
-const total = (claims: readonly Claim[]): number => claims.reduce((sum, claim) => sum + own(claim), 0);
+const total = (claims: readonly Claim[]): number =>
+  claims.reduce((sum, claim) => sum + (claim.known ? claim.tenThousandths : 0), 0);
 
-function sameSum(a: readonly Claim[], b: readonly Claim[]): boolean {
-  const known = [...a, ...b].every((claim) => claim.share.known);
-  return known && a.length === b.length && total(a) === total(b);
-}
+const sameSum = (a: readonly Claim[], b: readonly Claim[]): boolean =>
+  [...a, ...b].every((claim) => claim.known) && a.length === b.length && total(a) === total(b);
 
 /** Claims that a machine component declares in its inputs. */
 function claimsOf(machine: DeclaredResource): Claim[] {
   const size = sizeOf(machine);
-  const claims: Claim[] = [];
-  const host = machine.props.hostInstance;
+  const { hostInstance } = machine.props;
+  const host = map(hostInstance);
+  const claims: Claim[] = typeof host === "object" ? [hostClaim(host)] : [];
   if (host === UNKNOWN) claims.push(unknownClaim("Instance A", "`hostInstance` is not known"));
-  else if (typeof host === "object" && host !== null) claims.push(hostClaim(host as Record<string, unknown>));
-  else if (host !== "none") {
+  else if (host === undefined && hostInstance !== "none")
     claims.push(unknownClaim("Instance A", "nothing is declared of it; say its share, or `none` if there is no A"));
-  }
   const servers = list(machine.props.servers);
   if (servers === UNKNOWN) return [...claims, unknownClaim("A server of ours", "`servers` is not known")];
-  for (const [index, entry] of servers.entries()) {
+  const ofServers = servers.flatMap((entry, index) => {
     const server = map(entry);
-    if (server === undefined || server === UNKNOWN) {
-      claims.push(unknownClaim(`Server ${index + 1}`, "its arguments are not known"));
-      continue;
-    }
-    const name = text(server.name);
-    const who = typeof name === "string" ? name : `server ${index + 1}`;
-    const reading = readLaunch(serverLaunch(server), () => true);
-    claims.push(...readingClaims(who, reading, size));
-  }
-  return claims;
+    if (typeof server !== "object") return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
+    const who = knownText(server.name) ?? `server ${index + 1}`;
+    return readingClaims(
+      who,
+      readLaunch(serverLaunch(server), () => true),
+      size,
+    );
+  });
+  return [...claims, ...ofServers];
 }
 
-function hostClaims(group: MachineGroup): Claim[] {
-  if (group.hostInstances.length > 0) return group.hostInstances.map((instance) => hostClaim(instance.props));
-  const host = group.component?.props.hostInstance;
-  return typeof host === "object" && host !== null ? [hostClaim(host as Record<string, unknown>)] : [];
+function hostClaims({ hostInstances, component }: MachineGroup): Claim[] {
+  if (hostInstances.length > 0) return hostInstances.map((instance) => hostClaim(instance.props));
+  const host = map(component?.props.hostInstance);
+  return typeof host === "object" ? [hostClaim(host)] : [];
 }
 
-function hostClaim(instance: Readonly<Record<string, unknown>>): Claim {
-  const port = text(instance.port);
-  const who = typeof port === "string" ? `instance A (host, port ${port})` : "instance A (host)";
-  const value = instance.gpuMemoryUtilization;
+function hostClaim({ port, gpuMemoryUtilization: value }: Readonly<Record<string, unknown>>): Claim {
+  const known = knownText(port);
+  const who = known === undefined ? "instance A (host)" : `instance A (host, port ${known})`;
   if (value === UNKNOWN || value === undefined) return unknownClaim(who, "its gpuMemoryUtilization is not known");
-  return { who, ours: false, share: shareFrom(value, "its gpuMemoryUtilization") };
+  return { who, ours: false, ...shareFrom(value, "its gpuMemoryUtilization") };
 }
 
 /** What the machine component says: its total, and what servers take outside their KV cache. */
@@ -202,17 +194,16 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB 
   const read = demandOf(args);
   if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
-  const ours = { who, ours: true };
-  if (takesItsShare(memory))
-    return { ...ours, share: { known: true, tenThousandths: tenThousandths(memory.utilization), byDefault } };
+  const ours = { who, ours: true, known: true, byDefault } as const;
+  if (takesItsShare(memory)) return { ...ours, tenThousandths: tenThousandths(memory.utilization) };
   const unknownTotal =
     "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
   if (totalGiB === undefined) return unknownClaim(who, unknownTotal);
   const known = outsideGiB.get(who);
   const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
   const taken = takenGiB(demand, totalGiB);
-  const share = { known: true, tenThousandths: tenThousandths(taken / totalGiB), byDefault } as const;
-  return taken > memory.utilization * totalGiB ? { ...ours, share, beyond: { demand, totalGiB } } : { ...ours, share };
+  const claim = { ...ours, tenThousandths: tenThousandths(taken / totalGiB) };
+  return taken > memory.utilization * totalGiB ? { ...claim, beyond: { demand, totalGiB } } : claim;
 }
 
 function readingClaims(who: string, reading: ServerReading, size: MachineSize): Claim[] {
@@ -226,7 +217,7 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
 }
 
 /** Nothing is added up where one claim is not known, so whose it is decides nothing. */
-const unknownClaim = (who: string, why: string): Claim => ({ who, ours: true, share: { known: false, why } });
+const unknownClaim = (who: string, why: string): Claim => ({ who, ours: true, known: false, why });
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
 function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {

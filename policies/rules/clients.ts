@@ -1,5 +1,7 @@
-import { TIER_VARIABLES } from "../../components/clients/claudeCode";
-import { answersTo, clientsOf } from "../lib/clients";
+import { BASE_URL_VARIABLE, TIER_VARIABLES } from "../../components/clients/claudeCode";
+import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { TYPE } from "../../components/planned/type";
+import { type DeclaredResource, displayName, knownText, variables } from "../lib/container";
 import type { Rule } from "./rule";
 
 /** A messages-style client adds /v1/messages itself: with /v1 in its base URL every call is a 404 that blames the model. */
@@ -59,3 +61,51 @@ export const clientServer: Rule = {
 };
 
 const urlOf = (text: string): URL | undefined => (URL.canParse(text) ? new URL(text) : undefined);
+
+const TIERS = new Set<string>(TIER_VARIABLES);
+
+/** A client of a server, as a program declares it. */
+type ClientFacts = ReturnType<typeof machineClients>[number];
+
+/** The clients that a resource declares: those of a machine, or a container that runs a messages-style client. */
+function clientsOf(resource: DeclaredResource): ClientFacts[] {
+  if (resource.type === TYPE.machine) return machineClients(resource);
+  if (resource.type !== TYPE.container) return [];
+  const given = variables(resource.props.envs);
+  const baseUrl = knownText(given.get(BASE_URL_VARIABLE));
+  if (baseUrl === undefined) return [];
+  const tiers = texts([...given].filter(([name]) => TIERS.has(name)));
+  const style = { messagesStyle: true, coding: true, onSimpleServer: false };
+  return [{ who: displayName(resource), ...style, baseUrl, tiers, names: [] }];
+}
+
+function machineClients(resource: DeclaredResource) {
+  return knownMaps(resource.props.clients).map((client) => {
+    const given = Object.entries(knownMap(client.tiers));
+    const names = list(client.names);
+    return {
+      /** For a message: `claude-code on dgx`, or a container's name. */
+      who: `${String(text(client.client) ?? "a client")} on ${resource.name}`,
+      /** Speaks /v1/messages, which it adds to its base URL itself. */
+      messagesStyle: given.some(([name]) => TIERS.has(name)),
+      /** Needs structured tool calls. */
+      coding: client.coding === true,
+      baseUrl: knownText(client.baseUrl),
+      /** Variable to the model that it names; "" and a missing one are both unpinned. */
+      tiers: texts(given),
+      /** Names that are answered to; empty where none is known. */
+      names: names === UNKNOWN ? [] : names.map(String),
+      /** The simple server answers it, by what the program says. */
+      onSimpleServer: knownText(client.serverKind) === "simple-server",
+    };
+  });
+}
+
+function texts(entries: readonly (readonly [string, unknown])[]): Map<string, string> {
+  return new Map(entries.flatMap(([name, value]) => (typeof value === "string" ? [[name, value] as const] : [])));
+}
+
+/** Whether one of the names, of which some may end in `*`, answers to a model. */
+function answersTo(names: readonly string[], model: string): boolean {
+  return names.some((name) => (name.endsWith("*") ? model.startsWith(name.slice(0, -1)) : name === model));
+}

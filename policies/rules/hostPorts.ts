@@ -1,9 +1,9 @@
-import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isText, knownMap, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { gatePort } from "../../components/planned/rank";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, type PublishedPort, publishedPorts } from "../lib/container";
-import { rankOf, readContainer } from "../lib/inferenceServer";
+import { rankOf, readContainer, serversIn } from "../lib/inferenceServer";
 import type { MachineGroup } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -32,32 +32,29 @@ export const hostPorts: Rule = {
 /** A port that a container takes, with the setting that chooses it where that isn't `port`. */
 type TakenPort = PublishedPort & { readonly setting?: "masterPort" };
 
-/** The ports that a container takes, as far as they are known. */
-function portsOf(container: DeclaredResource): readonly TakenPort[] {
-  const ports = takenPorts(container);
-  return ports === UNKNOWN ? [] : ports;
-}
-
+/** The ports that a container takes, `UNKNOWN` when the list itself is not known. */
 function takenPorts(container: DeclaredResource): readonly TakenPort[] | typeof UNKNOWN {
   if (text(container.props.networkMode) !== "host") return publishedPorts(container.props);
   // In the host's network nothing is published: the server's own port is the host's port.
-  const reading = readContainer(container);
-  if (reading.kind !== "yes") return [];
-  return reading.servers.flatMap((server): TakenPort[] => {
-    const given = server.options.get("port")?.[0];
+  return serversIn(container).flatMap((server): TakenPort[] => {
+    const given = server.options.get("port")?.[0] ?? VLLM_DEFAULT_PORT;
     const at = { address: EVERY_ADDRESS, protocol: "tcp" };
-    const api: TakenPort = {
-      ...at,
-      port: typeof given === "string" ? given : given === undefined ? VLLM_DEFAULT_PORT : UNKNOWN,
-    };
+    const api: TakenPort = { ...at, port: isText(given) ? given : UNKNOWN };
     const rank = rankOf(server);
     if (rank === undefined) return [api];
     // Ranks meet at one, and their start gates at the next.
-    const meeting = [rank.port, gatePort(rank.port)].map((each) => String(each));
-    return [
-      ...(rank.headless ? [] : [api]),
-      ...meeting.map((each) => ({ ...at, port: each, setting: "masterPort" as const })),
-    ];
+    const meeting = [rank.port, gatePort(rank.port)].map((port): TakenPort => {
+      return { ...at, port: String(port), setting: "masterPort" };
+    });
+    return rank.headless ? meeting : [api, ...meeting];
+  });
+}
+
+/** The ports that the containers of a machine take, as far as they are known. */
+function portsOn({ containers }: MachineGroup) {
+  return containers.flatMap((container) => {
+    const ports = takenPorts(container);
+    return ports === UNKNOWN ? [] : ports.map((port) => ({ container, port }));
   });
 }
 
@@ -70,7 +67,7 @@ function notKnown(resource: DeclaredResource, what: string): Finding | [] {
 
 /** A port that nothing of the machine takes, as far as is known, and where to write it. */
 function freePort(group: MachineGroup, { setting = "port" }: { readonly setting?: "port" | "masterPort" }) {
-  const taken = [...group.containers.flatMap(portsOf).map(({ port }) => port), ...hostInstancePorts(group)];
+  const taken = [...portsOn(group).map(({ port }) => port.port), ...hostInstancePorts(group)];
   const isTaken = (port: number) => taken.includes(String(port));
   let value = setting === "port" ? 8001 : 29_501;
   while (isTaken(value) || (setting === "masterPort" && isTaken(gatePort(value)))) value += 1;
@@ -78,7 +75,7 @@ function freePort(group: MachineGroup, { setting = "port" }: { readonly setting?
 }
 
 function usedTwice(group: MachineGroup): Finding[] {
-  const taken = group.containers.flatMap((container) => portsOf(container).map((port) => ({ container, port })));
+  const taken = portsOn(group);
   return taken.flatMap(({ container, port }, index) => {
     const other = taken.slice(0, index).find((each) => collide(each.port, port));
     if (other === undefined) return [];
@@ -103,19 +100,17 @@ function hostInstancePorts(group: MachineGroup) {
   const host = group.component?.props.hostInstance;
   return [
     ...group.hostInstances.map((instance) => text(instance.props.port)),
-    ...(typeof host === "object" && host !== null ? [text((host as { port?: unknown }).port)] : []),
+    text(knownMap(host).port),
     ...(host === "none" && group.hostInstances.length === 0 ? [] : [INSTANCE_A_PORT]),
   ];
 }
 
 function onHostInstance(group: MachineGroup): Finding[] {
   const declared = hostInstancePorts(group);
-  return group.containers.flatMap((container) =>
-    portsOf(container).flatMap(({ port, ...chosen }) => {
-      if (typeof port !== "string" || !declared.includes(port)) return [];
-      const change = freePort(group, chosen);
-      const message = `${displayName(container)} takes host port ${port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
-      return violation(container, message, change);
-    }),
-  );
+  return portsOn(group).flatMap(({ container, port }) => {
+    if (typeof port.port !== "string" || !declared.includes(port.port)) return [];
+    const change = freePort(group, port);
+    const message = `${displayName(container)} takes host port ${port.port}, which belongs to the host-installed instance A. Publish another port, such as ${change.value}.`;
+    return violation(container, message, change);
+  });
 }

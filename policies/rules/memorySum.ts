@@ -9,7 +9,7 @@ import {
 } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
-import { asksForGpus, type DeclaredResource, displayName } from "../lib/container";
+import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
@@ -37,11 +37,11 @@ export const memorySum: Rule = {
   judgeResource(machine) {
     if (machine.props.memory === undefined) return [];
     const memory = map(machine.props.memory);
-    const lines = memory === undefined || memory === UNKNOWN ? undefined : linesOf(memory.lines);
+    const lines = typeof memory === "object" ? linesOf(memory.lines) : undefined;
     const total = Math.round(figure(machine.props.totalGiB) * HUNDRED);
-    if (memory === undefined || memory === UNKNOWN || lines === undefined || !Number.isFinite(total))
+    if (lines === undefined || !Number.isFinite(total))
       return violation(machine, "The machine's memory can't be summed: `memory.lines` and `totalGiB` must be plain.");
-    const pinned = Object.keys(knownMap(memory.fixedKvCache));
+    const pinned = Object.keys(knownMap(knownMap(memory).fixedKvCache));
     const largest = largestShares(machine);
     const certain = lines.filter((line) => line.certain);
     const all = sum(lines);
@@ -63,10 +63,9 @@ function linesOf(given: unknown): Line[] | undefined {
   const entries = list(given);
   if (entries === UNKNOWN) return undefined;
   const lines = entries.map((entry): Line | undefined => {
-    const line = map(entry);
-    if (line === undefined || line === UNKNOWN) return undefined;
-    const [name, hundredths] = [text(line.name), Math.round(figure(line.gib) * HUNDRED)];
-    if (typeof name !== "string" || !Number.isFinite(hundredths)) return undefined;
+    const line = knownMap(entry);
+    const [name, hundredths] = [knownText(line.name), Math.round(figure(line.gib) * HUNDRED)];
+    if (name === undefined || !Number.isFinite(hundredths)) return undefined;
     return { name, hundredths, certain: line.basis === "setting" || line.basis === "measured" };
   });
   return lines.every((line) => line !== undefined) ? lines : undefined;

@@ -1,9 +1,9 @@
 import { isOn, type ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { isText } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
-import { type DeclaredResource, displayName, shown } from "../lib/container";
-import { readContainer } from "../lib/inferenceServer";
-import { recordsWithContainers, type ServerRecord } from "../lib/machines";
+import { type DeclaredResource, displayName } from "../lib/container";
+import { serversIn } from "../lib/inferenceServer";
+import { type ServerRecord, serverRecords } from "../lib/machines";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** Coding clients work only with structured tool calls, and those only with the flag and a parser. */
@@ -14,33 +14,27 @@ export const toolCalling: Rule = {
   of: TYPE.container,
   judgeResource(resource) {
     const message = `${displayName(resource)} has --enable-auto-tool-choice without --tool-call-parser, so vLLM refuses to start. Add the parser of the model's family, such as \`--tool-call-parser qwen3_coder\`.`;
-    return servers(resource)
+    return serversIn(resource)
       .filter((server) => isOn(server, "enable-auto-tool-choice") && !hasParser(server))
       .map(() => violation(resource, message, { setting: "tools.parser" }));
   },
-  judgeMachine: (group) =>
-    recordsWithContainers(group).flatMap(({ record, container }) => judgeClients(record, container)),
+  judgeMachine: (group) => serverRecords(group).flatMap(judgeClients),
 };
-
-function servers(resource: DeclaredResource): readonly ServerArguments[] {
-  const reading = readContainer(resource);
-  return reading.kind === "yes" ? reading.servers : [];
-}
 
 const hasParser = (server: ServerArguments): boolean => (server.options.get("tool-call-parser")?.length ?? 0) > 0;
 
-function judgeClients(record: ServerRecord, container: DeclaredResource | undefined): Finding | [] {
+function judgeClients({ resource, container, ...record }: ServerRecord): Finding | [] {
   if (record.codingClients.length === 0) return [];
   const clients = record.codingClients.join(", ");
-  if (typeof record.kind === "string" && record.kind !== "chat") {
-    const message = `${clients} can't use ${shown(record.modelId)}: a model of kind ${record.kind} has no chat and no tool calls. Take the clients away from it, or serve a chat model.`;
-    return violation(record.resource, message);
+  if (record.kind !== undefined && record.kind !== "chat") {
+    const message = `${clients} can't use ${record.model}: a model of kind ${record.kind} has no chat and no tool calls. Take the clients away from it, or serve a chat model.`;
+    return violation(resource, message);
   }
   if (container === undefined) {
-    const message = `${clients} would use the container ${shown(record.container)}, which the program doesn't declare. Name a container that it does.`;
-    return violation(record.resource, message);
+    const message = `${clients} would use the container ${record.containerNamed}, which the program doesn't declare. Name a container that it does.`;
+    return violation(resource, message);
   }
-  const parsing = servers(container).filter(hasParser);
+  const parsing = serversIn(container).filter(hasParser);
   if (parsing.some((server) => isOn(server, "enable-auto-tool-choice"))) return [];
   const change = parsing.length === 0 ? { setting: "tools.parser" } : { setting: "tools.autoChoice", value: true };
   const message = `${clients} would use ${displayName(container)}, which makes no structured tool calls. Add \`--enable-auto-tool-choice --tool-call-parser <parser>\`, or point the coding clients elsewhere.`;
@@ -56,20 +50,18 @@ export const reasoningParser: Rule = {
   description: "A model without a thinking mode is served without a reasoning parser.",
   level: "mandatory",
   judgeMachine(group) {
-    const records = recordsWithContainers(group);
+    const records = serverRecords(group);
     return group.containers.flatMap((container) => {
-      const record = records.find((each) => each.container === container)?.record;
+      const record = records.find((each) => each.container === container);
       return judge(container, record?.thinking);
     });
   },
 };
 
 function judge(container: DeclaredResource, thinking: boolean | undefined): Finding[] {
-  const reading = readContainer(container);
-  if (reading.kind !== "yes" || thinking === true) return [];
-  return reading.servers.flatMap((server) => {
+  return serversIn(container).flatMap((server) => {
     const parser = server.options.get("reasoning-parser")?.[0];
-    if (parser === undefined || parser === "") return [];
+    if (thinking === true || parser === undefined || parser === "") return [];
     const model = isText(server.model) ? server.model : "";
     if (thinking === undefined && !NAMED_AS_NOT_THINKING.test(model)) return [];
     const why = thinking === false ? "is declared to have no thinking mode" : "has no thinking mode by its name";

@@ -1,7 +1,7 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { TYPE } from "../../components/planned/type";
 import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
-import { type RankOf, rankOf, readContainer } from "../lib/inferenceServer";
+import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 
 /** One rank of a server: its container, what it starts with, and where it meets the others. */
@@ -28,8 +28,7 @@ export const ranksAgree: Rule = {
 };
 
 function ranksIn(container: DeclaredResource): Declared[] {
-  const reading = readContainer(container);
-  return (reading.kind === "yes" ? reading.servers : []).flatMap((server) => {
+  return serversIn(container).flatMap((server) => {
     const rank = rankOf(server);
     return rank === undefined ? [] : { ...rank, container, server };
   });
