@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { stringify } from "yaml";
-import { keepVerify, lastVerify } from "../../../operate/verify/lastVerify";
+import { keepVerify, lastVerify, passedStackFile } from "../../../operate/verify/lastVerify";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { serverInput } from "../../fixtures/machine";
 import { temporaryFolder } from "../../layers/temporaryFolder";
@@ -122,5 +122,49 @@ describe("serving doctor behind serving verify", () => {
     });
     const place = join(machine.env.XDG_STATE_HOME, "local-serving");
     for (const file of readdirSync(place)) expect(readFileSync(join(place, file), "utf8")).not.toContain(key);
+  });
+});
+
+describe("the stack file that passed", () => {
+  const result = (status: ProbeResult["status"]): ProbeResult => ({
+    ...{ name: "models", target: "vllm-model-8001", status, detail: "", fix: "", seconds: 0 },
+  });
+  /** Runs `verify` on results that are given, and says what it keeps. */
+  async function kept(results: readonly ProbeResult[], ...args: string[]) {
+    vi.doMock("../../../operate/verify/run/runner", () => ({ verify: async () => results }));
+    vi.doMock("../../../operate/verify/probes/machine", async (original) => ({
+      ...(await original<object>()),
+      isSetUp: async () => true,
+    }));
+    onTestFinished(() => {
+      vi.doUnmock("../../../operate/verify/run/runner");
+      vi.doUnmock("../../../operate/verify/probes/machine");
+      vi.resetModules();
+    });
+    vi.resetModules();
+    const home = folder();
+    const file = join(home, "Pulumi.test.yaml");
+    const machines = { dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput() } } };
+    const text = stringify({ config: { "local-serving:machines": machines } });
+    writeFileSync(file, text);
+    const env = { XDG_STATE_HOME: join(home, "state") };
+    await runServing(["verify", "--file", file, ...args], env);
+    const passed = passedStackFile(file, env);
+    return passed === undefined
+      ? undefined
+      : { same: readFileSync(passed, "utf8") === text, mode: statSync(passed).mode & 0o777 };
+  }
+
+  it("is kept for its operator alone once everything passed, whatever was skipped", async () => {
+    expect(await kept([result("pass"), result("skip")])).toEqual({ same: true, mode: 0o600 });
+  });
+
+  it.each<[string, ProbeResult[], string[]]>([
+    ["a probe failed", [result("pass"), result("fail")], []],
+    ["nothing was probed", [result("skip")], []],
+    ["some probes were named", [result("pass")], ["--only", "models"]],
+    ["a server was named", [result("pass")], ["--base-url", "http://127.0.0.1:1"]],
+  ])("is not kept where %s", async (_, results, args) => {
+    expect(await kept(results, ...args)).toBeUndefined();
   });
 });
