@@ -7,7 +7,10 @@ import { BYTES_PER_GIB } from "../planned/utilization";
 import { argumentChanges } from "./containerChange";
 import { serverSteps, serviceSteps } from "./downtime";
 import { lossesOf } from "./losses";
-import type { ArgumentChange, ContainerChange, FileChange, MachineChange, Span } from "./types";
+import type { ArgumentChange, ContainerChange, Span } from "./types";
+
+/** What an update does to a machine, and what its clients feel of it. */
+export type MachineChange = Readonly<ReturnType<typeof changeOf>>;
 
 /** Two states of a stack, machine by machine. Pure. A machine that only one of them has is created, or removed. */
 export function changesOf(before: readonly MachinePlan[], after: readonly MachinePlan[]): MachineChange[] {
@@ -25,7 +28,7 @@ export function changeOf(
   before: MachinePlan | undefined,
   after: MachinePlan | undefined,
   around: { readonly restarted?: readonly string[]; readonly machines?: readonly MachinePlan[] } = {},
-): MachineChange {
+) {
   const plans = [after, before].filter((plan) => plan !== undefined);
   const resources = new Set(plans.flatMap(({ containers }) => containers.map(({ resource }) => resource)));
   const keys = new Set(plans.flatMap(serversOn).map(({ key }) => key));
@@ -39,9 +42,12 @@ export function changeOf(
   return {
     machine: plans[0]?.name ?? "",
     containers,
+    /** The plan that was applied is left out: each change writes it. */
     files: fileChanges(before, after),
+    /** Ollama restarts where its drop-in changes; `by-hand` where nothing of ours may do that. */
     ollama,
     memory: both(memoryFigures),
+    /** KV caches by the servers' keys. */
     kv,
     losses:
       before === undefined ? [] : lossesOf(before, after, { containers, ollama, kv }, around.machines ?? [before]),
@@ -112,17 +118,18 @@ function filesOf(plan: MachinePlan | undefined) {
   return new Map(all.map((file) => [`${file.here ?? ""} ${file.path}`, file]));
 }
 
-function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined): FileChange[] {
+/** Where a file is removed, what was there before it comes back. */
+function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undefined) {
   const [old, now] = [filesOf(before), filesOf(after)];
-  return [...new Map([...old, ...now])].flatMap(([key, { role, path, here, mode, text }]): FileChange[] => {
+  return [...new Map([...old, ...now])].flatMap(([key, { role, path, mode, text }]) => {
     const was = old.get(key);
     const kind = !now.has(key) ? "removed" : was === undefined ? "written" : "rewritten";
-    const same = kind === "rewritten" && was?.text === text && was.mode === mode;
-    return same ? [] : [{ role, path, kind, ...(here && { here }) }];
+    return kind === "rewritten" && was?.text === text && was.mode === mode ? [] : [{ role, path, kind }];
   });
 }
 
-function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): MachineChange["ollama"] {
+type OllamaChange = "restarted" | "by-hand" | null;
+function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): OllamaChange {
   const [old, now] = [before, after].map((plan) => {
     if (plan?.simpleServer.mode !== "host") return undefined;
     const { unit, dropIn } = plan.simpleServer;

@@ -1,16 +1,23 @@
 import { type MachinePlan, serversOn } from "../plan/types";
 import { SIMPLE_SERVER } from "../planned/fields";
 import { stepsText } from "./downtime";
-import type { Loss, MachineChange, Step } from "./types";
+import type { ContainerChange, Loss, Step } from "./types";
 
 /** Ollama is restarted by systemd. */
 const RESTART: Step = { what: "restarting", least: 1, most: 20, source: "Ollama takes one or two seconds to listen" };
+
+/** What of a change clients feel. */
+interface Felt {
+  readonly containers: readonly ContainerChange[];
+  readonly ollama: string | null;
+  readonly kv: Readonly<Record<string, { readonly after: { readonly fits: { readonly most: boolean } } | null }>>;
+}
 
 /** What the clients of one machine lose by a change; `machines` are all as they were. */
 export function lossesOf(
   before: MachinePlan,
   after: MachinePlan | undefined,
-  { containers, ollama, kv }: Pick<MachineChange, "containers" | "ollama" | "kv">,
+  { containers, ollama, kv }: Felt,
   machines: readonly MachinePlan[],
 ): Loss[] {
   const { inferenceServers, ranks, endpoints, simpleServer } = before;

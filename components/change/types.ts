@@ -1,22 +1,3 @@
-import type { kvFigures, memoryFigures } from "../machine/stackOutputs";
-
-/** What an update does to a machine, and what its clients feel of it. */
-export interface MachineChange {
-  readonly machine: string;
-  readonly containers: readonly ContainerChange[];
-  /** The plan that was applied is left out: each change writes it. */
-  readonly files: readonly FileChange[];
-  /** Ollama restarts where its drop-in changes; `by-hand` where nothing of ours may do that. */
-  readonly ollama: "restarted" | "by-hand" | null;
-  readonly memory: BeforeAndAfter<ReturnType<typeof memoryFigures>>;
-  /** KV caches, by the servers' keys. */
-  readonly kv: Readonly<Record<string, BeforeAndAfter<ReturnType<typeof kvFigures>>>>;
-  readonly losses: readonly Loss[];
-}
-
-/** `null` where there is none, or nothing is known of it. */
-export type BeforeAndAfter<Figures> = { readonly before: Figures | null; readonly after: Figures | null };
-
 export interface ContainerChange {
   /** Name of the resource in the stack, by which old and new belong together. */
   readonly resource: string;
@@ -56,14 +37,6 @@ export interface Step extends Span {
   readonly source: string;
   /** Set where this part is saved if the same has run here before: what it made is kept in this volume. */
   readonly keptIn?: string;
-}
-
-export interface FileChange {
-  readonly role: string;
-  readonly path: string;
-  /** Where a file is removed, what was there before it comes back. */
-  readonly kind: "written" | "rewritten" | "removed";
-  readonly here?: true;
 }
 
 /** Something that clients had before an update, and lose for a while or for good. */

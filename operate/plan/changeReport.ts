@@ -1,8 +1,8 @@
 import { styled } from "../../commandLine/output";
-import { isUnchanged } from "../../components/change/changesOf";
+import { isUnchanged, type MachineChange } from "../../components/change/changesOf";
 import { spanText, stepsText } from "../../components/change/downtime";
 import { lossText } from "../../components/change/losses";
-import type { ArgumentChange, ContainerChange, MachineChange } from "../../components/change/types";
+import type { ArgumentChange, ContainerChange } from "../../components/change/types";
 import { gibRange, timesRange } from "../../components/memory/kvFacts";
 import { hanging, type Width } from "./layout";
 
