@@ -23,13 +23,7 @@ const MAY_USE = {
   "components/simple-server": ["components/host", "components/memory", "components/planned", "components/settings"],
   "components/bridge": ["components/host", "components/planned", "components/settings"],
   "components/chat-ui": ["faults", "components/host", "components/planned", "components/settings"],
-  "components/monitoring": [
-    "faults",
-    "components/bridge",
-    "components/host",
-    "components/planned",
-    "components/settings",
-  ],
+  "components/monitoring": ["faults", "components/(bridge|planned|settings)"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
   "components/clients": ["components/host", "components/planned"],
   "components/harness-files": [

@@ -5,7 +5,7 @@ import { onOtherMachine } from "../components/settings/bridge";
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
 import { defined } from "../faults/defined";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
-import { type Role, roleOf } from "./lib/imageReference";
+import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
 import { type Finding, findingsOf, type Level, stackJudge } from "./rules/rule";
 
@@ -65,16 +65,8 @@ function blockOf({ type, name, props }: DeclaredResource, server?: string): stri
   const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
   if (typeof machine !== "string") return undefined;
   if (typeof key === "string") return serverBlock(machine, key);
-  return ["machines", machine, ...(BLOCKS[roleOf(String(props.image)) ?? "chat-ui"] ?? ["chatUi"])];
+  return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
 }
-
-/** Blocks of a machine by what their images are; a server's has its key. */
-const BLOCKS: Partial<Readonly<Record<Role, readonly string[]>>> = {
-  bridge: ["bridge"],
-  prometheus: ["monitoring", "prometheus"],
-  grafana: ["monitoring", "grafana"],
-  "node-exporter": ["monitoring", "nodeExporter"],
-};
 
 /** Where a server is declared; a worker goes by its head's machine and key. */
 function serverBlock(machine: string, name: string): string[] {

@@ -69,7 +69,7 @@ function containerChange(
     (plan === undefined ? [] : serversOn(plan)).find(({ container }) => container.resource === resource),
   );
   const { name = "", role = "bridge" } = now ?? old ?? {};
-  const key = (server ?? oldServer)?.key ?? (role === "monitoring" ? name : role);
+  const key = (server ?? oldServer)?.key ?? role;
   const common = { resource, key, name, changes: [], steps: [] };
   const nothing = { pulls: null, downloads: [] };
   if (now === undefined || after === undefined) return { ...common, ...nothing, kind: "removed" };

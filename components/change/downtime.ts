@@ -16,7 +16,6 @@ const COMPILES: Span = { least: 600, most: 900 };
 const SERVICES = {
   bridge: { least: 8, most: 60, source: "8 to 14 s were measured, and its health check gives it 60" },
   "chat-ui": { least: 10, most: 120, source: "its first start takes 1 to 2 minutes" },
-  monitoring: { least: 1, most: 60, source: "its health check gives it 60" },
 } as const;
 
 /**

@@ -14,7 +14,6 @@ import { FactsOnRecord } from "../host/records";
 import { InferenceServer } from "../inference-server/inferenceServer";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { gateVolume } from "../inference-server/startGate";
-import { Monitoring } from "../monitoring/monitoring";
 import type { MachinePlan } from "../plan/types";
 import type { FileRole } from "../planned/file";
 import { isOverSsh } from "../planned/reach";
@@ -84,20 +83,21 @@ export class Machine extends ComponentResource {
       things.push(new SimpleServer(`${name}-simple-server`, { machine: name, server, elevate }, { parent: this }));
     }
     const within = { parent: this, providers: { docker: provider } };
-    const { bridge, chatUi, monitoring, clients } = machine;
+    const { bridge, chatUi, clients } = machine;
     if (bridge !== null) things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
     if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
-    if (monitoring !== null)
-      things.push(new Monitoring(`${name}-monitoring`, { machine: name, monitoring, network }, within));
     for (const { resource, client, server, via, command, files } of clients) {
       const facts = { machine: name, client, server, via, command };
       things.push(new FactsOnRecord(resource, { type: TYPE.client, facts, files, machine: name }, { parent: this }));
     }
-    const harness = machine.files.filter((file) => file.role.startsWith("harness-"));
-    if (harness.length > 0) {
-      const facts = { machine: name, files: harness.map(({ path }) => path) };
-      const record = { type: TYPE.harnessFiles, facts, files: harness, machine: name };
-      things.push(new FactsOnRecord(`${name}-harness-files`, record, { parent: this }));
+    for (const { part, type, roles } of [
+      { part: "harness-files", type: TYPE.harnessFiles, roles: /^harness-/ },
+      { part: "monitoring", type: TYPE.monitoring, roles: /^(scrape-targets|grafana-dashboard)$/ },
+    ]) {
+      const files = machine.files.filter(({ role }) => roles.test(role));
+      const facts = { machine: name, files: files.map(({ path }) => path) };
+      const record = { type, facts, files, machine: name };
+      if (files.length > 0) things.push(new FactsOnRecord(`${name}-${part}`, record, { parent: this }));
     }
     // The last to be written, and so the first to go: where it lies, everything in it was applied.
     const applied = planned("applied-plan");

@@ -112,7 +112,6 @@ export function machinePlan(
     serve: inferenceServers.map(({ serve }) => serve),
     bridge: around.bridge,
     chatUi: around.chatUi,
-    monitoring: around.monitoring,
     clients: around.clients,
     harness: harness.plan,
     containers: [...running.map((server) => server.container), ...around.containers],

@@ -4,7 +4,7 @@ import { chatUiMemory, plannedChatUi } from "../chat-ui/plannedChatUi";
 import { plannedClients } from "../clients/plannedClients";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import { servedNames } from "../inference-server/serve";
-import { monitoringMemory, plannedMonitoring } from "../monitoring/plannedMonitoring";
+import { monitoringFiles } from "../monitoring/monitoringFiles";
 import { type Evidence, onMachine } from "../planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
 import { hostOnNetwork, isLoopback, originFromContainer, originOf, type Reach, type Upstream } from "../planned/reach";
@@ -48,34 +48,27 @@ export function services(
           simpleServer.mode === "integrated",
         );
   const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
-  const monitoring = plannedMonitoring(name, machine, known, bridge, folder);
-  const watched = monitoring ?? { containers: [], files: [], reach: [] };
   const clients = plannedClients(name, machine, known, bridge, evidence);
   const unreached = clientReachFaults(machine, clients, known);
   const containers = [bridge, chatUi].filter((each) => each !== null);
   return {
     bridge,
     chatUi,
-    monitoring,
     clients,
-    containers: [...containers.map(({ container }) => container), ...watched.containers],
+    containers: containers.map(({ container }) => container),
     files: [
       ...(bridge === null ? [] : [bridge.config]),
-      ...watched.files,
+      ...monitoringFiles(name, machine, known, bridge, folder),
       ...clients.flatMap((client) => client.files),
     ],
     secretFiles: bridge?.key ? [bridge.key] : [],
-    reach: [
-      ...containers.map(({ container, address, port }): Reach => {
-        const { role, name } = container;
-        return { key: role, name, address, port, path: "" };
-      }),
-      ...watched.reach,
-    ],
+    reach: containers.map(({ container, address, port }): Reach => {
+      const { role, name } = container;
+      return { key: role, name, address, port, path: "" };
+    }),
     memory: [
       ...(machine.chatUi === undefined ? [] : [chatUiMemory(machine.chatUi)]),
       ...(machine.bridge === undefined ? [] : [bridgeMemory(machine.bridge)]),
-      ...monitoringMemory(machine),
     ],
     warnings: serviceWarnings(name, machine, known, { bridge, chatUi, clients, unreached }),
     /** What keeps clients on other computers from what they talk to. */

@@ -9,7 +9,6 @@ import type { Ledger } from "../memory/ledger";
 import type { AdmissionOnPaper } from "../memory/machineMemory";
 import type { ServerKv } from "../memory/serverKv";
 import type { StartNeeds } from "../memory/startNeeds";
-import type { MonitoringPlan } from "../monitoring/plannedMonitoring";
 import type { PlannedContainer } from "../planned/container";
 import type { HostInstanceFacts, Warning } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
@@ -41,7 +40,6 @@ export interface MachinePlan {
   readonly serve: readonly Serve[];
   readonly bridge: BridgePlan | null;
   readonly chatUi: ChatUiPlan | null;
-  readonly monitoring: MonitoringPlan | null;
   readonly clients: readonly ClientPlan[];
   readonly harness: HarnessPlan | null;
   readonly containers: readonly PlannedContainer[];

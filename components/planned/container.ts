@@ -1,4 +1,4 @@
-export type ContainerRole = "inference-server" | "chat-ui" | "bridge" | "monitoring";
+export type ContainerRole = "inference-server" | "chat-ui" | "bridge";
 
 /** A container with every value made plain, nothing left to a daemon's default. */
 export interface PlannedContainer {

@@ -3,10 +3,8 @@ export type FileRole =
   | "applied-plan"
   | "bridge-config"
   | "grafana-dashboard"
-  | "grafana-datasource"
   | "harness-analytics"
   | "harness-providers"
-  | "prometheus-config"
   | "scrape-targets"
   | "simple-server-dropin"
   | "start-gate";

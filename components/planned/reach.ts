@@ -51,7 +51,7 @@ export interface Listening {
 
 /** Something on a machine that a program can ask. */
 export interface Reach extends Listening {
-  /** Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge`, `chat-ui`, `prometheus` or `grafana`. */
+  /** Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`. */
   readonly key: string;
   readonly name: string;
   /** Where its API begins: `/v1`, or "". */

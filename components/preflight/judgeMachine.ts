@@ -157,12 +157,11 @@ function memoryFindings(machine: MachinePlan, { memory, docker }: MachineFacts):
 function portFindings(machine: MachinePlan, { listeners, docker }: MachineFacts): PreflightFinding[] {
   const running = docker.reachable ? docker.containers : [];
   const ours = new Set(running.flatMap(({ ports }) => ports.map(({ host }) => host)));
-  const { bridge, chatUi, inferenceServers, monitoring } = machine;
+  const { bridge, chatUi, inferenceServers } = machine;
   const services = [
     ...inferenceServers.map(({ key, container }) => ({ block: `inferenceServers.${key}`, container })),
     ...(bridge === null ? [] : [{ block: "bridge", container: bridge.container }]),
     ...(chatUi === null ? [] : [{ block: "chatUi", container: chatUi.container }]),
-    ...(monitoring?.containers ?? []).map((container) => ({ block: `monitoring.${container.name}`, container })),
   ];
   const published = services.flatMap(({ block, container: { name, ports } }) =>
     ports.flatMap(({ host }) => (ours.has(host) ? [] : [{ name, port: host, setting: `${block}.port` }])),

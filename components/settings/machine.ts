@@ -18,7 +18,6 @@ import { bridge } from "./bridge";
 import { chatUi } from "./chatUi";
 import { harness } from "./harness";
 import { inferenceServer } from "./inferenceServer";
-import { monitoring } from "./monitoring";
 import { simpleServer } from "./simpleServer";
 
 /** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
@@ -159,7 +158,9 @@ export const machine = strictObject(
     ),
     bridge: bridge.optional(),
     chatUi: chatUi.optional(),
-    monitoring: monitoring.optional(),
+    monitoring: optional(z.literal("scrape")).describe(
+      "`scrape`: writes a file of scrape targets for a Prometheus of your own, and a dashboard for your Grafana.",
+    ),
     clients,
     simpleServer,
     venvs: usual([], z.array(hostPath()))

@@ -4,7 +4,6 @@ import { runShown } from "../../commandLine/run";
 import { docker, NO_DOCKER } from "../../components/docker/docker";
 import { platformDigest } from "../../components/docker/manifest";
 import { isRecord, jsonIn } from "../../faults/json";
-import { roleOf } from "../../policies/lib/imageReference";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
@@ -45,9 +44,6 @@ for name in ${JSON.stringify(PACKAGES)}:
 print(json.dumps(found))
 `.trim();
 
-/** Programs in Go, whose version is their tag. */
-const WITHOUT_PYTHON: readonly ReturnType<typeof roleOf>[] = ["grafana", "node-exporter", "prometheus"];
-
 /** Starting the interpreter in a fresh container of a 20 GB image can take a while on a cold disk. */
 const READ_TIMEOUT_SECONDS = 300;
 
@@ -59,9 +55,8 @@ export async function readImage(reference: string): Promise<ImageReading> {
   await pull(`${repository}:${tag}`);
   const digest = await pulledDigest(repository, `${repository}:${tag}`);
   const pinned = `${repository}@${digest}`;
-  const versions = WITHOUT_PYTHON.includes(roleOf(repository)) ? {} : versionsInside(pinned);
-  const [own = digest, inside] = await Promise.all([platformDigest(pinned), versions]);
-  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest: own, versions: inside };
+  const [own = digest, versions] = await Promise.all([platformDigest(pinned), versionsInside(pinned)]);
+  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest: own, versions };
 }
 
 /** Splits `host:5000/name:tag`. Throws `WrongUse` without a tag: what would be pinned must be said. */

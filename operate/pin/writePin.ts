@@ -1,6 +1,5 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
-import { monitoringImages } from "../../components/settings/monitoring";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
 import { imageReference } from "../../policies/lib/imageReference";
@@ -11,7 +10,7 @@ import type { ImageReading } from "./readImage";
 /** A place of the stack file that names an image. */
 export interface ImageEntry {
   readonly machine: string;
-  /** Path below the machine: `["inferenceServers", "b"]`, `["bridge"]`, `["chatUi"]` or `["monitoring", "grafana"]`. */
+  /** Path below the machine: `["inferenceServers", "b"]`, `["bridge"]` or `["chatUi"]`. */
   readonly path: readonly string[];
   readonly image: string;
   /** Of a server: its model, and what is recorded of the versions inside the image. */
@@ -20,7 +19,7 @@ export interface ImageEntry {
 }
 
 export function imageEntries(settings: StackSettings): ImageEntry[] {
-  return Object.entries(settings.machines).flatMap(([machine, { inferenceServers, bridge, chatUi, monitoring }]) => [
+  return Object.entries(settings.machines).flatMap(([machine, { inferenceServers, bridge, chatUi }]) => [
     ...Object.entries(inferenceServers).map(([key, { image, model, versions }]) => ({
       ...{ machine, path: ["inferenceServers", key], image, model: model.id },
       ...(versions && { versions }),
@@ -28,9 +27,6 @@ export function imageEntries(settings: StackSettings): ImageEntry[] {
     ...Object.entries({ bridge, chatUi }).flatMap(([key, value]) =>
       value === undefined ? [] : [{ machine, path: [key], image: value.image }],
     ),
-    ...Object.entries(monitoringImages(monitoring)).map(([key, image]) => ({
-      ...{ machine, path: ["monitoring", key], image },
-    })),
   ]);
 }
 

@@ -19,7 +19,7 @@ export interface Named {
 
 /** Everything with a name on a machine, in the order of its plan. */
 export function namedOn(machine: MachinePlan): Named[] {
-  const { inferenceServers, ranks, bridge, chatUi, monitoring, simpleServer, hostInstance } = machine;
+  const { inferenceServers, ranks, bridge, chatUi, simpleServer, hostInstance } = machine;
   const inside = simpleServer.mode === "integrated" && chatUi !== null ? { container: chatUi.container } : {};
   return [
     ...[...inferenceServers, ...ranks].map((server) => ({
@@ -27,7 +27,6 @@ export function namedOn(machine: MachinePlan): Named[] {
     })),
     ...(bridge === null ? [] : [{ machine, key: "bridge", container: bridge.container }]),
     ...(chatUi === null ? [] : [{ machine, key: "chat-ui", container: chatUi.container }]),
-    ...(monitoring?.containers ?? []).map((container) => ({ machine, key: container.name, container })),
     ...(simpleServer.mode === "none" ? [] : [{ machine, key: SIMPLE_SERVER, ...inside }]),
     ...(hostInstance === "none" ? [] : [{ machine, key: INSTANCE_A }]),
   ];

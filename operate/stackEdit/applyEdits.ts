@@ -41,9 +41,6 @@ function applyEdit(text: string, edit: Edit): string {
   const changed =
     pair === undefined ? withPair(text, map, key, value) : withValue(text, pair, value, map?.flow === true);
   if (changed !== undefined && holds(changed, path, edit.value)) return changed;
-  // A word that is short for a block, such as `monitoring: true`, gives way to the block.
-  const word = path.findIndex((_, steps) => isScalar(document.getIn(path.slice(0, steps), true)));
-  if (word > 0) document.deleteIn(path.slice(0, word));
   document.setIn(path, document.createNode(edit.value));
   return document.toString({ lineWidth: 0 });
 }

@@ -91,7 +91,6 @@ export async function targetsOf(
     ...bridges(machine, host, at, servers),
     ...chatUis(machine, at),
     ...simpleServers(machine, at),
-    ...monitored(machine, at),
     ...(await harnessTargets(here, timeoutSeconds, tunnel)),
     { kind: "machine" as const, name: machine.name, began, ...here },
   ];
@@ -175,13 +174,6 @@ function simpleServers({ simpleServer: plan }: MachinePlan, at: At) {
   if (plan.mode !== "host") return [];
   const place = at({ address: plan.listen, port: plan.port });
   return [{ kind: "simple-server" as const, name: "simple server (Ollama)", ...place, plan }];
-}
-
-/** Prometheus, by its name, and Grafana beside it. */
-function monitored({ monitoring }: MachinePlan, at: At) {
-  const [prometheus, grafana] = monitoring?.reach ?? [];
-  if (prometheus === undefined || grafana === undefined) return [];
-  return [{ kind: "monitoring" as const, name: prometheus.name, ...at(prometheus), grafana: at(grafana).api }];
 }
 
 /** Seconds for the look at instance A before a run. */

@@ -31,12 +31,9 @@ const KNOWN_IMAGES = [
   { role: "bridge", name: /(^|\/)litellm/i, package: "litellm" },
   { role: "chat-ui", name: /(^|\/)open-webui/i, package: "open-webui" },
   { role: "simple-server", name: /(^|\/)ollama/i, package: "ollama" },
-  { role: "prometheus", name: /(^|\/)prometheus$/i, package: "prometheus" },
-  { role: "grafana", name: /(^|\/)grafana$/i, package: "grafana" },
-  { role: "node-exporter", name: /(^|\/)node-exporter$/i, package: "node-exporter" },
 ] as const;
 
-export type Role = (typeof KNOWN_IMAGES)[number]["role"];
+type Role = (typeof KNOWN_IMAGES)[number]["role"];
 
 function knownImage(image: string) {
   const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;

@@ -232,13 +232,13 @@ describe("the ranks of one server", () => {
 });
 
 describe("monitoring", () => {
-  it("is known by its containers, and the bridge restarts to be measured", () => {
-    const change = changed({ monitoring: true });
-    expect(kinds(change)).toMatchObject({ ...SAME, bridge: "replaced" });
-    const made = change.containers.filter(({ kind }) => kind === "created");
-    expect(made.map(({ key, name, steps }) => [key === name, steps.map(({ what }) => what)])).toEqual(
-      Array.from({ length: 3 }, () => [true, ["starting"]]),
-    );
+  it("replaces the bridge, which counts from then on, and writes two files", () => {
+    const change = changed({ monitoring: "scrape" });
+    expect(kinds(change)).toEqual({ ...SAME, bridge: "replaced" });
+    expect(change.files.filter(({ kind }) => kind === "written").map(({ role }) => role)).toEqual([
+      "scrape-targets",
+      "grafana-dashboard",
+    ]);
     expect(change.losses).toMatchObject([{ key: "bridge", what: "gone" }]);
   });
 });

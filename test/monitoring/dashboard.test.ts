@@ -27,7 +27,7 @@ function compilerSays(dashboard: unknown): string {
   }
 }
 
-const { files } = plannedMachine({ monitoring: true });
+const { files } = plannedMachine({ monitoring: "scrape" });
 const dashboard = JSON.parse(files.find(({ role }) => role === "grafana-dashboard")?.text ?? "{}");
 
 it("the dashboard is one by Grafana's own schema", () => {

@@ -135,14 +135,6 @@ const WITH_VALUE: readonly Row[] = [
     true,
   ],
   ["lan-exposure", { listen: "0.0.0.0" }, {}, "b.listen", "127.0.0.1"],
-  [
-    "lan-exposure",
-    {},
-    { monitoring: { prometheus: { listen: "0.0.0.0" } } },
-    "monitoring.prometheus.listen",
-    "127.0.0.1",
-  ],
-  ["lan-exposure", {}, { monitoring: { grafana: { listen: "0.0.0.0" } } }, "monitoring.grafana.listen", "127.0.0.1"],
   ["simple-server-place", {}, { simpleServer: { mode: "integrated" }, chatUi: CHAT_UI }, "simpleServer.mode", "host"],
 ];
 

@@ -7,7 +7,6 @@ import { kvCacheProbes } from "../probes/kvCache";
 import { longPromptProbes } from "../probes/longPrompts";
 import { instanceAProbes, machineProbes } from "../probes/machine";
 import { memoryProbes } from "../probes/memory";
-import { monitoringProbes } from "../probes/monitoring";
 import { nativePathProbes } from "../probes/nativeMessagesPath";
 import { ollamaProbes } from "../probes/ollama";
 import { poolingProbes } from "../probes/pooling";
@@ -36,7 +35,6 @@ const CATALOG: { readonly [Kind in Target["kind"]]: { readonly absent: string; r
   bridge: { absent: "the plan has no bridge", probes: bridgeProbes },
   "chat-ui": { absent: "the plan has no chat UI", probes: chatUiProbes },
   "simple-server": { absent: "the plan has no simple server on the host", probes: ollamaProbes },
-  monitoring: { absent: "the plan has no Prometheus", probes: monitoringProbes },
   harness: { absent: "the stack file has no `harness`", probes: harnessFileProbes },
   "harness-provider": { absent: "the stack file has no `harness`", probes: harnessProviderProbes },
   // Memory counts after everything has served.

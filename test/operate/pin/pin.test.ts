@@ -46,8 +46,6 @@ async function pin(
   return { ...run, file, after: readFileSync(file, "utf8"), asked: readFileSync(fake.asked, "utf8") };
 }
 
-const WATCHED = withMachine(["monitoring", true]);
-
 const TWO_SERVERS = withMachine([
   "inferenceServers.c",
   {
@@ -102,16 +100,6 @@ describe("serving pin --write", () => {
       evidence: "read",
       source: SOURCE,
     });
-  });
-
-  it("makes a block of `monitoring: true` for Grafana's image, in which no Python is asked", async () => {
-    const { code, file, after, asked } = await pin(WATCHED, ["grafana/grafana:13.2.0", "--write"], {
-      repository: "grafana/grafana",
-    });
-    expect(code).toBe(0);
-    const { monitoring } = parseStackFile(file, after).machines.dgx ?? {};
-    expect(monitoring).toMatchObject({ grafana: { image: `grafana/grafana:13.2.0@${DIGEST}`, port: 3000 } });
-    expect(asked).not.toContain("python3");
   });
 
   it("shows the diff to people, keeps the file's mode, and a second time finds all of it there", async () => {

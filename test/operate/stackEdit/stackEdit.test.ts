@@ -83,15 +83,6 @@ describe("an edit of a stack file", () => {
     expect(none).toBe(one.replace('environment:\n            MAX_JOBS: "16"\n', "environment: {}\n"));
   });
 
-  it("makes a block of the word that is short for it", () => {
-    const text =
-      "config:\n  local-serving:machines:\n    dgx:\n      monitoring: true # Figures.\n      totalGiB: 121\n";
-    const after = applyEdits(text, [{ path: ["machines", "dgx", "monitoring", "grafana", "image"], value: "x:1" }]);
-    expect(parse(after).config["local-serving:machines"]).toEqual({
-      dgx: { monitoring: { grafana: { image: "x:1" } }, totalGiB: 121 },
-    });
-  });
-
   it("keeps the line ends of Windows", () => {
     const windows = (text: string) => text.replaceAll("\n", "\r\n");
     const edits = [

@@ -220,8 +220,6 @@ describe("lan-exposure", () => {
     ["a bridge with a key", { image: LITELLM, envs: ["LITELLM_MASTER_KEY=x"] }, undefined],
     ["a chat UI, which has accounts", { image: WEBUI }, undefined],
     ["a chat UI without accounts", { image: WEBUI, envs: ["WEBUI_AUTH=False"] }, "no account is asked for"],
-    ["Prometheus", { image: "prom/prometheus:v3.14.0" }, "no key is checked. Publish it on 127.0.0.1."],
-    ["Grafana", { image: "grafana/grafana:13.1.1" }, "no key is checked. Publish it on 127.0.0.1."],
     ["Ollama", { image: "ollama/ollama:0.34.4" }, "no key is checked. Publish it on 127.0.0.1."],
   ])("of %s on the network", (_, inputs, said_) => {
     const messages = said(RULE, [container("c", { ...inputs, ports: [{ internal: 1, external: 1 }] })]);

@@ -1,0 +1,50 @@
+import { stringify } from "yaml";
+import { defined } from "../../faults/defined";
+import type { BridgePlan } from "../bridge/plannedBridge";
+import type { FileRole, PlannedFile } from "../planned/file";
+import { originOf, type Upstream } from "../planned/reach";
+import type { MachineSettings } from "../settings/machine";
+import dashboard from "./dashboard.json";
+
+const ABOUT =
+  "# Written by local-serving from `monitoring: scrape`. Name it in `scrape_config_files` of your Prometheus's configuration.";
+
+/**
+ * What a Prometheus and a Grafana of the operator's read of a machine: the targets, as the machine itself reaches them, and a
+ * dashboard. Nothing without `monitoring`. `known` are its servers, and `folder` is where its files go.
+ */
+export function monitoringFiles(
+  machineName: string,
+  machine: MachineSettings,
+  known: readonly Upstream[],
+  bridge: BridgePlan | null,
+  folder: string,
+): PlannedFile<FileRole>[] {
+  if (machine.monitoring === undefined) return [];
+  const job = (name: string, path: string, origin: string, server?: string) => ({
+    job_name: name,
+    metrics_path: path,
+    static_configs: [{ targets: [new URL(origin).host], labels: defined({ machine: machineName, server }) }],
+  });
+  const servers = known.filter(({ kind }) => kind !== "simple-server");
+  // LiteLLM with a key shows its figures to nobody without it, and Prometheus has none.
+  const open = bridge?.key === null ? [bridge] : [];
+  const targets = [
+    ...servers.map((each) => job(`vllm-${each.key}`, "/metrics", originOf(each), each.key)),
+    // Without the slash at its end LiteLLM answers with another address (1.103.0).
+    ...open.map((each) => job("bridge", "/metrics/", originOf(each))),
+  ];
+  const file = (role: FileRole, name: string, text: string): PlannedFile<FileRole> => ({
+    ...{ role, path: `${folder}/monitoring/${name}`, mode: "0644", text },
+  });
+  return [
+    file("scrape-targets", "scrape.yaml", `${ABOUT}\n${stringify({ scrape_configs: targets })}`),
+    file("grafana-dashboard", "dashboard.json", dashboardOf(machineName, machine)),
+  ];
+}
+
+/** The dashboard with this machine's name and the floor under its memory, which no metric tells. */
+function dashboardOf(machine: string, { memoryFloorGiB }: MachineSettings): string {
+  const text = JSON.stringify(dashboard, null, 2);
+  return `${text.replaceAll("$machine", machine).replaceAll("$floor", String(memoryFloorGiB))}\n`;
+}
