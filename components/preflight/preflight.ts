@@ -61,7 +61,7 @@ export async function stoppedContainers(machine: Pick<MachinePlan, "dockerHost" 
 }
 
 /** Beside each file that we write lies the record of what was there before (see host/hostFile.sh). */
-const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
+export const recordOf = (path: string) => posix.join(posix.dirname(path), `.${posix.basename(path)}.local-serving`);
 
 /** What an operator misses while a file of theirs is replaced, by the file's role. */
 const MISSED: Readonly<Partial<Record<MachinePlan["files"][number]["role"], string>>> = {

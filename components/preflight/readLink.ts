@@ -31,7 +31,11 @@ export type LinkFacts = NonNullable<Awaited<ReturnType<typeof readLink>>>;
 export type Hca = LinkFacts["hcas"][number];
 
 /** Reads a machine's end of the link; `undefined` where no rank is planned. */
-export async function readLink(machine: Ranked, files: Files, { sys = "/sys/class", proc = "/proc" } = {}) {
+export async function readLink(
+  machine: Ranked,
+  files: Files,
+  { sys = "/sys/class", proc = "/proc", meminfo = files.text(`${proc}/meminfo`) } = {},
+) {
   const ranked = linkedRanks(machine);
   const name = ranked[0]?.rank.link.interface;
   if (name === undefined) return undefined;
@@ -41,8 +45,8 @@ export async function readLink(machine: Ranked, files: Files, { sys = "/sys/clas
   const routes = (await files.text(`${proc}/net/route`)) ?? "";
   // No destination and no mask: there goes what no other route takes.
   const defaultRoute = new RegExp(`^${name}\\t0{8}\\t(?:\\S+\\t){5}0{8}\\t`, "m").test(routes);
-  const meminfo = (await files.text(`${proc}/meminfo`)) ?? "";
-  const kib = (field: string) => Number(new RegExp(`^${field}: +(\\d+) kB$`, "m").exec(meminfo)?.[1] ?? 0);
+  const memory = (await meminfo) ?? "";
+  const kib = (field: string) => Number(new RegExp(`^${field}: +(\\d+) kB$`, "m").exec(memory)?.[1] ?? 0);
   const revisions = ranked.map(async ({ server: { container, hubModels, modelCache } }) => {
     const [model] = hubModels;
     const reference = model && `${modelCache}/hub/models--${modelFolder(model.id)}/refs/main`;

@@ -18,9 +18,9 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const ports = machine.containers.flatMap((container) => container.ports.map((port) => port.host));
   const files = filesOf(machine);
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
-  const [docker, meminfo, listeners, directories, fileFolders, simpleServer, link, kernel] = await Promise.all([
+  const meminfo = files.text("/proc/meminfo");
+  const [docker, listeners, directories, fileFolders, simpleServer, link, kernel] = await Promise.all([
     readDocker(machine.dockerHost, runningOurs(machine)),
-    files.text("/proc/meminfo"),
     readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
     Promise.all(
       [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) => readDirectory(path, files)),
@@ -33,10 +33,10 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
       }),
     ]),
     readSimpleServer(machine, files),
-    readLink(machine, files),
+    readLink(machine, files, { meminfo }),
     readKernel(files),
   ]);
-  const memory = parseMeminfo(meminfo ?? "");
+  const memory = parseMeminfo((await meminfo) ?? "");
   const needs = docker.reachable ? await readNeeds(machine, { trustsCache: true }) : undefined;
   return {
     docker,

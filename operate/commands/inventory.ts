@@ -1,8 +1,9 @@
-import type { Command } from "commander";
+import { type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { columns } from "../../commandLine/output";
 import { operatorHome } from "../../components/evidence/readEvidence";
 import { type Inventory, inventory } from "../inventory/inventory";
+import type { Leftover } from "../inventory/leftovers";
 import { shortDigest } from "../pin/writePin";
 import { readOneMachine } from "../stack/readStack";
 import { machineOption, type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
@@ -12,14 +13,23 @@ export function inventoryCommand(): Command {
   return command({
     name: "inventory",
     description: "List containers and venvs with their versions, and the record that the stack file should keep.",
-    options: [...stackFileOptions(), machineOption()],
+    options: [
+      ...stackFileOptions(),
+      machineOption(),
+      new Option("--leftovers", "list what `down` or an earlier stack file left, and how to remove it"),
+    ],
     notes: `A venv's packages are read by its own interpreter, those of an inference server in a short-lived container of its
 image without network. Nothing is imported, pulled or changed; a package that isn't there is shown as MISSING.
 
 Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an unreadable file.`,
     example: "inventory --format json | jq '.containers[] | {name, digest, versions}'",
-    run: async (options: StackFileOptions & { readonly machine?: string }) => {
+    run: async (options: StackFileOptions & { readonly machine?: string; readonly leftovers?: boolean }) => {
       const stack = readOneMachine(stackFile(options), options.machine);
+      if (options.leftovers) {
+        const { leftovers } = await import("../inventory/leftovers");
+        const found = await leftovers(stack.machine);
+        return { result: { machine: stack.name, leftovers: found }, text: leftoversText(stack.name, found) };
+      }
       const found = await inventory(stack.machine, stack.settings, { home: operatorHome() });
       const diff = unifiedDiff(stack.file, stack.text, applyEdits(stack.text, found.record));
       return {
@@ -29,6 +39,21 @@ Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an un
       };
     },
   });
+}
+
+function leftoversText(machine: string, found: readonly Leftover[]): string {
+  if (found.length === 0) return `Machine ${machine}: nothing is left that isn't in use.`;
+  const rows = found.map(({ kind, name, size = "", what }) => [kind, size, name, what]);
+  const commands = found.map(({ remove }) => `  ${remove}`);
+  const about = "Nothing was removed. Each goes by its command, for good:";
+  return [
+    `Machine ${machine}`,
+    "",
+    ...columns([["left", "size", "name", "what"], ...rows]),
+    "",
+    about,
+    ...commands,
+  ].join("\n");
 }
 
 /** The inventory as tables, and the record as a diff of the stack file. */

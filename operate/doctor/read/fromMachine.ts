@@ -66,14 +66,16 @@ export async function fromMachine({
 async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]) {
   const read = { containers: [] as ContainerState[], logs: [] as LogReading[], notes: [] as string[] };
   const all = serversOn(machine).flatMap((server) => ranksOf({ machine, server }, machines));
-  for (const { machine: there, server } of all.filter((each) => each.machine.name !== machine.name)) {
+  const elsewhere = all.filter((each) => each.machine.name !== machine.name);
+  for (const there of new Set(elsewhere.map((each) => each.machine))) {
+    const names = elsewhere.flatMap((each) => (each.machine === there ? each.server.container.name : []));
     try {
-      const found = (await readContainers(there.dockerHost)).filter(({ name }) => name === server.container.name);
+      const found = (await readContainers(there.dockerHost)).filter(({ name }) => names.includes(name));
       read.containers.push(...found);
       read.logs.push(...(await containerLogs(there, found)));
     } catch (error) {
       if (!(error instanceof Failed)) throw error;
-      read.notes.push(`${server.container.name} on ${there.name} could not be read: ${error.message}`);
+      read.notes.push(`${names.join(", ")} on ${there.name} could not be read: ${error.message}`);
     }
   }
   return read;

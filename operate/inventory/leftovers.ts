@@ -1,0 +1,108 @@
+import { posix } from "node:path";
+import { readContainers } from "../../components/docker/containers";
+import { docker } from "../../components/docker/docker";
+import { repositoryOf } from "../../components/docker/manifest";
+import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
+import { filesOf } from "../../components/host/files";
+import { type MachinePlan, serversOn } from "../../components/plan/types";
+import { MACHINE_LABEL } from "../../components/planned/container";
+import { recordOf } from "../../components/preflight/preflight";
+import { defined } from "../../faults/defined";
+import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { typedOn } from "../stack/typed";
+
+export type Leftover = Awaited<ReturnType<typeof leftovers>>[number];
+
+const SECONDS = 60;
+
+/**
+ * What `down` or an earlier stack file left on a machine and nothing uses now, each with the command that removes it. Sizes are as
+ * Docker or du says them. It only reads. Throws `Failed` where no Docker answers.
+ */
+export async function leftovers(machine: MachinePlan) {
+  const { network, containers: planned, chatUi, dockerHost } = machine;
+  const files = filesOf(machine);
+  const left = (kind: string, name: string, what: string, words: readonly string[], size?: string) => ({
+    ...{ kind, name, what, ...defined({ size }), remove: typedOn(machine, words) },
+  });
+  const ask = async (...words: string[]) => (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
+  const isApplied = "plan" in (await readAppliedPlan(machine, files));
+  const containers = await readContainers(dockerHost);
+  const ours = containers.filter(({ labels }) => labels[MACHINE_LABEL] === machine.name);
+
+  const others = ours.filter(({ name }) => planned.every((each) => each.name !== name));
+  const volumes = await ask("volume", "ls", "--quiet", "--filter", "dangling=true");
+  const networks =
+    ours.length > 0 ? [] : await ask("network", "ls", "--format", "{{.Name}}", "--filter", `name=^${network}$`);
+  const repositories = new Set(planned.map(({ image }) => repositoryOf(image)));
+  const images = (await ask("images", "--digests", "--no-trunc", "--format", "{{json .}}")).map((line) =>
+    objectOr(jsonIn(line)),
+  );
+  const unused = images.filter(
+    (image) => repositories.has(textOr(image.Repository)) && containers.every(({ imageId }) => imageId !== image.ID),
+  );
+
+  /** A path with its size; what root owns needs root. */
+  const pathLeft = async (kind: string, path: string, what: string) => {
+    const found = await files.state(path);
+    if (typeof found === "string") return [];
+    const { out } = await files.ask(["du", "-sh", "--", path], SECONDS);
+    const sudo = found.uid === 0 && process.getuid?.() !== 0 ? ["sudo"] : [];
+    return [left(kind, path, what, [...sudo, "rm", "-rf", path], /^\S+/.exec(out)?.[0])];
+  };
+  const loaded = serversOn(machine)
+    .filter(({ container }) => ours.some(({ name }) => name === container.name))
+    .flatMap(({ hubModels }) => hubModels.map(({ id }) => `models--${id.replaceAll("/", "--")}`));
+  const caches = [...new Set(serversOn(machine).map(({ modelCache }) => `${modelCache}/hub`))];
+  const models = caches.map(async (hub) =>
+    (await files.names(hub)).flatMap((name) =>
+      name.startsWith("models--") && !loaded.includes(name) ? [`${hub}/${name}`] : [],
+    ),
+  );
+  const written = [...machine.files, ...machine.secretFiles].filter((file) => !("here" in file));
+  const state = posix.dirname(written.find(({ role }) => role === "applied-plan")?.path ?? "/");
+  const paths = [
+    ...(await Promise.all(models))
+      .flat()
+      .map((path) => pathLeft("model", path, "in the cache, which instance A and others may use")),
+    ...written.map(({ path }) => pathLeft("file", `${path}.edited`, "edited by somebody, and kept beside ours")),
+    ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordOf(path), "what was there before ours"))),
+    ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
+  ];
+  return [
+    ...others.map(({ name, status }) =>
+      left("container", name, `${status}; has our label and isn't in the stack file`, [
+        "docker",
+        "rm",
+        "--force",
+        name,
+      ]),
+    ),
+    ...volumes
+      .filter((name) => name.startsWith(`${network}-`))
+      .map((name) => {
+        const isChat = name === (chatUi?.dataVolume ?? `${network}-chat-ui-data`);
+        return left("volume", name, isChat ? "accounts and chats of the chat UI" : "used by no container", [
+          "docker",
+          "volume",
+          "rm",
+          name,
+        ]);
+      }),
+    ...networks.map((name) =>
+      left("network", name, "no container of ours is on it", ["docker", "network", "rm", name]),
+    ),
+    ...unused.map(({ Repository, Tag, Digest, ID, Size }) => {
+      const name = `${Repository}:${Tag}@${Digest}`.replace(/[:@]<none>/g, "");
+      // By its id it goes with all of its names.
+      return left(
+        "image",
+        name,
+        "no container is made from it",
+        ["docker", "rmi", "--force", textOr(ID)],
+        textOr(Size),
+      );
+    }),
+    ...(await Promise.all(paths)).flat(),
+  ];
+}
