@@ -26,14 +26,13 @@ export async function engineProblem({ dockerHost }: MachinePlan): Promise<string
 type Ours = Pick<MachinePlan, "name" | "network" | "containers">;
 
 /**
- * The filters of `docker ps` that find our running containers of a machine: by our label in our network. A renamed server
+ * The filters of `docker ps` that find our containers of a machine: by our label in our network. A renamed server
  * still holds its old name's memory and port, and another stack's server of the same machine name is not ours to count.
  */
-export const runningOurs = ({ name, network, containers }: Ours): readonly string[] => [
+export const oursOn = ({ name, network, containers }: Ours): readonly string[] => [
   `label=${MACHINE_LABEL}=${name}`,
   // A rank has the machine's own; any of these counts.
   ...[...new Set([network, ...containers.map((each) => each.network)])].map((each) => `network=${each}`),
-  ...RUNNING,
 ];
 
 /** The filter that finds every running container. */

@@ -8,7 +8,7 @@ import { parseMeminfo } from "../planned/evidence";
 import { keyFault } from "../planned/networkKey";
 import { HERE } from "../planned/reach";
 import { readKernel } from "../supply/kernel";
-import { readDocker, runningOurs } from "./readDocker";
+import { oursOn, RUNNING, readDocker } from "./readDocker";
 import { rankPorts, readLink } from "./readLink";
 import { readSimpleServer } from "./readSimpleServer";
 import type { DirectoryFacts, MachineFacts } from "./types";
@@ -20,7 +20,7 @@ export async function readMachine(machine: MachinePlan): Promise<MachineFacts> {
   const hostPort = machine.hostInstance === "none" ? [] : [machine.hostInstance.port];
   const meminfo = files.text("/proc/meminfo");
   const [docker, listeners, directories, fileFolders, simpleServer, link, kernel] = await Promise.all([
-    readDocker(machine.dockerHost, runningOurs(machine)),
+    readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
     readListeners([...hostPort, ...ports, ...rankPorts(machine).map(({ port }) => port)], "/proc", files),
     Promise.all(
       [...new Set(serversOn(machine).map((server) => server.modelCache))].map((path) => readDirectory(path, files)),

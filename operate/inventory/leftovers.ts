@@ -5,8 +5,8 @@ import { repositoryOf } from "../../components/docker/manifest";
 import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { filesOf } from "../../components/host/files";
 import { type MachinePlan, serversOn } from "../../components/plan/types";
-import { MACHINE_LABEL } from "../../components/planned/container";
 import { recordOf } from "../../components/preflight/preflight";
+import { oursOn } from "../../components/preflight/readDocker";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr, textOr } from "../../faults/json";
 import { typedOn } from "../stack/typed";
@@ -28,7 +28,7 @@ export async function leftovers(machine: MachinePlan) {
   const ask = async (...words: string[]) => (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
   const isApplied = "plan" in (await readAppliedPlan(machine, files));
   const containers = await readContainers(dockerHost);
-  const ours = containers.filter(({ labels }) => labels[MACHINE_LABEL] === machine.name);
+  const ours = await readContainers(dockerHost, oursOn(machine));
 
   const others = ours.filter(({ name }) => planned.every((each) => each.name !== name));
   const volumes = await ask("volume", "ls", "--quiet", "--filter", "dangling=true");

@@ -17,6 +17,9 @@ import { type PinnedImage, pinnedImage } from "./image";
 /** Docker's names must not meet another test's. */
 const UNIQUE = `leftovers-${process.pid}`;
 
+/** Another stack may have a machine of this name on the engine: the network tells. */
+const OURS = ["--label", `${MACHINE_LABEL}=dgx`, "--network", UNIQUE];
+
 describeDocker("serving inventory --leftovers on a real engine", () => {
   const home = temporaryFolder("leftovers-");
   const file = join(home, "Pulumi.dgx.yaml");
@@ -52,7 +55,7 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
     container = machine.containers[0]?.name ?? "";
     await mustRun("docker", ["network", "create", UNIQUE]);
     await mustRun("docker", ["volume", "create", volume]);
-    await mustRun("docker", ["create", "--name", container, "--label", `${MACHINE_LABEL}=dgx`, image.reference]);
+    await mustRun("docker", ["create", "--name", container, ...OURS, image.reference]);
     write(join(modelAt("models--org--model"), "blobs/weights"), "x".repeat(5000));
     write(join(modelAt("models--org--other"), "blobs/weights"), "y");
   });
@@ -89,7 +92,7 @@ describeDocker("serving inventory --leftovers on a real engine", () => {
   });
 
   it("is a container that another stack file had", async () => {
-    await mustRun("docker", ["create", "--name", renamed, "--label", `${MACHINE_LABEL}=dgx`, image.reference]);
+    await mustRun("docker", ["create", "--name", renamed, ...OURS, image.reference]);
     const [first] = await left();
     expect(first).toEqual({
       ...{ kind: "container", name: renamed, remove: `docker rm --force ${renamed}` },

@@ -8,7 +8,7 @@ import type { Link } from "../../components/planned/rank";
 import { HERE } from "../../components/planned/reach";
 import { judgeLink, judgeRanks } from "../../components/preflight/judgeLink";
 import { judgeMachine } from "../../components/preflight/judgeMachine";
-import { runningOurs } from "../../components/preflight/readDocker";
+import { oursOn, RUNNING } from "../../components/preflight/readDocker";
 import { type LinkFacts, rankPorts, readLink } from "../../components/preflight/readLink";
 import type { MachineFacts } from "../../components/preflight/types";
 import { stack } from "../fixtures/machine";
@@ -354,7 +354,7 @@ describe("ports and containers of ranks", () => {
 
   it("finds running ranks, which have the machine's own network", () => {
     const machine = machineOf(0);
-    expect(runningOurs(machine)).toEqual([
+    expect([...oursOn(machine), ...RUNNING]).toEqual([
       "label=local-serving.machine=dgx1",
       `network=${machine.network}`,
       "network=host",

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { plan } from "../../components/plan/plan";
-import { engineProblem, readDocker, runningOurs } from "../../components/preflight/readDocker";
+import { engineProblem, oursOn, RUNNING, readDocker } from "../../components/preflight/readDocker";
 import { stack } from "../fixtures/machine";
 import { type Answers, FakeDocker, inspected } from "../operate/fakeDocker";
 
@@ -20,7 +20,7 @@ const read = async (answers: Answers) => {
   });
   vi.stubEnv("PATH", docker.env.PATH ?? "");
   return {
-    facts: await readDocker(machine.dockerHost, runningOurs(machine)),
+    facts: await readDocker(machine.dockerHost, [...oursOn(machine), ...RUNNING]),
     asked: () => readFileSync(docker.asked, "utf8"),
   };
 };
