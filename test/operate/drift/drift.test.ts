@@ -12,6 +12,7 @@ import { type HostProcess, startInstanceA } from "../../engine/instanceA";
 import { TOTAL_GIB } from "../../engine/stackConfig";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { FakeDocker, inspectedAsPlanned } from "../fakeDocker";
@@ -44,6 +45,7 @@ class Machine {
   readonly home = temporaryFolder("drift-");
   readonly file = join(this.home, "Pulumi.dgx.yaml");
   readonly plan: MachinePlan;
+  readonly ssh = new FakeSsh();
   /** What Docker has, by name. */
   readonly containers = new Map<string, ReturnType<typeof inspectedAsPlanned>>();
   /** What systemd says of Ollama's unit; `undefined` where there is no systemd. */
@@ -76,6 +78,7 @@ class Machine {
       chatUi: CHAT_UI,
       clients: { codex: {} },
       simpleServer: { mode: "host", systemdDirectory: join(this.home, "systemd"), keepAlive: "5m" },
+      ...("dockerHost" in machine ? { home: this.home } : {}),
       ...machine,
     };
     writeFileSync(this.file, stringify({ config: { "local-serving:machines": { dgx } } }));
@@ -111,7 +114,8 @@ class Machine {
     writeFileSync(join(docker.folder, "unit"), `${says.join("\n")}\n`);
     const systemctl = this.unit === undefined ? "exit 1" : `cat '${join(docker.folder, "unit")}'`;
     writeFileSync(join(docker.folder, "systemctl"), `#!/bin/sh\n${systemctl}\n`, { mode: 0o755 });
-    return runServing(["drift", "--file", this.file, ...args], { ...docker.env, HOME: this.home });
+    const PATH = `${this.ssh.folder}:${docker.env.PATH}`;
+    return runServing(["drift", "--file", this.file, ...args], { PATH, HOME: this.home });
   }
 
   async found() {
@@ -345,6 +349,18 @@ describe("serving drift", () => {
     rmSync(asRoot.path("simple-server-dropin"));
     expect((await asRoot.found()).mend).toEqual([
       "npm run up -- --replace '**::dgx-simple-server-drop-in' --replace '**::dgx-simple-server-drop-in-restart'",
+    ]);
+  });
+
+  it("reads a machine over ssh, and mends it there", async () => {
+    const machine = new Machine({ dockerHost: "ssh://me@dgx" });
+    expect(await machine.found()).toMatchObject({ code: 0, machines: [{ drifts: [], unread: [] }] });
+    machine.runs(B, { image: "other:latest" });
+    machine.write(machine.path("codex-config"), "0644", "mine\n");
+    const { code, mend } = await machine.found();
+    expect([code, mend]).toEqual([
+      1,
+      [`ssh -t ssh://me@dgx 'docker rm --force ${B}'`, "npm run up -- --refresh --replace '**::dgx-codex-config'"],
     ]);
   });
 

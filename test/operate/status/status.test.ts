@@ -8,6 +8,7 @@ import { watch } from "../../../operate/commands/status";
 import { keepVerify } from "../../../operate/verify/lastVerify";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
+import { FakeSsh } from "../../layers/fakeSsh";
 import { httpServer } from "../../layers/httpServer";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { type StandIn, startStandIn } from "../../stand-in/server";
@@ -66,7 +67,7 @@ function machineWith(
     "inspect --type": { err: "Error: No such container: x\n", code: 1 },
     inspect: { out: JSON.stringify(found) },
   });
-  const env = { ...docker.env, HOME: home, XDG_STATE_HOME: join(home, "state") };
+  const env: Record<string, string> = { ...docker.env, HOME: home, XDG_STATE_HOME: join(home, "state") };
   const applied = planned.files.find(({ role }) => role === "applied-plan");
   return {
     file,
@@ -174,6 +175,19 @@ describe("serving status", () => {
     ]);
     const { code, items } = await outside(1);
     expect([code, items[3]]).toEqual([1, { key: "simple-server", state: "does not answer", well: false }]);
+  });
+
+  it("asks a machine over ssh through a forwarded port", async () => {
+    const home = temporaryFolder("status-home-");
+    const machine = machineWith({}, { machine: { dockerHost: "ssh://me@dgx", home } });
+    const { code, out } = await runServing(["status", "--file", machine.file, "--format", "json"], {
+      ...machine.env,
+      ...{ HOME: home, PATH: `${new FakeSsh().folder}:${machine.env.PATH}` },
+    });
+    const [{ items, memory }] = JSON.parse(out).machines;
+    expect([code, memory.floorGiB]).toEqual([0, 2]);
+    expect(items[0]).toMatchObject({ key: "b", state: "ready", figures: { running: 2, prefixHits: 0.871 } });
+    expect(items[1]).toMatchObject({ key: "bridge", state: "ready" });
   });
 
   it("says why nothing is known where no Docker answers", async () => {
