@@ -18,19 +18,19 @@ export function renderReference(documents: readonly ReferenceDocument[]): Refere
 }
 
 function renderDocument(document: ReferenceDocument): ReferenceFile[] {
-  const page = { name: `${document.name}.md`, text: renderMarkdown(document) };
-  return document.schema === undefined
+  const { name, schema } = document;
+  const page = { name: `${name}.md`, text: renderMarkdown(document) };
+  return schema === undefined
     ? [page]
-    : [page, { name: `${document.name}.schema.json`, text: renderJsonSchema(document) }];
+    : [page, { name: `${name}.schema.json`, text: renderJsonSchema(document, schema) }];
 }
 
 /** The JSON Schema for editors. It judges as the checks do: where they only warn, it lets through. */
-function renderJsonSchema(document: ReferenceDocument): string {
-  if (document.schema === undefined) throw new Error(`${document.name} has no schema`);
-  const published = publishedSchema(jsonSchemaOf(document.schema), document.prefix ?? "");
+function renderJsonSchema(document: ReferenceDocument, schema: z.ZodType): string {
+  const published = publishedSchema(jsonSchemaOf(schema), document.prefix ?? "");
   const { $schema, ...judged } = document.closed === false ? openSchema(published) : published;
   const rest = document.wholeFile?.(judged) ?? judged;
-  const $comment = `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;
+  const $comment = madeFrom(document);
   return `${JSON.stringify({ $schema, $comment, title: document.title, ...rest }, null, 2)}\n`;
 }
 
@@ -83,6 +83,9 @@ export type ReferenceFile = { readonly name: string; readonly text: string };
 /** The command that makes the reference; every made file names it. */
 const REFERENCE_COMMAND = "serving config reference";
 
+const madeFrom = (document: ReferenceDocument): string =>
+  `Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost.`;
+
 /** Marks a description that is ours because the specification has none; the page's introduction says so. */
 export const OURS_MARK = "†";
 
@@ -100,9 +103,8 @@ export function readPage(name: string, made: Readonly<Record<string, string>> = 
 /** A page as Markdown: its introduction, its keys block by block, its further sections. */
 function renderMarkdown(document: ReferenceDocument): string {
   const keys = document.schema === undefined ? [] : keySections(document.schema, document.prefix ?? "");
-  const made = `<!-- Made by \`${REFERENCE_COMMAND}\` from ${document.madeFrom}. Edits here are lost. -->`;
   const parts = [
-    made,
+    `<!-- ${madeFrom(document)} -->`,
     `# ${document.title}`,
     ...document.intro,
     ...[...keys, ...(document.sections ?? [])].flatMap(({ heading, text }) => [`## ${heading}`, ...text]),
@@ -116,7 +118,7 @@ export function renderTable(head: readonly string[], rows: readonly (readonly st
   return [line(head), `|${head.map(() => " --- ").join("|")}|`, ...rows.map(line)].join("\n");
 }
 
-function keySections(schema: NonNullable<ReferenceDocument["schema"]>, prefix: string): ReferenceSection[] {
+function keySections(schema: z.ZodType, prefix: string): ReferenceSection[] {
   const keys = schemaKeys(jsonSchemaOf(schema));
   const blocks: (SchemaKey | undefined)[] = [undefined, ...keys.filter(({ block }) => block)];
   return blocks.flatMap((block): ReferenceSection[] => {
@@ -137,22 +139,27 @@ function isChild(block: readonly string[], key: readonly string[]): boolean {
 
 function blockText({ schema, required }: SchemaKey, prefix: string): string[] {
   const forms = (schema.anyOf ?? schema.oneOf ?? []).map(typeText).filter((form) => form !== "block");
-  const notes = [
-    forms.length === 0 ? undefined : `Instead of the block it may be ${forms.join(" or ")}.`,
-    required ? "The block is required." : undefined,
-    schema.variable === undefined ? undefined : `Variables: ${code(`${prefix}${schema.variable}`)}.`,
-    defaultText(schema) === undefined ? undefined : `Default: ${defaultText(schema)}.`,
-    schema.examples === undefined ? undefined : examplesText(schema.examples),
-  ].filter((note) => note !== undefined);
-  return [[descriptionOf(schema), ...oursMark(schema), ...notes].join(" ").trim()].filter((text) => text !== "");
+  const text = sentences(
+    descriptionOf(schema),
+    schema.ours && OURS_MARK,
+    forms.length > 0 && `Instead of the block it may be ${forms.join(" or ")}.`,
+    required && "The block is required.",
+    schema.variable && `Variables: ${code(`${prefix}${schema.variable}`)}.`,
+    schema.default !== undefined && `Default: ${code(schema.default)}.`,
+    examplesText(schema),
+  );
+  return text === "" ? [] : [text];
 }
+
+/** The sentences that there are. */
+const sentences = (...texts: readonly (string | false | undefined)[]): string => texts.filter(Boolean).join(" ");
 
 /** Keys are shown relative to their block, whose whole path is the heading. */
 function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): string {
   const columns: { head: string; cell: (key: SchemaKey) => string }[] = [
     { head: "Key", cell: ({ path }) => code(path.slice(depth).join(".")) },
     { head: "Type", cell: ({ schema }) => typeText(schema) },
-    { head: "Default", cell: (key) => (key.required ? "**required**" : (defaultText(key.schema) ?? "")) },
+    { head: "Default", cell: ({ schema, required }) => (required ? "**required**" : defaultText(schema)) },
     { head: "Variable", cell: ({ schema }) => (schema.variable ? code(`${prefix}${schema.variable}`) : "") },
     { head: "Meaning", cell: ({ schema }) => meaning(schema) },
   ];
@@ -165,25 +172,17 @@ function keyTable(keys: readonly SchemaKey[], depth: number, prefix: string): st
   );
 }
 
-const defaultText = (schema: JsonSchema): string | undefined =>
-  schema.default === undefined ? undefined : code(schema.default);
+const defaultText = (schema: JsonSchema): string => (schema.default === undefined ? "" : code(schema.default));
 
 function meaning(schema: JsonSchema): string {
-  const { examples = [], secret } = schema;
-  return [
-    descriptionOf(schema),
-    ...oursMark(schema),
-    secret === true ? "A secret: it is never shown." : "",
-    examples.length === 0 ? "" : examplesText(examples),
-  ]
-    .filter((part) => part !== "")
-    .join(" ");
+  const secret = schema.secret && "A secret: it is never shown.";
+  return sentences(descriptionOf(schema), schema.ours && OURS_MARK, secret, examplesText(schema));
 }
 
-const examplesText = (examples: readonly unknown[]): string =>
-  `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
-
-const oursMark = (schema: JsonSchema): string[] => (schema.ours === true ? [OURS_MARK] : []);
+function examplesText({ examples = [] }: JsonSchema): string {
+  if (examples.length === 0) return "";
+  return `${examples.length === 1 ? "Example" : "Examples"}: ${examples.map(code).join(", ")}`;
+}
 
 const cell = (text: string): string => text.replace(/\s*\n\s*/g, " ").replaceAll("|", "\\|");
 
@@ -227,13 +226,10 @@ function plural(items: JsonSchema | undefined): string {
 function range(schema: JsonSchema): string {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema;
   if (minimum !== undefined && maximum !== undefined) return ` from ${minimum} to ${maximum}`;
-  const bounds = [
-    minimum === undefined ? undefined : `at least ${minimum}`,
-    exclusiveMinimum === undefined ? undefined : `above ${exclusiveMinimum}`,
-    maximum === undefined ? undefined : `at most ${maximum}`,
-    exclusiveMaximum === undefined ? undefined : `below ${exclusiveMaximum}`,
-  ].filter((bound) => bound !== undefined);
-  return bounds.length === 0 ? "" : `, ${bounds.join(", ")}`;
+  const bounds = { "at least": minimum, above: exclusiveMinimum, "at most": maximum, below: exclusiveMaximum };
+  return Object.entries(bounds)
+    .flatMap(([words, bound]) => (bound === undefined ? [] : `, ${words} ${bound}`))
+    .join("");
 }
 
 function alternatives(options: readonly string[]): string {

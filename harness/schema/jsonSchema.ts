@@ -2,34 +2,22 @@ import { z } from "zod";
 import { defined } from "../../faults/defined";
 import type { KeyNotes } from "./key";
 
+type Keyword =
+  | ("$schema" | "title" | "description" | "type" | "const" | "enum" | "default" | "examples" | "required")
+  | ("minItems" | "minimum" | "maximum" | "minLength" | "maxLength" | "pattern" | "format");
+
 /** A JSON Schema of what a person writes, with our notes still on its keys. */
-export interface JsonSchema extends KeyNotes {
-  $schema?: string;
-  title?: string;
-  description?: string;
-  type?: string | string[];
-  const?: unknown;
-  enum?: unknown[];
-  default?: unknown;
-  examples?: unknown[];
+export interface JsonSchema extends Pick<z.core.JSONSchema.BaseSchema, Keyword>, KeyNotes {
   properties?: Record<string, JsonSchema>;
-  required?: string[];
   additionalProperties?: boolean | JsonSchema;
   propertyNames?: JsonSchema;
   /** One schema for every item, or one for each place of a list of fixed length. */
   items?: JsonSchema | JsonSchema[];
-  minItems?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
   anyOf?: JsonSchema[];
   oneOf?: JsonSchema[];
   allOf?: JsonSchema[];
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: number;
-  exclusiveMaximum?: number;
-  minLength?: number;
-  maxLength?: number;
-  pattern?: string;
-  format?: string;
 }
 
 /** The JSON Schema of a zod schema's input, draft 7, the draft that most editors read. */
@@ -53,11 +41,9 @@ function tidy(node: JsonSchema): JsonSchema {
 /** What is published for editors: notes become words, and our own keywords go. */
 export function publishedSchema(node: JsonSchema, prefix: string): JsonSchema {
   const result = mapChildren(node, (child) => publishedSchema(child, prefix));
-  const words = [
-    node.description,
-    node.unit === undefined ? undefined : `Unit: ${node.unit}.`,
-    node.variable === undefined ? undefined : `Environment variable: ${prefix}${node.variable}.`,
-  ].filter((text) => text !== undefined);
+  const unit = node.unit && `Unit: ${node.unit}.`;
+  const variable = node.variable && `Environment variable: ${prefix}${node.variable}.`;
+  const words = [node.description, unit, variable].filter((text) => text !== undefined);
   if (words.length > 0) result.description = words.join(" ");
   for (const note of KEY_NOTES) delete result[note];
   return result;
