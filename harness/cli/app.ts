@@ -1,13 +1,11 @@
 import { Argument, type Command } from "commander";
 import { command, commandGroup } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import { endingInOrder } from "../../commandLine/interrupt";
 import type { Format } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
-import { commandEnvironment } from "../app/commandEnvironment";
 import { withApp } from "../app/lifecycle";
 import { failureOf, runBounded } from "../app/supervisor";
-import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
+import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
 /** `serving app`: the application under test, from launch to stop. */
 export function appCommand(): Command {
@@ -33,14 +31,12 @@ function runCommand(): Command {
       const { contract } = readContract(options);
       const { app, conformance } = contract.verification;
       if (app === undefined) throw new WrongUse("the config declares no app (verification.app)");
-      const ledger = await ledgerOf(options);
-      const env = commandEnvironment(process.env);
-      const { result, ...run } = await endingInOrder((interrupt) =>
-        withApp({ app, project: options.project, env, ledger, interrupt }, (address, signal) =>
+      const { ledger, result: used } = await withLedger(options, (setting) =>
+        withApp({ app, project: options.project, ...setting }, (address, interrupt) =>
           runBounded({
             argv: evaluator,
             cwd: process.cwd(),
-            env: { ...env, [`${options.prefix}APP_URL`]: address },
+            env: { ...setting.env, [`${options.prefix}APP_URL`]: address },
             streams: {
               // With --format json our stdout is one document, so the evaluator's output goes to stderr.
               stdout: options.format === "json" ? 2 : 1,
@@ -49,11 +45,12 @@ function runCommand(): Command {
               ...(process.stdin.isTTY ? {} : { stdin: 0 }),
             },
             ...defined({ timeoutSec: conformance?.timeout_sec }),
-            jobs: ledger.jobs,
-            interrupt: signal,
+            jobs: setting.ledger.jobs,
+            interrupt,
           }),
         ),
       );
+      const { result, ...run } = used;
       const ended = result && failureOf(result, conformance?.timeout_sec);
       const unmet = result === undefined ? "the evaluator did not run" : ended && `the evaluator ${ended}`;
       const failure = run.failure ?? unmet;

@@ -1,14 +1,11 @@
 import type { Command } from "commander";
 import { command, commandGroup, type Outcome } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
-import { endingInOrder } from "../../commandLine/interrupt";
 import { type FaultyInput, faultLine } from "../../faults/fault";
-import { commandEnvironment } from "../app/commandEnvironment";
 import type { RunSetting } from "../app/ledger";
-import type { FrozenContract } from "../automation/frozenContract";
 import { coverageGate, type GateResult } from "../gates/coverageGate";
 import { visualGate } from "../gates/visualGate";
-import { type ContractOptions, contractOptions, ledgerOf, readContract } from "./options";
+import { type ContractOptions, contractOptions, readContract, withLedger } from "./options";
 
 /** `serving gate`: what a change must pass before it lands. */
 export function gateCommand(): Command {
@@ -51,7 +48,7 @@ interface GateForm {
   readonly example: string;
   /** Finds what the gate needs in the contract, before the ledger is opened. Throws `WrongUse`. */
   prepare(
-    contract: Pick<FrozenContract, "contract" | "baseline">,
+    contract: ReturnType<typeof readContract>,
     options: ContractOptions,
   ): (run: RunSetting) => Promise<GateResult>;
 }
@@ -70,10 +67,7 @@ function gate({ name, description, example, prepare }: GateForm): Command {
       issues: faults,
     }),
     run: async (options: ContractOptions): Promise<Outcome> => {
-      const carryOut = prepare(readContract(options), options);
-      const ledger = await ledgerOf(options);
-      const env = commandEnvironment(process.env);
-      const result = await endingInOrder((interrupt) => carryOut({ env, ledger, interrupt }));
+      const { ledger, result } = await withLedger(options, prepare(readContract(options), options));
       return {
         result: { gate: name, ...result, ledger: ledger.directory },
         text: [

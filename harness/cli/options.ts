@@ -1,9 +1,11 @@
 import { InvalidArgumentError, Option } from "commander";
 import { WrongUse } from "../../commandLine/exit";
+import { endingInOrder } from "../../commandLine/interrupt";
 import { say } from "../../commandLine/output";
 import { defined } from "../../faults/defined";
 import { FaultyInput } from "../../faults/fault";
-import { type Ledger, openLedger } from "../app/ledger";
+import { commandEnvironment } from "../app/commandEnvironment";
+import { type Ledger, openLedger, type RunSetting } from "../app/ledger";
 import { endLeftovers } from "../app/leftovers";
 import { type AutomationFiles, checkAutomation } from "../automation/checkAutomation";
 import { type FrozenContract, readFrozen } from "../automation/frozenContract";
@@ -69,6 +71,13 @@ export function readContract(options: ContractOptions): Pick<FrozenContract, "co
   const check = checkAutomation(automationFiles(config, options), process.env, options.prefix);
   if (check.resolved === null) throw new FaultyInput(config, check.issues);
   return { contract: check.resolved, baseline: null };
+}
+
+/** Does work with the ledger that the options name; it ends in order when it is interrupted. */
+export async function withLedger<Result>(options: ContractOptions, work: (run: RunSetting) => Promise<Result>) {
+  const ledger = await ledgerOf(options);
+  const env = commandEnvironment(process.env);
+  return { ledger, result: await endingInOrder((interrupt) => work({ env, ledger, interrupt })) };
 }
 
 /**

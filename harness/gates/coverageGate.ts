@@ -31,28 +31,29 @@ const NO_BASELINE =
 /** How far two percentages may differ by rounding alone, in percentage points: far below what any report shows. */
 const ROUNDING = 1e-9;
 
-/** Faults of measured coverage against its contract, one sentence each; none means that the gate passes. */
-export const coverageFailures = (floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] => [
-  ...metricFailures("line", floors.min_line_pct, measured.line_pct, floors, baseline?.line_pct),
-  ...metricFailures("branch", floors.min_branch_pct, measured.branch_pct, floors, baseline?.branch_pct),
-];
+/** What is measured: its key in reports and baselines, and that of its floor. */
+export const METRICS = [
+  { name: "line", pct: "line_pct", floorKey: "min_line_pct" },
+  { name: "branch", pct: "branch_pct", floorKey: "min_branch_pct" },
+] as const;
 
-/** Only a metric with a floor is judged, for its floor and for regression alike. */
-function metricFailures(
-  name: string,
-  floor: number | undefined,
-  value: number | null,
-  { max_regression_pct: allowed }: Preset,
-  before: number | null | undefined,
-): string[] {
-  if (floor === undefined) return [];
-  if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
-  const below = `${name} coverage is ${shown(value)} %, below its floor of ${floor} %`;
-  const failures = value < floor - ROUNDING ? [below] : [];
-  if (before === undefined || allowed === undefined) return failures;
-  if (before === null) return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
-  const fell = `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`;
-  return before - value > allowed + ROUNDING ? [...failures, fell] : failures;
+/**
+ * Faults of measured coverage against its contract, one sentence each; none means that the gate passes. Only a metric with
+ * a floor is judged, for its floor and for regression alike.
+ */
+export function coverageFailures(floors: Preset, measured: Coverage, baseline: CapturedBaseline | null): string[] {
+  const { max_regression_pct: allowed } = floors;
+  return METRICS.flatMap(({ name, pct, floorKey }) => {
+    const [floor, value, before] = [floors[floorKey], measured[pct], baseline?.[pct]];
+    if (floor === undefined) return [];
+    if (value === null) return [`there is a floor of ${floor} % under ${name} coverage, and the artifact has none`];
+    const below = `${name} coverage is ${shown(value)} %, below its floor of ${floor} %`;
+    const failures = value < floor - ROUNDING ? [below] : [];
+    if (before === undefined || allowed === undefined) return failures;
+    if (before === null) return [...failures, `the baseline has no ${name} coverage, so it can't be compared`];
+    const fell = `${name} coverage fell by ${shown(before - value)} percentage points, from ${shown(before)} % to ${shown(value)} %; ${allowed} are allowed`;
+    return before - value > allowed + ROUNDING ? [...failures, fell] : failures;
+  });
 }
 
 /** A percentage with two digits after the point at most, cut and not rounded, so that 79.999 does not read as 80. */

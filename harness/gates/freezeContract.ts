@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import type { Ledger } from "../app/ledger";
 import { alreadyFrozen, type CapturedBaseline, writeFrozen } from "../automation/frozenContract";
 import type { AutomationContract } from "../automation/resolve";
-import { findHostTimeout, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./coverageGate";
+import { findHostTimeout, METRICS, type MeasureSetting, measureCoverage, NO_HOST_TIMEOUT } from "./coverageGate";
 import { inThrowawayWorktree } from "./throwawayWorktree";
 
 interface FreezeSetting extends Omit<MeasureSetting, "coverage" | "supervisor" | "ledger"> {
@@ -43,12 +43,10 @@ async function captureBaseline(setting: MeasureSetting, ref: string) {
     async ({ directory: root, commit, supervisor }) => {
       const measured = await measureCoverage({ ...setting, root, supervisor });
       if ("fault" in measured) return { fault: `the baseline ${commit} can't be measured: ${measured.fault}` };
-      const lacking = [
-        ...(coverage.min_line_pct !== undefined && measured.line_pct === null ? ["line"] : []),
-        ...(coverage.min_branch_pct !== undefined && measured.branch_pct === null ? ["branch"] : []),
-      ];
+      const lacking = METRICS.filter(({ pct, floorKey }) => coverage[floorKey] !== undefined && measured[pct] === null);
       if (lacking.length === 0) return { commit, ...measured };
-      const fault = `the baseline ${commit} has no ${lacking.join(" and no ")} coverage, for which there is a floor`;
+      const names = lacking.map(({ name }) => name).join(" and no ");
+      const fault = `the baseline ${commit} has no ${names} coverage, for which there is a floor`;
       return { fault };
     },
   );

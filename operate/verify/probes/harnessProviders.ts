@@ -1,5 +1,5 @@
 import { chatProbe, type ProbeCause, type ProviderVerdict } from "../../../harness/providers/chatProbe";
-import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "../../../harness/providers/healthcheck";
+import { healthcheckProbe, PROBE_TIMEOUT_SEC } from "../../../harness/providers/probe";
 import { Api } from "../api";
 import { fail, pass, skip, type Verdict } from "../probe";
 import type { ProbesOf, ProviderTarget } from "../target";

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { healthcheckProbe } from "../../../harness/providers/healthcheck";
+import { healthcheckProbe } from "../../../harness/providers/probe";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 
 const run = (command: string | undefined, timeoutSec = 5) =>
