@@ -24,10 +24,16 @@ export interface LaunchInputs {
   readonly files: readonly string[];
 }
 
-/** Launch inputs of a `docker.Container`. */
-export function containerLaunch(props: DeclaredResource["props"]): LaunchInputs {
-  const files = textsIn([props.uploads, props.healthcheck]);
-  return { ...launch(props.image, props.entrypoints, props.command, props.envs), files };
+/** Launch inputs of a `docker.Container`, or of an entry in `servers` of a machine component, which has an `environment`. */
+export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
+  const entrypoint = wordsOf(list(props.entrypoints));
+  return {
+    image: text(props.image),
+    entrypoint: entrypoint.length === 0 ? undefined : entrypoint,
+    command: wordsOf(list(props.command)),
+    variables: variables(props.envs ?? props.environment),
+    files: textsIn([props.uploads, props.healthcheck]),
+  };
 }
 
 /** Every text inside a value, as far as it is known. */
@@ -57,22 +63,6 @@ const NO_GPUS = new Set<Word | undefined>([undefined, "", "none", "void"]);
 export function reachesGpus(props: DeclaredResource["props"]): boolean {
   const { privileged, devices, deviceCgroupRules: rules } = props;
   return asksForGpus(props) || privileged === true || rules !== undefined || holdsUnknown([privileged, devices]);
-}
-
-/** Launch inputs of an entry in `servers` of a machine component. */
-export function serverLaunch(server: Readonly<Record<string, unknown>>): LaunchInputs {
-  return launch(server.image, server.entrypoints, server.command, server.environment);
-}
-
-function launch(image: unknown, entrypoints: unknown, command: unknown, environment: unknown): LaunchInputs {
-  const entrypoint = wordsOf(list(entrypoints));
-  return {
-    image: text(image),
-    entrypoint: entrypoint.length === 0 ? undefined : entrypoint,
-    command: wordsOf(list(command)),
-    variables: variables(environment),
-    files: [],
-  };
 }
 
 /** Environment of a container as name and value; an entry that is not known has no name and is left out. */

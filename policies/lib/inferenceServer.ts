@@ -6,14 +6,7 @@ import {
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
-import {
-  asksForGpus,
-  containerLaunch,
-  type DeclaredResource,
-  knownText,
-  type LaunchInputs,
-  reachesGpus,
-} from "./container";
+import { asksForGpus, type DeclaredResource, knownText, type LaunchInputs, launchOf, reachesGpus } from "./container";
 import { engineOf } from "./imageRecord";
 import { imageReference, roleOf } from "./imageReference";
 import namesOfOthers from "./namesOfOthers.json";
@@ -37,7 +30,7 @@ export function readContainer(resource: DeclaredResource): ServerReading {
   if (known !== undefined) return known;
   const { props } = resource;
   const hint = () => speaksForServer(resource);
-  const reading = readLaunch(containerLaunch(props), hint, () => reachesGpus(props));
+  const reading = readLaunch(launchOf(props), hint, () => reachesGpus(props));
   readings.set(resource, reading);
   return reading;
 }

@@ -14,7 +14,7 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";
-import { type DeclaredResource, displayName, knownText, serverLaunch } from "../lib/container";
+import { type DeclaredResource, displayName, knownText, launchOf } from "../lib/container";
 import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
@@ -153,7 +153,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     const who = knownText(server.name) ?? `server ${index + 1}`;
     return readingClaims(
       who,
-      readLaunch(serverLaunch(server), () => true),
+      readLaunch(launchOf(server), () => true),
       size,
     );
   });

@@ -3,7 +3,7 @@ import { isText, knownMap, knownMaps, text } from "../../components/inference-se
 import { TYPE } from "../../components/planned/type";
 import { attempt } from "../../faults/defined";
 import { isRecord } from "../../faults/json";
-import { containerLaunch, type DeclaredResource, displayName, textsIn } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, textsIn } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import type { Rule } from "./rule";
 
@@ -41,7 +41,7 @@ function inFacts(resource: DeclaredResource): Sent[] {
 /** `litellm --model openai/x` needs no file. */
 function inArguments(resource: DeclaredResource): Sent[] {
   if (resource.type !== TYPE.container) return [];
-  const { image, entrypoint = [], command } = containerLaunch(resource.props);
+  const { image, entrypoint = [], command } = launchOf(resource.props);
   if (typeof image !== "string" || roleOf(image) !== "bridge") return [];
   const words = [...entrypoint, ...command].filter(isText);
   return words.flatMap((word, index) => {

@@ -12,7 +12,7 @@ import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
-import { containerLaunch, type DeclaredResource, displayName, ofType } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
 import { engineOf, type ImageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
@@ -36,7 +36,7 @@ function judge(container: DeclaredResource, records: ReadonlyMap<string, readonl
   const image = text(container.props.image);
   const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
   const { data, exact } = engineOf(image, records.get(digest ?? ""));
-  const { variables } = containerLaunch(container.props);
+  const { variables } = launchOf(container.props);
   const who = displayName(container);
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";
   return reading.servers.flatMap(({ words }) =>

@@ -11,7 +11,7 @@ import {
   transformersFor,
   whyRefused,
 } from "../../components/supply/releases";
-import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, ofType, shown } from "../lib/container";
 import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
 import { imageReference, packageOf, roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
@@ -127,7 +127,7 @@ export const denyList: Rule = {
 };
 
 function openedBy(resource: DeclaredResource): Finding[] {
-  const { variables } = containerLaunch(resource.props);
+  const { variables } = launchOf(resource.props);
   return REFUSED_VARIABLES.flatMap(({ name, reason, source, remedy }) => {
     const value = variables.get(name);
     if (value === undefined || value === "0") return [];

@@ -2,7 +2,7 @@ import { MASTER_KEY_VARIABLE } from "../../components/bridge/bridgeConfig";
 import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isLoopback } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
-import { containerLaunch, type DeclaredResource, displayName, publishedPorts } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, publishedPorts } from "../lib/container";
 import { roleOf } from "../lib/imageReference";
 import { rankOf, readContainer } from "../lib/inferenceServer";
 import { type Rule, violation } from "./rule";
@@ -47,7 +47,7 @@ const REACHED = "everyone on the local network can use it";
 
 /** What is wrong with a port of this container that others can reach; `undefined` where nothing is. */
 function openTo(resource: DeclaredResource): string | undefined {
-  const { image, entrypoint, command, variables } = containerLaunch(resource.props);
+  const { image, entrypoint, command, variables } = launchOf(resource.props);
   const role = typeof image === "string" ? roleOf(image) : undefined;
   if (role === "bridge") {
     const keyed = [...variables.keys(), ...(entrypoint ?? []), ...command].some(

@@ -1,6 +1,6 @@
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { TYPE } from "../../components/planned/type";
-import { containerLaunch, type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf, ofType, shown } from "../lib/container";
 import { type RankOf, rankOf, serversIn } from "../lib/inferenceServer";
 import { type Finding, type Rule, violation } from "./rule";
 
@@ -59,7 +59,7 @@ function judgeServer(ranks: readonly Declared[]): Finding[] {
 /** What is wrong with a rank beside the first one, and beside a `twin` of its number. */
 function besideHead(other: Declared, first: Declared, twin: Declared | undefined): string[] {
   const [its, name] = [displayName(other.container), displayName(first.container)];
-  const [image, expected] = [other, first].map((each) => containerLaunch(each.container.props).image);
+  const [image, expected] = [other, first].map((each) => launchOf(each.container.props).image);
   const different = differences(other.server, first.server).join(", ");
   const doubled = `${its} and ${twin && displayName(twin.container)} both are rank ${other.index} (\`--node-rank\`) of the server that meets at ${other.meetsAt}. Number its ranks from 0, each once.`;
   const images = `${its} runs ${shown(image)}, and ${name}, a rank of the same server, ${shown(expected)}. Give both one image, by its digest.`;

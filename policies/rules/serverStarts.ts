@@ -3,7 +3,7 @@ import { figure, isText, knownMaps, text } from "../../components/inference-serv
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
-import { serverLaunch } from "../lib/container";
+import { launchOf } from "../lib/container";
 import { readLaunch } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
@@ -42,7 +42,7 @@ export const serverStarts: Rule = {
 };
 
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
-  const reading = readLaunch(serverLaunch(server), () => true);
+  const reading = readLaunch(launchOf(server), () => true);
   const [args] = reading.kind === "yes" ? reading.servers : [];
   const demand = args && demandOf(args);
   if (args === undefined || !demand?.known) return undefined;

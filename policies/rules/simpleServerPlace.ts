@@ -1,5 +1,5 @@
 import { knownMap, text } from "../../components/inference-server/argv/unknown";
-import { containerLaunch, type DeclaredResource, displayName } from "../lib/container";
+import { type DeclaredResource, displayName, launchOf } from "../lib/container";
 import { imageReference, roleOf } from "../lib/imageReference";
 import type { MachineGroup } from "../lib/machines";
 import { type Found, type Rule, violation } from "./rule";
@@ -38,7 +38,7 @@ function judgeMachine({ component, containers }: MachineGroup): Found {
 
 /** Ollama's own image, or the variant of Open WebUI that starts one. */
 function holdsOllama({ props }: DeclaredResource): boolean {
-  const { image, variables } = containerLaunch(props);
+  const { image, variables } = launchOf(props);
   if (typeof image !== "string") return false;
   const role = roleOf(image);
   if (role === "simple-server") return true;
