@@ -12,6 +12,7 @@ import { plan } from "./components/plan/plan";
 import { gate, plainError } from "./components/preflight/gate";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/readDocker";
+import { requestsEnd, takenAway, WAITS_VARIABLE } from "./components/preflight/runningRequests";
 import { parseEngineConfig, stackFileOf } from "./components/settings/load";
 import { type Locate, placeOf } from "./components/settings/places";
 import { FaultyInput, UnreadableInput } from "./faults/fault";
@@ -33,8 +34,13 @@ export = async () => {
   const onMachine = await preflight(planned, runtime.isDryRun(), locate);
   gate(judge(declaredResources(planned), levels, locate), onMachine, process.env[PACK_VARIABLE] !== undefined);
   const applied = (await readAppliedPlans(planned.machines)).flatMap((each) => ("plan" in each ? [each.plan] : []));
-  for (const { machine, losses } of changesOf(applied, planned.machines))
+  const changes = changesOf(applied, planned.machines);
+  for (const { machine, losses } of changes)
     for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
+  const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
+  const taken = takenAway(changes);
+  if (taken.length > 0 && !waits) void log.info(WHO_WAITS);
+  const ended = requestsEnd(changes, applied, planned.machines, tell);
 
   const outputs = stackOutputs(planned);
   const endpoints: Record<string, unknown> = {};
@@ -43,11 +49,23 @@ export = async () => {
     const { host, reason } = runtime.isDryRun() ? await previewHost(machine) : { host: machine.dockerHost };
     if (reason !== undefined) log.warn(`${machine.name}: previewed without a Docker engine (${reason}).`);
     // Where something could not be applied, there may be nothing at an endpoint.
-    const { applied } = new Machine({ machine, dockerHost: host, workers });
+    const before = waits ? (container: string) => ended(container, machine.name) : undefined;
+    const { applied } = new Machine({ machine, dockerHost: host, workers, before });
     endpoints[machine.name] = applied.apply(() => outputs.endpoints[machine.name]);
   }
+  // The engine removes what is declared no longer once this program has ended.
+  if (waits)
+    await Promise.all(taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)));
   return { ...outputs, endpoints };
 };
+
+const WHO_WAITS =
+  "`npm run up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";
+
+function tell(sentence: string, kind: "passing" | "note" | "warning"): void {
+  const said = plainText(sentence);
+  void (kind === "warning" ? log.warn(said) : log.info(said, undefined, undefined, kind === "passing"));
+}
 
 /** A fault in what somebody wrote is theirs to fix: all of them at once, without a stack trace. */
 function userInput<T>(read: () => T): T {

@@ -1,5 +1,5 @@
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { ContainerService } from "../host/containerService";
+import { type BeforeContainer, ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
 import { TYPE } from "../planned/type";
 import type { BridgePlan } from "./plannedBridge";
@@ -10,11 +10,12 @@ export interface BridgeArgs {
   readonly bridge: BridgePlan;
   /** Docker network that the container joins. */
   readonly network: Resource;
+  readonly before?: BeforeContainer | undefined;
 }
 
 /** The LiteLLM proxy with the file that it reads, and with its key where that is a real one. */
 export class Bridge extends ComponentResource {
-  constructor(name: string, { machine, bridge, network }: BridgeArgs, opts?: ComponentResourceOptions) {
+  constructor(name: string, { machine, bridge, network, before }: BridgeArgs, opts?: ComponentResourceOptions) {
     const facts = { machine, container: bridge.container.name, servers: bridge.servers };
     super(TYPE.bridge, name, facts, opts);
     const config = new HostFile(`${name}-config`, { file: bridge.config }, { parent: this });
@@ -23,7 +24,7 @@ export class Bridge extends ComponentResource {
     new ContainerService(
       name,
       // LiteLLM reads its key once: another key is another container.
-      { container: bridge.container, ...(key === undefined ? {} : { replaceWith: key.secretText }) },
+      { container: bridge.container, before, ...(key === undefined ? {} : { replaceWith: key.secretText }) },
       { parent: this, dependsOn: [network, config, ...keyFile] },
     );
     this.registerOutputs(facts);

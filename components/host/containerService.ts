@@ -19,7 +19,12 @@ export interface ContainerServiceArgs {
   readonly replaceWith?: Input<string>;
   /** Containers that are of no use without this one, nor it without them: replaced with each of them, and gone before. */
   readonly after?: readonly Container[];
+  /** What is awaited once the image is here, just before the container is touched. */
+  readonly before?: BeforeContainer | undefined;
 }
+
+/** Awaited before a container is made or replaced, by its name. */
+export type BeforeContainer = (container: string) => Promise<void>;
 
 /** One container and its image: the only maker of containers in this project. */
 export class ContainerService extends ComponentResource {
@@ -27,19 +32,21 @@ export class ContainerService extends ComponentResource {
 
   constructor(name: string, args: ContainerServiceArgs, opts?: ComponentResourceOptions) {
     super(TYPE.containerService, name, {}, opts);
-    const { container, after = [] } = args;
+    const { container, after = [], before } = args;
     const image = new RemoteImage(
       `${name}-image`,
       { name: container.image, keepLocally: true },
       // Pulled before the running container is touched, kept afterwards: going back needs no download.
       { parent: this, customTimeouts: { create: PULL_TIMEOUT, update: PULL_TIMEOUT } },
     );
+    const ready = before === undefined ? [image] : image.id.apply(() => before(container.name).then(() => [image]));
     this.container = new Container(
       name,
       containerArgs(container),
       mergeOptions(
-        { parent: this, dependsOn: [image, ...after] },
+        { parent: this, dependsOn: ready },
         {
+          dependsOn: [...after],
           // The name and the port are taken while the old container lives.
           deleteBeforeReplace: true,
           replaceOnChanges: SILENT_UPDATES,

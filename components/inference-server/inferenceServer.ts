@@ -1,7 +1,7 @@
 import { local } from "@pulumi/command";
 import { type Container, Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
-import { ContainerService } from "../host/containerService";
+import { type BeforeContainer, ContainerService } from "../host/containerService";
 import { HostFile, secretFileArgs } from "../host/hostFile";
 import { FactsOnRecord } from "../host/records";
 import { TYPE } from "../planned/type";
@@ -15,6 +15,7 @@ export interface InferenceServerArgs {
   readonly needs: readonly Resource[];
   /** Of a head, the containers of its workers. */
   readonly after: readonly Container[];
+  readonly before?: BeforeContainer | undefined;
 }
 
 /** A vLLM server in a container, with its model cache, the volume of compiled kernels and the record of its image. */
@@ -42,7 +43,8 @@ export class InferenceServer extends ComponentResource {
     if (server.tokenFile !== undefined)
       needed.push(new HostFile(`${name}-token`, secretFileArgs(server.tokenFile), { parent: this }));
     const { container } = server;
-    const service = new ContainerService(name, { container, after: args.after }, { parent: this, dependsOn: needed });
+    const { after, before } = args;
+    const service = new ContainerService(name, { container, after, before }, { parent: this, dependsOn: needed });
     this.container = service.container;
     this.registerOutputs(inputs);
   }

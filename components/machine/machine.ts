@@ -8,6 +8,7 @@ import {
 } from "@pulumi/pulumi";
 import { Bridge } from "../bridge/bridge";
 import { ChatUi } from "../chat-ui/chatUi";
+import type { BeforeContainer } from "../host/containerService";
 import { HostFile } from "../host/hostFile";
 import { commandsOn, SSH_OPTIONS } from "../host/onMachine";
 import { FactsOnRecord } from "../host/records";
@@ -27,6 +28,8 @@ export interface MachineArgs {
   readonly dockerHost: string;
   /** Ranks of all machines so far, by container; each machine adds its own. A head starts after them, and goes before. */
   readonly workers?: Map<string, Container>;
+  /** Awaited before the container of a server or bridge is touched. */
+  readonly before?: BeforeContainer | undefined;
 }
 
 /** Machines in the order in which their resources are declared: first those whose workers the others' heads wait for. */
@@ -40,7 +43,7 @@ export class Machine extends ComponentResource {
   /** Known once all of it is applied. */
   readonly applied: Output<string>;
 
-  constructor({ machine, dockerHost, workers = new Map() }: MachineArgs, opts?: ComponentResourceOptions) {
+  constructor({ machine, dockerHost, workers = new Map(), before }: MachineArgs, opts?: ComponentResourceOptions) {
     const { name } = machine;
     const facts = machineFacts(machine);
     super(TYPE.machine, name, facts, mergeOptions(opts, commandsOn(machine)));
@@ -71,7 +74,7 @@ export class Machine extends ComponentResource {
     const serverOf = (server: InferenceServerPlan) => {
       const made = new InferenceServer(
         server.container.resource,
-        { machine: name, server, needs: [network, ...gateNeeds], after: workersOf(server, workers) },
+        { machine: name, server, needs: [network, ...gateNeeds], after: workersOf(server, workers), before },
         { parent: this, providers: { docker: provider } },
       );
       if (server.rank !== undefined) workers.set(server.container.name, made.container);
@@ -84,7 +87,8 @@ export class Machine extends ComponentResource {
     }
     const within = { parent: this, providers: { docker: provider } };
     const { bridge, chatUi, clients } = machine;
-    if (bridge !== null) things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network }, within));
+    if (bridge !== null)
+      things.push(new Bridge(bridge.container.resource, { machine: name, bridge, network, before }, within));
     if (chatUi !== null) things.push(new ChatUi(chatUi.container.resource, { machine: name, chatUi, network }, within));
     for (const { resource, client, server, via, command, files } of clients) {
       const facts = { machine: name, client, server, via, command };

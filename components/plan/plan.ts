@@ -124,6 +124,7 @@ export function machinePlan(
     secretFiles: [...running.flatMap((server) => server.tokenFile ?? []), ...around.secretFiles],
     simpleServer: simple.simpleServer,
     elevate: machine.elevate,
+    waitForRequestsMinutes: machine.waitForRequestsMinutes,
     ledger: memory.ledger,
     ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
     kv: Object.fromEntries(servers.map((server) => [server.plan.container.name, server.kv.kv])),

@@ -49,6 +49,8 @@ export interface MachinePlan {
   readonly simpleServer: SimpleServerPlan;
   /** Words before a command that needs root; with `none` such steps are skipped and listed in `commands`. */
   readonly elevate: "none" | readonly string[];
+  /** How long an update lets requests end before their server goes. */
+  readonly waitForRequestsMinutes: number;
   readonly ledger: Ledger;
   /** What containers with GPUs take that are no inference servers, in GiB, where it is declared. */
   readonly otherGpuMemoryGiB?: number;

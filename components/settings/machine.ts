@@ -152,6 +152,14 @@ export const machine = strictObject(
     startsPerHour: usual(3, count(1, 60)).describe(
       "Starts of a server that may fail within an hour, stops at the memory floor included. Then it stays stopped until you change it or say so (its log names the command): restart loops were seen to leak memory until the machine hung. A change restarts nothing.",
     ),
+    waitForRequestsMinutes: z
+      .number()
+      .min(0)
+      .max(1440)
+      .default(10)
+      .describe(
+        "Longest time in minutes that `npm run up`, after your yes, lets requests end before it replaces or removes their server. The default lets an answer of 12,000 tokens end at 20 tokens a second. 0: it doesn't wait. Plain `pulumi up` never does. A change restarts nothing.",
+      ),
     instanceA: z.union([z.literal("none"), hostInstance]),
     inferenceServers: usual({}, z.record(shortName(), inferenceServer)).describe(
       "The vLLM servers that we run in containers, by short name.",

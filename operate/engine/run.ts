@@ -5,6 +5,7 @@ import { Command } from "commander";
 import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
+import { WAITS_VARIABLE } from "../../components/preflight/runningRequests";
 import { defined } from "../../faults/defined";
 import { FaultyInput, UnreadableInput } from "../../faults/fault";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
@@ -38,6 +39,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
     // The program judges by the same levels as the pack.
     ...defined({ [LEVELS_VARIABLE]: levels }),
     ...(word === "down" ? {} : { [PACK_VARIABLE]: "on" }),
+    ...(word === "up" ? { [WAITS_VARIABLE]: "on" } : {}),
     PATH: pathWith(pulumi, process.env),
     PULUMI_SKIP_UPDATE_CHECK: "true",
     // Without it the engine doesn't know `--event-log`.

@@ -1,30 +1,12 @@
+import { Metrics } from "../../components/inference-server/metrics";
 import type { Host } from "../host/host";
 import type { Api } from "./api";
 import { BadAnswer } from "./probe";
 
-type Labels = Readonly<Record<string, string>>;
-
-/** The samples of a /metrics page. */
-export class Metrics {
-  constructor(private readonly samples: ReturnType<typeof samplesIn>) {}
-
-  /** Sum over all engines and labels that are asked for; `undefined` if there is no such metric. */
-  sum(name: string, isMeant: (labels: Labels) => boolean = () => true): number | undefined {
-    const named = this.samples.filter((sample) => sample.name === name);
-    const meant = named.filter(({ labels }) => isMeant(labels));
-    return named.length === 0 ? undefined : meant.reduce((sum, { value }) => sum + value, 0);
-  }
-
-  /** Labels of the first sample, by which vLLM tells its configuration. */
-  labels(name: string): Labels | undefined {
-    return this.samples.find((sample) => sample.name === name)?.labels;
-  }
-}
-
 /** Reads the metrics of a server. Throws `BadAnswer` if they are not vLLM's. */
 export async function readMetrics(api: Api): Promise<Metrics> {
   const answer = await api.get("/metrics");
-  const metrics = answer.status === 200 ? new Metrics(samplesIn(answer.text)) : undefined;
+  const metrics = answer.status === 200 ? new Metrics(answer.text) : undefined;
   if (metrics?.sum("vllm:num_requests_running") === undefined)
     throw new BadAnswer(`/metrics answered ${answer.status} without vLLM's metrics`);
   return metrics;
@@ -37,19 +19,6 @@ export async function cacheCounters(api: Api) {
     queries: metrics.sum("vllm:prefix_cache_queries_total") ?? 0,
     hits: metrics.sum("vllm:prefix_cache_hits_total") ?? 0,
   };
-}
-
-function samplesIn(text: string) {
-  return text.split("\n").flatMap((line) => {
-    const [, name, labels = "", value = ""] = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line) ?? [];
-    return name === undefined ? [] : [{ name, labels: labelsIn(labels), value: Number(value) }];
-  });
-}
-
-function labelsIn(text: string): Labels {
-  // One label after the other: a pattern that looks for the next one anywhere takes hours over a long line of letters.
-  const labels = text.matchAll(/\s*(\w+)="([^"\\]*(?:\\.[^"\\]*)*)"\s*,?/gy);
-  return Object.fromEntries([...labels].map(([, name, value = ""]) => [name, value.replace(/\\(.)/g, "$1")]));
 }
 
 /**

@@ -17,6 +17,8 @@ export interface ServerState {
   readonly kvConcurrency: number;
   readonly counts: {
     requests: number;
+    /** Of these, those that are being answered. */
+    running: number;
     promptTokens: number;
     generationTokens: number;
     prefixQueries: number;

@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal, unreadBody } from "./errors";
 import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState, type StreamEvent } from "./exchange";
@@ -68,6 +69,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
     kvConcurrency: options.kvConcurrency ?? KV_CONCURRENCY,
     counts: {
       requests: 0,
+      running: 0,
       promptTokens: 0,
       generationTokens: 0,
       prefixQueries: 0,
@@ -103,7 +105,11 @@ async function serve(request: IncomingMessage, routes: RouteTable, server: Serve
         ? { status: 405, json: { detail: "Method Not Allowed" } }
         : { status: 404, json: { detail: "Not Found" } };
     }
-    return route({ body: await readBody(request), server });
+    const body = await readBody(request);
+    server.counts.running += 1;
+    // A field of ours, which vLLM would ignore: how long the answer takes.
+    await sleep(1000 * Number(body.stand_in_seconds ?? 0)).finally(() => (server.counts.running -= 1));
+    return route({ body, server });
   } catch (error) {
     const known = error instanceof RefusedRequest;
     return refusal(path, known ? error : new RefusedRequest(500, "InternalServerError", String(error)));

@@ -15,7 +15,7 @@ function show({ server: { args, counts, fault, kvConcurrency } }: Exchange): Rep
     `vllm:${name}{${labels}${more}} ${value.toFixed(1)}`,
   ];
   const lines = [
-    ...sample("num_requests_running", "gauge", 0),
+    ...sample("num_requests_running", "gauge", counts.running),
     ...sample("num_requests_waiting", "gauge", 0),
     ...sample("kv_cache_usage_perc", "gauge", 0),
     ...sample("num_preemptions_total", "counter", 0),

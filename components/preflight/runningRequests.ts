@@ -1,0 +1,104 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { ask } from "../../http/ask";
+import type { ContainerChange, MachineChange } from "../change/types";
+import { filesOf } from "../host/files";
+import { Metrics } from "../inference-server/metrics";
+import type { InferenceServerPlan } from "../inference-server/plannedServer";
+import type { MachinePlan } from "../plan/types";
+import { isOverSsh, originOf } from "../planned/reach";
+
+/** Set by `npm run up`: its update lets requests end before it replaces their server. */
+export const WAITS_VARIABLE = "LOCAL_SERVING_WAITS_FOR_REQUESTS";
+
+const LOOK_EVERY_SECONDS = 2;
+const ANSWER_WITHIN_SECONDS = 5;
+
+/** Says how the waiting goes: `passing` is for who looks on, and of no use afterwards. */
+type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
+
+/** A server as it was applied. */
+interface Applied {
+  readonly machine: MachinePlan;
+  readonly server: InferenceServerPlan;
+}
+
+/** The servers whose requests end with a container: its own, of a worker its head's, of a bridge those behind it. */
+function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]): Applied[] {
+  const own = machines.find(({ name }) => name === on);
+  const [head] = own?.ranks.find((rank) => rank.key === key)?.rank?.nodes ?? [];
+  const wanted = key === "bridge" ? (own?.bridge?.servers ?? []) : [key];
+  return machines.flatMap((machine) =>
+    machine.inferenceServers
+      .filter((server) =>
+        head === undefined
+          ? wanted.includes(`${machine.name}.${server.key}`) || (machine.name === on && wanted.includes(server.key))
+          : server.container.name === head.container && machine.name === head.machine,
+      )
+      .map((server) => ({ machine, server })),
+  );
+}
+
+/** Containers that an update takes away from requests, with their machine. */
+export const takenAway = (changes: readonly MachineChange[]) =>
+  changes.flatMap(({ machine, containers }) =>
+    containers
+      .filter(({ kind, key }) => (kind === "replaced" || kind === "removed") && key !== "chat-ui")
+      .map((change) => ({ machine, change })),
+  );
+
+/**
+ * Makes what waits, for a container by its name, until no request runs or waits at the servers behind it, and at most as long
+ * as its machine says. A server that doesn't answer has no requests to lose. Servers are as they were `applied`.
+ */
+export function requestsEnd(
+  changes: readonly MachineChange[],
+  applied: readonly MachinePlan[],
+  planned: readonly MachinePlan[],
+  say: Say,
+): (container: string, machine: string) => Promise<void> {
+  // Several containers may wait for one server, and it is told once.
+  const waits = new Map<InferenceServerPlan, Promise<void>>();
+  return async (container, machine) => {
+    const minutes = planned.find(({ name }) => name === machine)?.waitForRequestsMinutes ?? 0;
+    const taken = takenAway(changes).filter((each) => each.machine === machine && each.change.name === container);
+    const behind = taken.flatMap(({ change }) => serversBehind(change, machine, applied));
+    for (const each of behind) {
+      const wait = waits.get(each.server) ?? untilIdle(each, minutes, say);
+      waits.set(each.server, wait);
+      await wait;
+    }
+  };
+}
+
+async function untilIdle({ machine, server }: Applied, minutes: number, say: Say): Promise<void> {
+  const name = `${machine.name}.${server.key}`;
+  const until = performance.now() + minutes * 60_000;
+  for (let looks = 0; minutes > 0; looks += 1) {
+    const running = await requestsOf(machine, server);
+    const left = Math.round((until - performance.now()) / 1000);
+    if (running === 0) return looks === 0 ? undefined : say(`${name}: its requests have ended.`, "note");
+    if (left <= 0)
+      return say(`${name}: after ${minutes} min ${running} of its requests still run and are cut off.`, "warning");
+    say(
+      `${name}: waits for ${running} of its requests to end, at most ${left} s more (\`waitForRequestsMinutes\`).`,
+      looks === 0 ? "note" : "passing",
+    );
+    await sleep(Math.min(LOOK_EVERY_SECONDS, left) * 1000);
+  }
+}
+
+/** Requests that a server is answering, or has in its queue. */
+async function requestsOf(machine: MachinePlan, { reach }: InferenceServerPlan): Promise<number> {
+  const url = `${originOf(reach)}/metrics`;
+  const there = () =>
+    filesOf(machine).ask(["curl", "-q", "-sS", "-m", `${ANSWER_WITHIN_SECONDS}`, url], 5 * ANSWER_WITHIN_SECONDS);
+  const here = () => ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS });
+  const text = isOverSsh(machine)
+    ? (await there()).out
+    : await here().then(
+        (answer) => answer.text,
+        () => "",
+      );
+  const metrics = new Metrics(text);
+  return (metrics.sum("vllm:num_requests_running") ?? 0) + (metrics.sum("vllm:num_requests_waiting") ?? 0);
+}
