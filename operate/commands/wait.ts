@@ -8,12 +8,14 @@ import type { DiagnosisReport } from "../doctor/report/diagnose";
 import { type OnMachine, ranksOf } from "../stack/ranksOf";
 import { plannedStack } from "../stack/readStack";
 import { projectFolder, type StackFileOptions, stackFile, stackFileOptions, stackName } from "../stack/stackFile";
+import type { ProbeResult } from "../verify/probe";
 import { afterTimeout } from "../wait/phases";
 import type { WaitResult } from "../wait/waitForStart";
 
 interface WaitCommandOptions extends StackFileOptions {
   readonly server?: string;
   readonly timeout: number;
+  readonly warm?: true;
 }
 
 /** As long as vLLM itself waits for its engine (VLLM_ENGINE_READY_TIMEOUT_S of the plan). */
@@ -29,10 +31,12 @@ export function waitCommand(): Command {
     options: [
       ...stackFileOptions(),
       new Option("--server <key>", "wait only for this entry of inferenceServers"),
+      new Option("--warm", "then send each server a call of a tool and a long prompt, before a client does"),
       new Option("--timeout <seconds>", "longest wait").argParser(wholeNumber(1)).default(START_SECONDS),
     ],
-    notes: "It only looks at the containers. Exit code 1 when one died or was not ready in time.",
-    example: "wait && serving verify",
+    notes:
+      "It only looks at the containers. Exit code 1 when one died or was not ready in time, or failed what --warm asks.",
+    example: "wait --warm && serving verify",
     run: async (options: WaitCommandOptions) => {
       const planned = plannedStack(options);
       const servers = planned.machines.flatMap((machine) =>
@@ -47,8 +51,15 @@ export function waitCommand(): Command {
       for (const { machine, server } of servers) {
         const left = Math.max(1, Math.round((deadline - performance.now()) / 1000));
         const found = await waitFor(ranksOf({ machine, server }, planned.machines), left);
-        results.push(...found);
-        if (found.some(({ outcome }) => outcome !== "ready")) break;
+        const [head, ...workers] = found;
+        if (head === undefined || found.some(({ outcome }) => outcome !== "ready")) {
+          results.push(...found);
+          break;
+        }
+        // Loaded when it is used: other waits start faster without it.
+        const { warm } = await import("../wait/warm");
+        const asked = options.warm && (await warm({ machine, server }, planned.machines, left));
+        results.push({ ...head, ...(asked && { warm: asked }) }, ...workers);
       }
       const died = results.find(({ outcome }) => outcome === "died");
       const diagnoses = died === undefined ? [] : await diagnosesOf(options, died.machine);
@@ -57,14 +68,16 @@ export function waitCommand(): Command {
       return {
         result: { servers: results, diagnoses },
         text: [...results.map(text), ...explained].join("\n"),
-        failed: results.some(({ outcome }) => outcome !== "ready"),
+        failed: results.some(
+          ({ outcome, warm }) => outcome !== "ready" || warm?.some(({ status }) => status === "fail"),
+        ),
       };
     },
   });
 }
 
 /** A container's name is not unique: two machines may run the same model. */
-type Result = WaitResult & { readonly machine: string };
+type Result = WaitResult & { readonly machine: string; readonly warm?: readonly ProbeResult[] };
 
 /** Throws `Failed` before the first `up`: then there is nothing to wait for. */
 async function expectAnUp(options: StackFileOptions, servers: readonly OnMachine[]): Promise<void> {
@@ -128,12 +141,20 @@ function noServer(machines: readonly MachinePlan[], key: string | undefined): Wr
   );
 }
 
-function text({ container, outcome, seconds, phase, reason, cause, lastLines }: Result): string {
-  if (outcome === "ready") return `${container} is ready (${Math.round(seconds)} s).`;
+function text({ container, outcome, seconds, phase, reason, cause, lastLines, warm = [] }: Result): string {
+  if (outcome === "ready")
+    return [`${container} is ready (${Math.round(seconds)} s).`, ...warm.map(warmText)].join("\n");
   return [
     `${container}: ${reason}`,
     ...(cause === "" ? [] : [`Its log says why: ${cause}`]),
     ...(lastLines.length === 0 ? [] : ["The end of its log:", ...lastLines.map((line) => `  ${line}`)]),
     ...(outcome === "died" ? [] : [afterTimeout(phase)]),
   ].join("\n");
+}
+
+/** How long something asked of a warm server took, or why it failed and what to do. */
+function warmText({ name, status, seconds, detail, fix }: ProbeResult): string {
+  if (status === "skip") return `  ${name}: not asked, ${detail}`;
+  const took = `  ${name}: ${seconds.toFixed(1)} s`;
+  return status === "pass" ? took : `${took}, failed: ${detail}\n    ${fix}`;
 }

@@ -37,14 +37,25 @@ function wait(port: number, state: Record<string, unknown> | undefined, log = ""
   return runServing(["wait", "--file", stackFile(port), ...args], docker.env);
 }
 
-function stackFile(port: number): string {
-  const file = join(folder, `Pulumi.${port}.yaml`);
+function stackFile(port: number, server: Record<string, unknown> = {}): string {
+  const file = join(folder, `Pulumi.${port}-${Object.keys(server).length}.yaml`);
   const machines = {
-    dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput({ port }) } },
+    dgx: { totalGiB: 121.63, instanceA: "none", inferenceServers: { b: serverInput({ port, ...server }) } },
   };
   writeFileSync(file, stringify({ config: { "local-serving:machines": machines } }));
   return file;
 }
+
+const WITH_TOOLS = [
+  "m",
+  "--host",
+  "127.0.0.1",
+  "--port",
+  "0",
+  "--enable-auto-tool-choice",
+  "--tool-call-parser",
+  "hermes",
+];
 
 describe("serving wait", () => {
   it("is done when the server is healthy", async () => {
@@ -55,6 +66,40 @@ describe("serving wait", () => {
       diagnoses: [],
     });
     expect(err).toContain("ready");
+  });
+
+  it("with --warm asks for a call of a tool and a long prompt, and says what they took", async () => {
+    const warmed = await startStandIn(WITH_TOOLS);
+    onTestFinished(() => warmed.close());
+    const { code, out } = await wait(warmed.port, {}, "", "--warm");
+    expect(code).toBe(0);
+    expect(out).toMatch(
+      /^vllm-model-\d+ is ready \(\d+ s\)\.\n {2}chat-tools: \d+\.\d s\n {2}long-prompt: \d+\.\d s\n$/,
+    );
+    const json = await wait(warmed.port, {}, "", "--warm", "--format", "json");
+    expect(JSON.parse(json.out).servers[0].warm).toMatchObject([
+      { name: "chat-tools", status: "pass" },
+      { name: "long-prompt", status: "pass" },
+    ]);
+    const { out: plain } = await wait(warmed.port, {}, "", "--format", "json");
+    expect(JSON.parse(plain).servers[0]).not.toHaveProperty("warm");
+  });
+
+  it("with --warm fails where a ready server fails what clients ask, and says why", async () => {
+    const broken = await startStandIn(WITH_TOOLS, { fault: "truncation-2048" });
+    onTestFinished(() => broken.close());
+    const { code, out } = await wait(broken.port, {}, "", "--warm");
+    expect(code).toBe(1);
+    expect(out).toContain(`vllm-model-${broken.port} is ready`);
+    expect(out).toMatch(/\n {2}long-prompt: \d+\.\d s, failed: a prompt of .* it was cut.*\n {4}\S.*tokenizer/);
+  });
+
+  it("with --warm takes a shorter prompt for a short window", async () => {
+    const short = await startStandIn([...WITH_TOOLS, "--max-model-len", "16384"]);
+    onTestFinished(() => short.close());
+    const file = stackFile(short.port, { maxModelLen: 16384 });
+    const { code, out } = await wait(short.port, {}, "", "--warm", "--file", file);
+    expect([code, out]).toEqual([0, expect.stringMatching(/\n {2}chat-tools: .*\n {2}needle: \d+\.\d s\n$/)]);
   });
 
   it("ends early with the log of a container that died, and with the doctor's diagnosis", async () => {
