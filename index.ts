@@ -38,9 +38,9 @@ export = async () => {
   for (const { machine, losses } of changes)
     for (const loss of losses) log.warn(plainText(`${machine}: ${lossText(loss)}`));
   const waits = process.env[WAITS_VARIABLE] !== undefined && !runtime.isDryRun();
-  const taken = takenAway(changes);
+  const taken = takenAway(changes, applied);
   if (taken.length > 0 && !waits) void log.info(WHO_WAITS);
-  const ended = requestsEnd(changes, applied, planned.machines, tell);
+  const ended = requestsEnd(taken, planned.machines, tell);
 
   const outputs = stackOutputs(planned);
   const endpoints: Record<string, unknown> = {};

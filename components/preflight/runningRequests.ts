@@ -38,21 +38,21 @@ function serversBehind({ key }: ContainerChange, on: string, machines: readonly 
   );
 }
 
-/** Containers that an update takes away from requests, with their machine. */
-export const takenAway = (changes: readonly MachineChange[]) =>
+/** Containers that an update takes away from requests, with their machine and the servers that these are at. */
+export const takenAway = (changes: readonly MachineChange[], applied: readonly MachinePlan[]) =>
   changes.flatMap(({ machine, containers }) =>
     containers
-      .filter(({ kind, key }) => (kind === "replaced" || kind === "removed") && key !== "chat-ui")
-      .map((change) => ({ machine, change })),
+      .filter(({ kind }) => kind === "replaced" || kind === "removed")
+      .map((change) => ({ machine, change, behind: serversBehind(change, machine, applied) }))
+      .filter(({ behind }) => behind.length > 0),
   );
 
 /**
  * Makes what waits, for a container by its name, until no request runs or waits at the servers behind it, and at most as long
- * as its machine says. A server that doesn't answer has no requests to lose. Servers are as they were `applied`.
+ * as its machine says. A server that doesn't answer has no requests to lose.
  */
 export function requestsEnd(
-  changes: readonly MachineChange[],
-  applied: readonly MachinePlan[],
+  containers: ReturnType<typeof takenAway>,
   planned: readonly MachinePlan[],
   say: Say,
 ): (container: string, machine: string) => Promise<void> {
@@ -60,9 +60,8 @@ export function requestsEnd(
   const waits = new Map<InferenceServerPlan, Promise<void>>();
   return async (container, machine) => {
     const minutes = planned.find(({ name }) => name === machine)?.waitForRequestsMinutes ?? 0;
-    const taken = takenAway(changes).filter((each) => each.machine === machine && each.change.name === container);
-    const behind = taken.flatMap(({ change }) => serversBehind(change, machine, applied));
-    for (const each of behind) {
+    const taken = containers.find((each) => each.machine === machine && each.change.name === container);
+    for (const each of taken?.behind ?? []) {
       const wait = waits.get(each.server) ?? untilIdle(each, minutes, say);
       waits.set(each.server, wait);
       await wait;

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { dockerCommand } from "../../components/docker/docker";
+import type { Metrics } from "../../components/inference-server/metrics";
 import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
@@ -12,7 +13,7 @@ import { ask } from "../../http/ask";
 import { hostOf } from "../host/host";
 import { type Named, namedOn } from "../stack/named";
 import { Api } from "../verify/api";
-import { type Metrics, readMetrics } from "../verify/metrics";
+import { readMetrics } from "../verify/metrics";
 import { originFromHere, type Tunnel } from "../verify/reach";
 import { afterLine, START, type StartProgress } from "../wait/phases";
 

@@ -3,7 +3,7 @@ import { changesOf } from "../../components/change/changesOf";
 import { plan } from "../../components/plan/plan";
 import type { MachinePlan } from "../../components/plan/types";
 import { HERE } from "../../components/planned/reach";
-import { requestsEnd } from "../../components/preflight/runningRequests";
+import { requestsEnd, takenAway } from "../../components/preflight/runningRequests";
 import { ranks } from "../fixtures/ranks";
 import { BRIDGE, CHAT_UI, planned } from "../fixtures/services";
 import { FakeSsh } from "../layers/fakeSsh";
@@ -23,7 +23,7 @@ async function metrics(...counts: (readonly [running: number, waiting: number])[
 /** What waits for the requests of these machines, and what it says. */
 function waiting(before: readonly MachinePlan[], after: readonly MachinePlan[]) {
   const said: string[] = [];
-  const ended = requestsEnd(changesOf(before, after), before, after, (sentence, kind) => {
+  const ended = requestsEnd(takenAway(changesOf(before, after), before), after, (sentence, kind) => {
     if (kind !== "passing") said.push(`${kind}: ${sentence}`);
   });
   return { ended, said };
