@@ -27,6 +27,8 @@ export interface ServerState {
   };
   /** Words of earlier prompts, which the prefix cache holds. */
   readonly seenPrompts: string[][];
+  /** Lets go each request that is held. */
+  readonly waiting: (() => void)[];
   /** How this server fails; `undefined` for a healthy one. */
   readonly fault: FaultName | undefined;
 }

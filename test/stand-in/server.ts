@@ -1,5 +1,4 @@
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { parseServerArguments } from "./arguments";
 import { RefusedRequest, refusal, unreadBody } from "./errors";
 import { isObject, type JsonObject, type Reply, type RouteTable, type ServerState, type StreamEvent } from "./exchange";
@@ -77,6 +76,7 @@ export async function startStandIn(argv: readonly string[], options: StandInOpti
       paths: new Map(),
     },
     seenPrompts: [],
+    waiting: [],
     fault: options.fault,
   };
   const healthy = state.args.flags.get("--runner")?.at(-1) === "pooling" ? POOLING : HEALTHY;
@@ -99,6 +99,10 @@ async function serve(request: IncomingMessage, routes: RouteTable, server: Serve
   const route = routes[`${request.method} ${path}`];
   server.counts.paths.set(path, (server.counts.paths.get(path) ?? 0) + 1);
   try {
+    if (path === RELEASE) {
+      for (const release of server.waiting.splice(0)) release();
+      return { status: 200, text: "" };
+    }
     if (route === undefined) {
       const known = Object.keys(routes).some((key) => key.endsWith(` ${path}`));
       return known
@@ -106,14 +110,22 @@ async function serve(request: IncomingMessage, routes: RouteTable, server: Serve
         : { status: 404, json: { detail: "Not Found" } };
     }
     const body = await readBody(request);
-    server.counts.running += 1;
-    // A field of ours, which vLLM would ignore: how long the answer takes.
-    await sleep(1000 * Number(body.stand_in_seconds ?? 0)).finally(() => (server.counts.running -= 1));
+    if (body.stand_in_held !== undefined) await held(server);
     return route({ body, server });
   } catch (error) {
     const known = error instanceof RefusedRequest;
     return refusal(path, known ? error : new RefusedRequest(500, "InternalServerError", String(error)));
   }
+}
+
+/** Path that lets go what is held. */
+const RELEASE = "/stand-in/release";
+
+/** A request that runs until somebody lets it go: by a field of ours, which vLLM would ignore. */
+async function held({ counts, waiting }: ServerState): Promise<void> {
+  counts.running += 1;
+  await new Promise<void>((resolve) => waiting.push(resolve));
+  counts.running -= 1;
 }
 
 async function readBody(request: IncomingMessage): Promise<JsonObject> {
