@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../http/ask";
-import type { ContainerChange, MachineChange } from "../change/types";
+import type { MachineChange } from "../change/changesOf";
+import type { ContainerChange } from "../change/types";
 import { filesOf } from "../host/files";
 import { Metrics } from "../inference-server/metrics";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
