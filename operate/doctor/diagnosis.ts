@@ -44,14 +44,26 @@ export const APPLY = "serving plan && npm run up";
 export const SEE_THE_LINK =
   "ip -brief address; grep -H . /sys/class/infiniband/*/ports/1/state /sys/class/infiniband/*/ports/1/gids/[0-7]";
 
-export const toldByALine = (row: Row): Weighed => ({
-  id: row.id,
-  explain(facts) {
-    const hit = seen(facts, ...[row.when].flat());
-    if (hit === undefined) return undefined;
-    const told = { hit, server: serverOf(facts, hit.log), facts };
-    if (row.unless?.(told) === true) return undefined;
-    const words = "say" in row ? row.say(told) : row;
-    return words && { ...words, evidence: words.evidence ?? hit.line };
-  },
-});
+/** The plan's own file never has such a fault, so what runs is another one. */
+export const NOT_OUR_FILE =
+  "No setting to change: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
+
+const signs = new Map<string, readonly Sign[]>();
+
+/** The signs that give a diagnosis. */
+export const signsOf = (id: string): readonly Sign[] => signs.get(id) ?? [];
+
+export function toldByALine(row: Row): Weighed {
+  signs.set(row.id, [row.when].flat());
+  return {
+    id: row.id,
+    explain(facts) {
+      const hit = seen(facts, ...[row.when].flat());
+      if (hit === undefined) return undefined;
+      const told = { hit, server: serverOf(facts, hit.log), facts };
+      if (row.unless?.(told) === true) return undefined;
+      const words = "say" in row ? row.say(told) : row;
+      return words && { ...words, evidence: words.evidence ?? hit.line };
+    },
+  };
+}

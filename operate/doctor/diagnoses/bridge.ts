@@ -1,8 +1,8 @@
 import { shellWord } from "../../../components/host/text";
 import { isLoopback } from "../../../components/planned/reach";
-import { APPLY, type Row, type Told, type Weighed } from "../diagnosis";
+import { APPLY, NOT_OUR_FILE, type Row, type Weighed } from "../diagnosis";
 import { type Facts, machineEdit, seen, serverOf, setting, textSetting } from "../facts";
-import { sign, startSign } from "../sign";
+import { sign } from "../sign";
 
 /** An answer of the messages path that ends the turn with a call written out as text. */
 const CALL_AS_TEXT = sign(
@@ -78,16 +78,6 @@ const COMPROMISED = sign(["1.82.7", "1.82.8"], /[Ll]ite[Ll][Ll][Mm]\D{0,40}\bv?(
 const SOUND_IMAGE =
   "ghcr.io/berriai/litellm:v1.103.0@sha256:bd089afdcd35b894b14a93f9743cdc8b591f82da1a38dd43a010a7b0c9de5fd7";
 
-/** The plan's own file never has this fault, so what runs is another one. */
-const NOT_OUR_FILE =
-  "No setting to change: the file that the plan writes has no such entry, so the bridge runs another one or an older one. Apply the plan and restart the bridge.";
-
-const notOurFile = (cause: string) => (told: Told) => {
-  const bridge = told.facts.stack?.plan.containers.find((each) => each.role === "bridge");
-  const command = `npm run up && docker restart ${bridge?.name ?? "<bridge>"}`;
-  return { cause, advice: NOT_OUR_FILE, command };
-};
-
 /** The native messages path, and the bridge that stands in for it. */
 export const bridge: readonly (Weighed | Row)[] = [
   {
@@ -150,31 +140,6 @@ export const bridge: readonly (Weighed | Row)[] = [
     },
   },
   {
-    id: "bridge-generic-prefix",
-    when: sign(
-      ["validation errors", "input_text"],
-      /\b\d{2,} validation errors?\b.{0,4000}input_text|input_text.{0,4000}\b\d{2,} validation errors?\b|\b212 validation errors\b|\bwith the validation errors of \/v1\/responses\b/,
-    ),
-    say: notOurFile(
-      "The bridge's entry has the generic prefix `openai/`, which sends the conversation through /v1/responses; it must be `hosted_vllm/<served name>`.",
-    ),
-  },
-  {
-    id: "bridge-without-key",
-    when: startSign("LiteLLM proxy refused to start", /LiteLLM proxy refused to start: (.{0,60})/),
-    say({ facts }) {
-      const cause = "The bridge has no master key, or a publicly known one, and refuses to start.";
-      const variable = textSetting(facts, "bridge", "keyVariable");
-      return variable === undefined
-        ? { cause, advice: NOT_OUR_FILE, command: "npm run up" }
-        : {
-            cause,
-            advice: `No setting to change: its key comes from ${variable}, which was empty or not set in the shell that ran \`up\`.`,
-            command: `test -n "$${variable}" && npm run up`,
-          };
-    },
-  },
-  {
     id: "bridge-wrong-key",
     when: sign(["No connected db", "No api key passed in"]),
     say({ facts, hit }) {
@@ -190,13 +155,6 @@ export const bridge: readonly (Weighed | Row)[] = [
         command: "local-claude",
       };
     },
-  },
-  {
-    id: "bridge-cooldown",
-    when: sign("No deployments available for selected model"),
-    say: notOurFile(
-      "After one error of the server, the bridge refuses every request for a while, although it has only that server.",
-    ),
   },
   {
     id: "bridge-upstream-down",

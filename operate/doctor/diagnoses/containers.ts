@@ -33,20 +33,6 @@ export const containers: readonly (Weighed | Row)[] = [
     },
   },
   {
-    id: "no-space",
-    when: sign(
-      ["No space left on device", "Insufficient space in /dev/shm"],
-      /No space left on device|Insufficient space in (\/dev\/shm)/,
-    ),
-    say: ({ hit }) => ({
-      cause: hit.groups[0]
-        ? "Shared memory (/dev/shm) is full, through which vLLM's processes talk."
-        : "A disk is full: that of the model cache, of Docker, or of the kernels that were compiled.",
-      advice: "No setting to change, unless `modelCache` names another disk: free some space.",
-      command: "df -h /dev/shm / /var/lib/docker ~/.cache; docker system df",
-    }),
-  },
-  {
     id: "docker-unreachable",
     explain: ({ dockerProblem, stack }) =>
       dockerProblem === undefined
@@ -103,27 +89,5 @@ export const containers: readonly (Weighed | Row)[] = [
         command: byHand ? "serving plan simple-server" : "serving drift",
       };
     },
-  },
-  {
-    id: "cuda-illegal-access",
-    when: sign(
-      ["illegal memory access", "misaligned address", "CUDA_ERROR_ILLEGAL_ADDRESS"],
-      /CUDA error: (?:an illegal memory access was encountered|misaligned address)|CUDA_ERROR_ILLEGAL_ADDRESS/,
-    ),
-    say: ({ server }) => ({
-      cause:
-        "A kernel of the GPU read or wrote where it may not, and the engine died of it: a fault of that kernel, not of a setting.",
-      ...(server.settings?.speculative === undefined
-        ? {
-            advice:
-              "The server starts again by itself. If it happens again, pin another release, and see whether another `attentionBackend` or `moeBackend` avoids it.",
-            command: "serving pin vllm/vllm-openai:v0.30.0",
-          }
-        : {
-            edits: [server.set(["speculative"], undefined)],
-            advice:
-              "It was seen with speculative decoding more than without. If it happens again, pin another release.",
-          }),
-    }),
   },
 ];

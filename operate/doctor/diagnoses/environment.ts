@@ -1,8 +1,7 @@
 import { optionInsteadOf } from "../../../components/inference-server/engineData";
 import { FLAGS_WITH_SETTING } from "../../../components/settings/extraArguments";
-import { APPLY, type Row, type Told } from "../diagnosis";
-import { firstGroup, textSetting } from "../facts";
-import { sign, startSign } from "../sign";
+import type { Row, Told } from "../diagnosis";
+import { sign } from "../sign";
 
 const FP4_VARIABLE = sign(
   "VLLM_USE_FLASHINFER_MOE_FP4",
@@ -56,30 +55,5 @@ export const environment: readonly Row[] = [
         command: "serving plan",
       };
     },
-  },
-  {
-    id: "argument-refused",
-    when: startSign(
-      ["error: argument ", "[type="],
-      /error: argument (--[\w-]+)\S*: (?:invalid |Value |expected )|Input should be .{1,80} \[type=\w+, input_value=/,
-    ),
-    say: ({ hit, server }) => ({
-      cause: `This version of vLLM refuses the value of ${hit.groups[0] || "an argument"}.`,
-      advice: `The line says which values it takes: correct the setting of inferenceServers.${server.key}, or its \`extraArgs\`.`,
-      command: APPLY,
-    }),
-  },
-  {
-    id: "thinking-parameter-refused",
-    when: sign(
-      ["chat_template_kwargs", "enable_thinking", "thinking"],
-      /(?:HTTP(?:\/[\d.]+)?"? 400|[Ee]rror code: 400|400 Bad Request|[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs|UnsupportedParams\w*|not permitted|[Uu]nknown (?:parameter|field|argument)).{0,200}\b(chat_template_kwargs|enable_thinking|thinking)\b|\b(chat_template_kwargs|enable_thinking|thinking)\b.{0,160}(?:[Uu]nrecognized|extra_forbidden|[Ee]xtra inputs are not permitted|UnsupportedParams|unsupported)/,
-    ),
-    say: ({ facts, hit }) => ({
-      cause: `The server refuses \`${firstGroup(hit) ?? "thinking"}\`, one of the two parameters that turn hidden reasoning off.`,
-      advice:
-        "No setting to change, and nothing to do: the harness asks again without it. With another client, leave that parameter out; in the bridge, `drop_params: true` does so.",
-      command: `serving config check providers ${textSetting(facts, "harness", "home") ?? "~/.hx"}/providers.toml --probe`,
-    }),
   },
 ];

@@ -1,5 +1,5 @@
 import type { ContainerState } from "../../../components/docker/containers";
-import type { Row, Weighed } from "../diagnosis";
+import { type Row, signsOf, type Weighed } from "../diagnosis";
 import { cameUpAfter, type Facts, plannedStates, type Sighting, seen, serverOf, stateOf } from "../facts";
 import { BROKE_OFF, RAISED, type Sign, sign, startSign } from "../sign";
 import { lowerShare } from "./memory";
@@ -51,10 +51,6 @@ const LOADING = sign([
   "Loading weights took",
   "Model loading took",
 ]);
-const READY_TIMEOUT = startSign(
-  ["Timed out waiting for engine"],
-  /Timed out waiting for engine(?:s| core processes) to (?:start|send initial message)/,
-);
 
 /** As many compilers at once are safe beside resident weights. */
 const SAFE_JOBS = 2;
@@ -154,7 +150,7 @@ export const killings: readonly (Weighed | Row)[] = [
       if (
         cameUpAfter(hit) ||
         failedAfter(hit) ||
-        seen(facts, COMPILER_KILLED, START_EXITED_137, READY_TIMEOUT) !== undefined ||
+        seen(facts, COMPILER_KILLED, START_EXITED_137, ...signsOf("engine-ready-timeout")) !== undefined ||
         (state !== undefined && state.status !== "running")
       )
         return undefined;
@@ -165,14 +161,5 @@ export const killings: readonly (Weighed | Row)[] = [
         command: "serving wait",
       };
     },
-  },
-  {
-    id: "engine-ready-timeout",
-    when: READY_TIMEOUT,
-    say: ({ server }) => ({
-      cause: "vLLM gave up on its own engine while that was still loading or compiling.",
-      edits: [server.set(["environment", "VLLM_ENGINE_READY_TIMEOUT_S"], undefined)],
-      advice: "The plan gives the engine an hour; what was compiled is kept, so the next start is shorter.",
-    }),
   },
 ];

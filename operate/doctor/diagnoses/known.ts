@@ -1,16 +1,24 @@
 import { join } from "node:path";
 import { z } from "zod";
-import { valueBy } from "../../../faults/schemaFaults";
-import { filled } from "../../../faults/textFile";
+import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
-import { type Row, SEE_THE_LINK, type Weighed } from "../diagnosis";
-import { seen } from "../facts";
-import { type Sign, sign, startSign } from "../sign";
+import { NOT_OUR_FILE, type Row, SEE_THE_LINK, signsOf, type Told, type Weighed } from "../diagnosis";
+import { firstGroup, seen } from "../facts";
+import { sign, startSign } from "../sign";
 
 const text = z.string();
 
+/** What is said of a trouble, with `{{names}}` in it. */
+const words = z.strictObject({
+  cause: text.optional(),
+  /** Settings of the server, by their dotted names; `null` takes one out, and a group alone is a number. */
+  set: z.record(text, text.or(z.boolean()).nullable()).optional(),
+  advice: text.optional(),
+  command: text.optional(),
+});
+
 /** A line that tells a trouble, and what is then said. */
-const line = z.strictObject({
+const line = words.extend({
   /** Every such line has one of these; without a pattern they are all that it needs. */
   texts: z.array(text),
   pattern: text.optional(),
@@ -18,11 +26,8 @@ const line = z.strictObject({
   unless: z.array(text).default([]),
   /** A start failed: that is over once a later one succeeded. */
   failsStart: z.literal(true).optional(),
-  cause: text,
-  /** Settings of the server, by their dotted names; `null` takes one out, and a group alone is a number. */
-  set: z.record(text, text.or(z.boolean()).nullable()).default({}),
-  advice: text.default(""),
-  command: text.optional(),
+  /** Words beside those: of the first case whose name in `where` has a value here, or that has no `where`. */
+  cases: z.array(words.extend({ where: text.optional() })).default([]),
 });
 
 const known = z.array(
@@ -49,31 +54,38 @@ export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
 /** One known trouble. */
 export type Diagnosis = Omit<(typeof KNOWN)[number], "line"> & Weighed;
 
-const signs = new Map<string, Sign>();
-
-export function rowOf(id: string, { texts, pattern, failsStart, unless, ...told }: z.infer<typeof line>): Row {
+export function rowOf(id: string, { texts, pattern, failsStart, unless, cases, ...shared }: z.infer<typeof line>): Row {
   const made = failsStart ? startSign : sign;
-  const when = made(texts, pattern === undefined ? undefined : new RegExp(pattern));
-  signs.set(id, when);
   return {
     id,
-    when,
-    unless: ({ facts }) => seen(facts, ...unless.flatMap((other) => signs.get(other) ?? [])) !== undefined,
-    say({ hit, server }) {
-      const groups = hit.groups.map((group, index) => [index + 1, group]);
-      const { key, container, settings } = server;
-      const model = settings?.model.id ?? "<model>";
-      const values = { ...Object.fromEntries(groups), key, container, model, seeTheLink: SEE_THE_LINK };
+    when: made(texts, pattern === undefined ? undefined : new RegExp(pattern)),
+    unless: ({ facts }) => seen(facts, ...unless.flatMap(signsOf)) !== undefined,
+    say(told) {
+      const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
+      const filled = (text: string) => text.replace(/\{\{(\w[\w.]*)\}\}/g, (_, name) => String(valueNamed(name) ?? ""));
       const settingOf = (value: string | boolean | null) => {
         if (typeof value !== "string") return value ?? undefined;
-        return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value, values)) : filled(value, values);
+        return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value)) : filled(value);
       };
+      const chosen = cases.find(({ where }) => where === undefined || Boolean(valueNamed(where)));
+      const { cause = "", set = {}, advice, command } = { ...shared, ...chosen };
       return {
-        cause: filled(told.cause, values),
-        edits: Object.entries(told.set).map(([path, value]) => server.set(path.split("."), settingOf(value))),
-        advice: filled(told.advice, values) || undefined,
-        command: told.command && filled(told.command, values),
+        cause: filled(cause),
+        edits: Object.entries(set).map(([path, value]) => told.server.set(path.split("."), settingOf(value))),
+        advice: advice && filled(advice),
+        command: command && filled(command),
       };
     },
+  };
+}
+
+/** The names that the words of known.yaml may use; its head says what each is. */
+function namesOf({ hit, server: { key, container, settings }, facts: { stack } }: Told) {
+  const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
+  const withoutCommas = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group);
+  return {
+    ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, withoutCommas(group)])),
+    ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
+    ...{ server: settings, machine: stack?.settings, seeTheLink: SEE_THE_LINK, notOurFile: NOT_OUR_FILE },
   };
 }

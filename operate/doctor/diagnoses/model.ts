@@ -41,15 +41,6 @@ const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-st
 /** What the engine makes of a model: its classes, its drafts, the parsers of its answers. */
 export const model: readonly Row[] = [
   {
-    id: "architecture-unsupported",
-    when: startSign("are not supported for now", /Model architectures (\[[^\]]*\]) are not supported for now/),
-    say: ({ hit, server }) => ({
-      cause: `This vLLM has no class for the model's architecture, ${hit.groups[0]}.`,
-      advice: `Pin a release that has it (the line lists what this one has), or serve another model than ${server.settings?.model.id ?? "this one"} (\`serving models\` lists those of this image).`,
-      command: "serving pin vllm/vllm-openai:v0.30.0",
-    }),
-  },
-  {
     id: "draft-unusable",
     when: startSign(
       ["Unsupported speculative method", "Invalid repository ID or local directory specified"],
@@ -101,21 +92,6 @@ export const model: readonly Row[] = [
         advice: "`auto` passes no reasoning parser at all for a model without a thinking mode.",
         command: VERIFY_TOOLS,
       },
-  },
-  {
-    id: "unknown-parser",
-    when: startSign(
-      ["invalid tool call parser", "invalid reasoning parser", "easoning parser '"],
-      /invalid (tool call|reasoning) parser: (\S+?) \(cho|[Rr]easoning parser '(\S+?)' not found/,
-    ),
-    say({ hit, server }) {
-      const [kind = "", name = "", reasoning = ""] = hit.groups;
-      return {
-        cause: `vLLM has no ${kind || "reasoning"} parser called ${name || reasoning}.`,
-        edits: [server.set(kind === "tool call" ? ["tools", "parser"] : ["reasoningParser"], "auto")],
-        advice: "`auto` takes the parser of the model's family; the line lists every name that this version knows.",
-      };
-    },
   },
   {
     id: "tool-choice-without-parser",

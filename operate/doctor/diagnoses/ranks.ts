@@ -1,6 +1,5 @@
 import { gateLine } from "../../../components/inference-server/startGate";
 import { APPLY, type Row, SEE_THE_LINK } from "../diagnosis";
-import { firstGroup } from "../facts";
 import { OPENS, RAISED, sign, startSign } from "../sign";
 
 /** A rank without an API watches its own processes, and nobody else's. */
@@ -67,20 +66,6 @@ export const ranks: readonly Row[] = [
       edits: [server.set(["environment", "VLLM_HOST_IP"], undefined)],
       advice: "With `nodes` the plan sets it to each machine's `link.address`; without a plan, set it yourself.",
     }),
-  },
-  {
-    id: "rank-stalled",
-    when: startSign(["RPC call to", "stalled: "], /TimeoutError: RPC call to (\w+) timed out|stalled: (no token) in/),
-    say: ({ hit, server: { set, settings } }) => {
-      const bound = "VLLM_EXECUTE_MODEL_TIMEOUT_SECONDS";
-      const own = settings?.environment[bound] !== undefined;
-      return {
-        cause: `A step of the model (${firstGroup(hit)}) did not end in time: the link is down, a rank hangs, or it compiled. /health answered 200 until then.`,
-        edits: own ? [set(["environment", bound], undefined)] : [],
-        advice: "See whether the link is up, and what the other rank logged last. What was compiled is kept.",
-        command: `${SEE_THE_LINK}; ${own ? APPLY : "serving wait"}`,
-      };
-    },
   },
   {
     id: "worker-process-died",

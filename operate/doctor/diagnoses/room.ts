@@ -2,7 +2,7 @@ import { residentGiB } from "../../../components/memory/kvRoom";
 import { ENGINE_OVERHEAD_GIB } from "../../../components/memory/ledger";
 import { BYTES_PER_GIB, downToHundredth } from "../../../components/planned/utilization";
 import type { Row, Told } from "../diagnosis";
-import { type Facts, numberOf, ranWith, type Server, type Sighting, seen } from "../facts";
+import { type Facts, numberOf, ranWith, type Server, type Sighting } from "../facts";
 import type { Hit } from "../scanLog";
 import { STARTED_WITH_UTILIZATION, sign, startSign } from "../sign";
 
@@ -140,30 +140,5 @@ export const room: readonly Row[] = [
           }
         : { cause, edits: [server.set(["gpuMemoryUtilization"], utilization)] };
     },
-  },
-  {
-    id: "too-many-sequences",
-    when: startSign(
-      "exceeds available Mamba cache blocks",
-      /max_num_seqs \((\d+)\) exceeds available Mamba cache blocks \((\d+)\)/,
-    ),
-    say({ hit, server }) {
-      const blocks = numberOf(hit, 1);
-      return {
-        cause: `Each of ${numberOf(hit, 0)} sequences needs a state block of its own, but the cache has only ${blocks}.`,
-        ...(blocks > 0
-          ? { edits: [server.set(["maxNumSeqs"], blocks)] }
-          : { advice: "There is no block at all: raise `gpuMemoryUtilization`." }),
-      };
-    },
-  },
-  {
-    id: "window-reduced",
-    when: sign("Auto-fit max_model_len", /Auto-fit max_model_len: reduced from ([\d,]+) to ([\d,]+)/),
-    unless: ({ facts }) => seen(facts, NO_ROOM) !== undefined,
-    say: ({ hit, server }) => ({
-      cause: `vLLM chose a window of ${numberOf(hit, 1)} tokens by itself, so it refuses clients that count on ${numberOf(hit, 0)}.`,
-      edits: [server.set(["maxModelLen"], numberOf(hit, 1))],
-    }),
   },
 ];
