@@ -18,13 +18,9 @@ export function readTextFile(file: string, limit: number = LARGEST_FILE_BYTES): 
   }
 }
 
-/** A text with what is made in the place of each `{{name}}`. */
-export const filled = (text: string, made: Readonly<Record<string, string>>): string =>
-  text.replace(/\{\{(\w+)\}\}/g, (_, name: string) => made[name] ?? "");
-
-/** A text file of ours, filled in. */
+/** A text file of ours, with what is made in the place of each `{{name}}`. */
 export const filledFile = (file: string, made: Readonly<Record<string, string>>): string =>
-  filled(readTextFile(file), made);
+  readTextFile(file).replace(/\{\{(\w+)\}\}/g, (_, name: string) => made[name] ?? "");
 
 /** Reads a whole file of at most `limit` bytes. Throws `UnreadableInput` when it can't be read or is larger. */
 export function readBytes(file: string, limit: number = LARGEST_FILE_BYTES): Buffer {
