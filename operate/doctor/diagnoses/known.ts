@@ -1,5 +1,7 @@
 import { join } from "node:path";
 import { z } from "zod";
+import { toolParser } from "../../../components/inference-server/parsers";
+import { gateLine } from "../../../components/inference-server/startGate";
 import { valueAt, valueBy } from "../../../faults/schemaFaults";
 import { readYamlFile } from "../../../faults/yamlDocument";
 import { NOT_OUR_FILE, type Row, SEE_THE_LINK, signsOf, type Told, type Weighed } from "../diagnosis";
@@ -22,6 +24,8 @@ const line = words.extend({
   /** Every such line has one of these; without a pattern they are all that it needs. */
   texts: z.array(text),
   pattern: text.optional(),
+  /** The start gate says it: `pattern` is what comes behind its name. */
+  gate: z.literal(true).optional(),
   /** Ids of troubles whose own lines explain this one. */
   unless: z.array(text).default([]),
   /** A start failed: that is over once a later one succeeded. */
@@ -29,6 +33,8 @@ const line = words.extend({
   /** Words beside those: of the first case whose name in `where` has a value here, or that has no `where`. */
   cases: z.array(words.extend({ where: text.optional() })).default([]),
 });
+
+type Line = z.infer<typeof line>;
 
 const known = z.array(
   z.strictObject({
@@ -54,20 +60,22 @@ export const KNOWN = valueBy(known, FILE, readYamlFile(FILE));
 /** One known trouble. */
 export type Diagnosis = Omit<(typeof KNOWN)[number], "line"> & Weighed;
 
-export function rowOf(id: string, { texts, pattern, failsStart, unless, cases, ...shared }: z.infer<typeof line>): Row {
+export function rowOf(id: string, { texts, pattern, gate, failsStart, unless, cases, ...shared }: Line): Row {
   const made = failsStart ? startSign : sign;
+  const shown = pattern === undefined ? undefined : gate ? gateLine(pattern) : new RegExp(pattern);
   return {
     id,
-    when: made(texts, pattern === undefined ? undefined : new RegExp(pattern)),
+    when: made(texts, shown),
     unless: ({ facts }) => seen(facts, ...unless.flatMap(signsOf)) !== undefined,
     say(told) {
       const valueNamed = (name: string) => valueAt(namesOf(told), name.split("."));
-      const filled = (text: string) => text.replace(/\{\{(\w[\w.]*)\}\}/g, (_, name) => String(valueNamed(name) ?? ""));
+      const filled = (text: string) =>
+        text.replace(/\{\{(\w[\w.]*)(?:\|(.*?))?\}\}/g, (_, name, other = "") => String(valueNamed(name) ?? other));
       const settingOf = (value: string | boolean | null) => {
         if (typeof value !== "string") return value ?? undefined;
         return /^\{\{\d+\}\}$/.test(value) ? Number(filled(value)) : filled(value);
       };
-      const chosen = cases.find(({ where }) => where === undefined || Boolean(valueNamed(where)));
+      const chosen = cases.find(({ where }) => where === undefined || valueNamed(where) !== undefined);
       const { cause = "", set = {}, advice, command } = { ...shared, ...chosen };
       return {
         cause: filled(cause),
@@ -82,10 +90,11 @@ export function rowOf(id: string, { texts, pattern, failsStart, unless, cases, .
 /** The names that the words of known.yaml may use; its head says what each is. */
 function namesOf({ hit, server: { key, container, settings }, facts: { stack } }: Told) {
   const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
-  const withoutCommas = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group);
+  const caughtBy = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined);
   return {
-    ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, withoutCommas(group)])),
+    ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, caughtBy(group)])),
     ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
+    ...{ familyParser: settings && toolParser(settings.model.family, "auto") },
     ...{ server: settings, machine: stack?.settings, seeTheLink: SEE_THE_LINK, notOurFile: NOT_OUR_FILE },
   };
 }

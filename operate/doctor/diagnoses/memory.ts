@@ -2,7 +2,7 @@ import { gateLine } from "../../../components/inference-server/startGate";
 import { rankCount } from "../../../components/memory/kvRoom";
 import { weightBand, weightsOfRank } from "../../../components/memory/weightBands";
 import { downToHundredth } from "../../../components/planned/utilization";
-import { APPLY, type Row, type Weighed } from "../diagnosis";
+import { APPLY, type Row, signsOf, type Weighed } from "../diagnosis";
 import { type Facts, plannedStates, ranWith, type Server, type Sighting, seen, serverOf } from "../facts";
 import { OPENS, READY, type Sign, STARTED_WITH_BATCH, sign } from "../sign";
 
@@ -18,10 +18,6 @@ const PINNED_KV = sign("skipped memory profiling", /kv_cache_memory_bytes config
 const AT_THE_FLOOR = sign(
   "stopped at the floor:",
   gateLine(String.raw`stopped at the floor: ([\d.]+) GiB are available, below ([\d.]+) GiB`),
-);
-const GATE_CLOSED = sign(
-  "start gate: closed:",
-  gateLine(String.raw`closed: (\d+) starts within an hour failed.*: (docker exec [\w.-]+ rm [\w./-]+)`),
 );
 
 /** How much less a server is given when the machine ran out: about 6 GiB of 121.6. */
@@ -127,22 +123,12 @@ export const memory: readonly (Weighed | Row)[] = [
     }),
   },
   {
-    id: "start-gate-closed",
-    when: GATE_CLOSED,
-    say: ({ hit }) => ({
-      cause: `${hit.groups[0]} starts of the server failed within an hour, so its start gate stays closed.`,
-      advice:
-        "Fix what made them fail first. A change of the stack file that replaces the container begins anew; without one, this command does.",
-      command: hit.groups[1],
-    }),
-  },
-  {
     id: "start-gate-waits",
     when: sign("start gate: ", gateLine(String.raw`([^:]*\bwaiting for (?!the (?:rank|link)\b).*)`)),
     say({ hit }) {
       const { hits } = hit.log;
       const opened = (hits.get(OPENS)?.lineNumber ?? 0) > hit.lineNumber;
-      if (opened || hits.has(AT_THE_FLOOR) || hits.has(GATE_CLOSED)) return undefined;
+      if (opened || [AT_THE_FLOOR, ...signsOf("start-gate-closed")].some((sign) => hits.has(sign))) return undefined;
       const [words = ""] = hit.groups;
       return {
         cause: `The server isn't started yet; its start gate says: ${words}.`,

@@ -93,20 +93,4 @@ export const model: readonly Row[] = [
         command: VERIFY_TOOLS,
       },
   },
-  {
-    id: "tool-choice-without-parser",
-    when: startSign("--enable-auto-tool-choice requires --tool-call-parser"),
-    say({ server }) {
-      const known = server.settings && toolParser(server.settings.model.family, "auto");
-      return {
-        cause: "Automatic tool choice is on without a tool parser, so vLLM refuses to start.",
-        ...(known === undefined
-          ? {
-              edits: [server.set(["tools", "autoChoice"], false)],
-              advice: "For coding agents name the family's parser in `tools.parser` instead.",
-            }
-          : { edits: [server.set(["tools", "parser"], known)] }),
-      };
-    },
-  },
 ];

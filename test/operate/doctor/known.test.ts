@@ -9,7 +9,7 @@ import { stackOf, withMachine, withServer } from "./stack";
 
 const MACHINES = schema.properties.config.properties["local-serving:machines"].additionalProperties;
 const SERVERS = MACHINES.properties.inferenceServers.additionalProperties;
-const OTHERS = ["key", "container", "model", "bridge", "caught", "seeTheLink", "notOurFile"];
+const OTHERS = ["key", "container", "model", "bridge", "caught", "familyParser", "seeTheLink", "notOurFile"];
 
 /** Whether the stack file may have this key. */
 function isKey(at: unknown, [key, ...below]: readonly string[]): boolean {
@@ -40,7 +40,7 @@ describe("a trouble that known.yaml tells as a whole", () => {
   it.each(rows)("$id names what there is", ({ id, pattern = "", unless, cases, set, ...words }) => {
     const groups = (new RegExp(`${pattern}|`).exec("")?.length ?? 0) - 1;
     const texts = JSON.stringify([words, set, cases]);
-    const named = [...texts.matchAll(/\{\{(.*?)\}\}/g)].map(([, name = ""]) => name);
+    const named = [...texts.matchAll(/\{\{(.*?)(?:\|.*?)?\}\}/g)].map(([, name = ""]) => name);
     const asked = cases.flatMap(({ where }) => where ?? []);
     expect([...named, ...asked].filter((name) => !isName(name, groups))).toEqual([]);
     const paths = [{ set }, ...cases].flatMap((each) => Object.keys(each.set ?? {}));
