@@ -29,37 +29,43 @@ export async function fromMachine({
   machines,
   file: stackFile,
 }: Pick<Stack, "plan" | "machines" | "file">) {
-  const asked = await readContainers(machine.dockerHost).then(
-    (containers) => ({ containers, allContainers: true }),
-    (error: unknown) => {
-      if (error instanceof Failed) return { dockerProblem: error.message };
-      throw error;
-    },
-  );
-  const ours = ("containers" in asked ? asked.containers : []).filter(({ name }) =>
-    machine.containers.some((each) => each.name === name),
-  );
+  const names = machine.containers.map(({ name }) => name);
+  const { containers, named, logs: own, dockerProblem } = await containersOn(machine, names);
   const elsewhere = await otherRanks(machine, machines);
-  const found =
-    "containers" in asked ? { ...asked, containers: [...asked.containers, ...elsewhere.containers] } : asked;
-  const docker = "containers" in asked || machine.containers.length > 0 ? found : {};
   const read = await readThere(machine);
-  const kept = await lastVerify({ stackFile, machine: machine.name });
-  const { fresh, stale } = byAge(kept, ours);
-  const logs = [
-    ...(await containerLogs(machine, ours)),
-    ...elsewhere.logs,
-    ...read.logs,
-    ...(fresh.length === 0 ? [] : [await scanProbes(fresh)]),
-  ];
-  const old = stale.map(({ name }) => name).join(", ");
+  const { fresh, stale } = byAge(await lastVerify({ stackFile, machine: machine.name }), named);
+  const probes = fresh.length === 0 ? undefined : fresh;
+  const logs = [...own, ...elsewhere.logs, ...read.logs, ...(probes === undefined ? [] : [await scanProbes(probes)])];
   const notes = [...read.notes, ...elsewhere.notes];
+  const old = stale.map(({ name }) => name).join(", ");
   if (old !== "")
     notes.push(`Results of the last \`serving verify\` that are older than what runs now were not used: ${old}.`);
+  const docker =
+    dockerProblem === undefined
+      ? { containers: [...containers, ...elsewhere.containers], allContainers: true }
+      : defined({ dockerProblem: names.length > 0 ? dockerProblem : undefined });
   return {
     notes: [...notes, ...cutShortNotes(logs)],
-    facts: { ...docker, ...read.facts, ...(fresh.length === 0 ? {} : { probes: fresh }), logs },
+    facts: { ...docker, ...read.facts, ...defined({ probes }), logs },
   };
+}
+
+/** Every container of a machine's engine, those of these names with their logs; or why the engine doesn't answer. */
+async function containersOn({ dockerHost }: MachinePlan, names: readonly string[]) {
+  const logs: LogReading[] = [];
+  try {
+    const containers = await readContainers(dockerHost);
+    const named = containers.filter(({ name }) => names.includes(name));
+    for (const { name } of named) {
+      const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
+      const log = await scanProgram({ name: `docker logs ${name}`, kind: "container", container: name }, words, env);
+      if (log !== undefined) logs.push(log);
+    }
+    return { containers, named, logs };
+  } catch (error) {
+    if (!(error instanceof Failed)) throw error;
+    return { containers: [], named: [], logs, dockerProblem: error.message };
+  }
 }
 
 /** The ranks on other machines that share a model with this one, and their logs. */
@@ -69,14 +75,11 @@ async function otherRanks(machine: MachinePlan, machines: readonly MachinePlan[]
   const elsewhere = all.filter((each) => each.machine.name !== machine.name);
   for (const there of new Set(elsewhere.map((each) => each.machine))) {
     const names = elsewhere.flatMap((each) => (each.machine === there ? each.server.container.name : []));
-    try {
-      const found = (await readContainers(there.dockerHost)).filter(({ name }) => names.includes(name));
-      read.containers.push(...found);
-      read.logs.push(...(await containerLogs(there, found)));
-    } catch (error) {
-      if (!(error instanceof Failed)) throw error;
-      read.notes.push(`${names.join(", ")} on ${there.name} could not be read: ${error.message}`);
-    }
+    const { named, logs, dockerProblem } = await containersOn(there, names);
+    read.containers.push(...named);
+    read.logs.push(...logs);
+    if (dockerProblem !== undefined)
+      read.notes.push(`${names.join(", ")} on ${there.name} could not be read: ${dockerProblem}`);
   }
   return read;
 }
@@ -109,19 +112,6 @@ function byAge(kept: readonly KeptResult[], containers: readonly ContainerState[
   const oldest = Math.max(Date.now() - FRESH_HOURS * 3_600_000, ...starts);
   const isFresh = ({ at }: KeptResult) => Date.parse(at) > oldest;
   return { fresh: kept.filter(isFresh), stale: kept.filter((each) => each.status === "fail" && !isFresh(each)) };
-}
-
-async function containerLogs(
-  { dockerHost }: MachinePlan,
-  containers: readonly ContainerState[],
-): Promise<LogReading[]> {
-  const logs: LogReading[] = [];
-  for (const { name } of containers) {
-    const { words, env } = dockerCommand(["logs", "--tail", LOG_LINES, name], dockerHost);
-    const log = await scanProgram({ name: `docker logs ${name}`, kind: "container", container: name }, words, env);
-    if (log !== undefined) logs.push(log);
-  }
-  return logs;
 }
 
 /** What was not read of logs that are too long, or that never end. */
