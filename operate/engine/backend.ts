@@ -18,16 +18,14 @@ const PASSPHRASE_BYTES = 32;
  * alone. An empty passphrase is never chosen for anybody.
  */
 export function backendEnvironment(project: string, stack: string, env: NodeJS.ProcessEnv): Record<string, string> {
-  const chosen: Record<string, string> = {};
+  if (!isOurs(env)) return {};
   const folder = join(project, STATE_FOLDER);
-  const ours = isOurs(env);
-  if (ours) {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    chosen.PULUMI_BACKEND_URL = `file://${folder}`;
-  }
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const given = env.PULUMI_CONFIG_PASSPHRASE !== undefined || env.PULUMI_CONFIG_PASSPHRASE_FILE !== undefined;
-  if (ours && !given) chosen.PULUMI_CONFIG_PASSPHRASE_FILE = passphraseFile(project, stack, folder);
-  return chosen;
+  return {
+    PULUMI_BACKEND_URL: `file://${folder}`,
+    ...(given ? {} : { PULUMI_CONFIG_PASSPHRASE_FILE: passphraseFile(project, stack, folder) }),
+  };
 }
 
 function passphraseFile(project: string, stack: string, folder: string): string {

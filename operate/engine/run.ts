@@ -6,8 +6,7 @@ import { explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/preflight/runningRequests";
-import { defined } from "../../faults/defined";
-import { FaultyInput, UnreadableInput } from "../../faults/fault";
+import { attempt, defined } from "../../faults/defined";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE } from "../../policies/levels";
 import { projectFolder, type StackFileOptions, stackFile, stackName, stackOption } from "../stack/stackFile";
 import { backendEnvironment } from "./backend";
@@ -71,12 +70,7 @@ async function drive(word: Word, stack: string, given: readonly string[]): Promi
 /** A stack file with faults is the program's to tell. */
 async function hasSeveralMachines(stack: string): Promise<boolean> {
   const { loadStackFile } = await import("../../components/settings/load");
-  try {
-    return Object.keys(loadStackFile(stackFile({ stack })).machines).length > 1;
-  } catch (error) {
-    if (error instanceof FaultyInput || error instanceof UnreadableInput) return false;
-    throw error;
-  }
+  return attempt(() => Object.keys(loadStackFile(stackFile({ stack })).machines).length > 1) ?? false;
 }
 
 const EVENT_LOG = "--event-log";
