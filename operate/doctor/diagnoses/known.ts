@@ -90,9 +90,9 @@ export function rowOf(id: string, { texts, pattern, gate, failsStart, unless, ca
 /** The names that the words of known.yaml may use; its head says what each is. */
 function namesOf({ hit, server: { key, container, settings }, facts: { stack } }: Told) {
   const bridge = stack?.plan.containers.find(({ role }) => role === "bridge")?.name ?? "<bridge>";
-  const caughtBy = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined);
+  const plain = (group: string) => (/^[\d,]+$/.test(group) ? group.replaceAll(",", "") : group || undefined);
   return {
-    ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, caughtBy(group)])),
+    ...Object.fromEntries(hit.groups.map((group, index) => [index + 1, plain(group)])),
     ...{ caught: firstGroup(hit), key, container, model: settings?.model.id ?? "<model>", bridge },
     ...{ familyParser: settings && toolParser(settings.model.family, "auto") },
     ...{ server: settings, machine: stack?.settings, seeTheLink: SEE_THE_LINK, notOurFile: NOT_OUR_FILE },
