@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { defined } from "../../faults/defined";
 import { type Fault, faultsIn, hasErrors, inFileOrder } from "../../faults/fault";
-import { objectOr } from "../../faults/json";
+import { isRecord, objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults, softened, valueAt } from "../../faults/schemaFaults";
 import { isMetered } from "./cost";
 import { dialectFaults } from "./dialect";
@@ -45,17 +45,16 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
 }
 
 function partialProviders(root: unknown): Map<string, PartialProvider> {
-  const result = new Map<string, PartialProvider>();
-  for (const [name, table] of Object.entries(tableAt(root, ["providers"]))) {
+  const providers = Object.entries(tableAt(root, ["providers"])).map(([name, table]): [string, PartialProvider] => {
     const given = objectOr(table);
     const right = Object.entries(providerSchema.shape).flatMap(([key, schema]) => {
       const value = given[key];
       return value !== undefined && schema.safeParse(value).success ? [[key, value] as const] : [];
     });
     // Each value has just been judged by the schema of its own key.
-    result.set(name, { values: Object.fromEntries(right) as Partial<Provider>, given: new Set(Object.keys(given)) });
-  }
-  return result;
+    return [name, { values: Object.fromEntries(right) as Partial<Provider>, given: new Set(Object.keys(given)) }];
+  });
+  return new Map(providers);
 }
 
 function validEntries<T>(root: unknown, path: readonly string[], schema: z.ZodType<T>): Record<string, T> {
@@ -83,10 +82,8 @@ type Issues = NonNullable<ReturnType<typeof providersProfileSchema.safeParse>["e
 function withoutUnknown(value: unknown, issues: Issues): unknown {
   const copy: unknown = structuredClone(value);
   for (const issue of issues) {
-    if (issue.code !== "unrecognized_keys") continue;
-    let at: unknown = copy;
-    for (const step of issue.path) at = (at as Record<PropertyKey, unknown>)[step];
-    for (const key of issue.keys) delete (at as Record<string, unknown>)[key];
+    const table = valueAt(copy, issue.path);
+    if (issue.code === "unrecognized_keys" && isRecord(table)) for (const key of issue.keys) delete table[key];
   }
   return copy;
 }
@@ -94,19 +91,18 @@ function withoutUnknown(value: unknown, issues: Issues): unknown {
 /** What the harness works with: defaults filled in, commands left out since they may be long and private. */
 export function resolvedProfile({ profile }: ProfileCheck): unknown {
   if (profile === undefined) return undefined;
-  const providers = Object.entries(profile.providers).map(([name, provider]) => [name, resolvedProvider(provider)]);
+  const providers = Object.entries(profile.providers).map(([name, provider]) => {
+    const { command, conformance_command, healthcheck, ...plain } = provider;
+    const resolved = {
+      ...plain,
+      has_command: command !== undefined,
+      has_healthcheck: healthcheck !== undefined,
+      runtime_conformance: conformance_command !== undefined,
+      metered: isMetered(provider),
+    };
+    return [name, resolved];
+  });
   return { ...profile, providers: Object.fromEntries(providers) };
-}
-
-function resolvedProvider(provider: Provider): unknown {
-  const { command, conformance_command, healthcheck, ...plain } = provider;
-  return {
-    ...plain,
-    has_command: command !== undefined,
-    has_healthcheck: healthcheck !== undefined,
-    runtime_conformance: conformance_command !== undefined,
-    metered: isMetered(provider),
-  };
 }
 
 /** The provider names whose tables have an error. */

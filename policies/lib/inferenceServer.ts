@@ -42,7 +42,7 @@ export function serversIn(resource: DeclaredResource): readonly ServerArguments[
 }
 
 /** What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has tells it. */
-export function readLaunch(launch: LaunchInputs, hint: () => boolean, gpus = hint): ServerReading {
+export function readLaunch(launch: LaunchInputs, hint = () => true, gpus = hint): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
   const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {

@@ -151,11 +151,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     const server = map(entry);
     if (typeof server !== "object") return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
     const who = knownText(server.name) ?? `server ${index + 1}`;
-    return readingClaims(
-      who,
-      readLaunch(launchOf(server), () => true),
-      size,
-    );
+    return readingClaims(who, readLaunch(launchOf(server)), size);
   });
   return [...claims, ...ofServers];
 }

@@ -1,9 +1,9 @@
-import { list, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { isText, list, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { dotted } from "../../faults/fault";
 import { isPlaceholder, isSecretName, secretPaths } from "../../faults/secrets";
 import { type DeclaredResource, displayName } from "../lib/container";
-import { readContainer } from "../lib/inferenceServer";
+import { readContainer, serversIn } from "../lib/inferenceServer";
 import type { Rule } from "./rule";
 
 const REMEDY =
@@ -32,15 +32,10 @@ function inEnvironment(resource: DeclaredResource): string[] {
 
 /** What the server's own reading finds, abbreviated flags included; else what any argument, label or check shows. */
 function inArguments(resource: DeclaredResource): string[] {
-  const reading = readContainer(resource);
-  const servers = reading.kind === "yes" ? reading.servers : [];
-  const flags = servers.flatMap(({ options }) =>
-    [...options].flatMap(([name, values]) =>
-      isSecretName(name) && values.some((value) => typeof value !== "string" || !isPlaceholder(value))
-        ? [`behind --${name}`]
-        : [],
-    ),
-  );
+  const flags = serversIn(resource)
+    .flatMap(({ options }) => [...options])
+    .filter(([name, values]) => isSecretName(name) && values.some((value) => !isText(value) || !isPlaceholder(value)))
+    .map(([name]) => `behind --${name}`);
   const { envs: _, ...props } = resource.props;
   const places = flags.length > 0 ? flags : secretPaths(props).map((path) => `in \`${dotted(path)}\``);
   return places.map((place) => `${displayName(resource)} has a secret (not shown) ${place}. ${REMEDY}`);

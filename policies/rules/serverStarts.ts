@@ -42,7 +42,7 @@ export const serverStarts: Rule = {
 };
 
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
-  const reading = readLaunch(launchOf(server), () => true);
+  const reading = readLaunch(launchOf(server));
   const [args] = reading.kind === "yes" ? reading.servers : [];
   const demand = args && demandOf(args);
   if (args === undefined || !demand?.known) return undefined;
