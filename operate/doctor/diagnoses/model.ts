@@ -38,7 +38,7 @@ const HERMES_FORM = sign("<tool_call", /<tool_call>(?:\s|\\n)*\{/);
 
 const VERIFY_TOOLS = `${APPLY} && serving verify --only chat-tools,chat-tools-stream,chat-several-tools`;
 
-/** What the engine makes of a model: its classes, its drafts, the parsers of its answers. */
+/** What the engine makes of a model: its drafts, the parsers of its answers. */
 export const model: readonly Row[] = [
   {
     id: "draft-unusable",
