@@ -2,7 +2,7 @@ import { gte, lt, parse, valid } from "@renovatebot/pep440";
 import releases from "./releases.json";
 
 /** The lowest release of a package that an inference server's image must hold. */
-export const FLOORS: readonly { readonly package: string; readonly version: string }[] = releases.floors;
+export const FLOORS = releases.floors;
 
 /** Releases of a package that must not run. */
 interface Refused {
@@ -63,9 +63,4 @@ export const transformersFor = (ofVllm: string): string | undefined => RANGES[of
 export const KNOWN_SERIES: readonly string[] = Object.keys(RANGES);
 
 /** Variables of an inference server's environment that must not be set. */
-export const REFUSED_VARIABLES: readonly {
-  readonly name: string;
-  readonly reason: string;
-  readonly source: string;
-  readonly remedy: string;
-}[] = releases.variables;
+export const REFUSED_VARIABLES = releases.variables;

@@ -61,7 +61,7 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
 }
 
 async function newerOf(named: string | true, options: PinOptions) {
-  const { newerImages, newerText } = await import("../pin/newer");
+  const { newerImages, newerText } = await import("../pin/stackImages");
   const file = stackFile(options);
   const all = entriesOf(file);
   const images = await Promise.all((named === true ? all : [chooseEntry(file, all, "", named)]).map(newerImages));
@@ -74,7 +74,7 @@ async function newerOf(named: string | true, options: PinOptions) {
 }
 
 async function checkAll(options: PinOptions) {
-  const { checkPin, checkText } = await import("../pin/checkPins");
+  const { checkPin, checkText } = await import("../pin/stackImages");
   const images = await Promise.all(entriesOf(stackFile(options)).map(checkPin));
   return { result: { images }, text: checkText(images), failed: images.some(({ faults }) => faults.length > 0) };
 }

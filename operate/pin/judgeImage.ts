@@ -4,22 +4,18 @@ import { atLeast, isVersion, lowestAllowed, whyRefused } from "../../components/
 import { judge } from "../../policies/judge";
 import { packageOf } from "../../policies/lib/imageReference";
 import { projectFolder } from "../stack/stackFile";
+import type { ImageEntry } from "./writePin";
 
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
 
-/** An image, and what is known of the versions inside. */
-interface KnownImage {
-  readonly image: string;
-  readonly digest: string;
-  readonly versions: Readonly<Record<string, string | undefined>>;
-  readonly evidence?: string;
-}
-
 /** Judges an image by the same rules that judge a stack, as if a server ran it, and by what its model needs. */
-export function judgeImage({ image, digest, versions, evidence = "read" }: KnownImage, model?: string) {
+export function judgeImage(
+  { image, digest, versions }: Required<Pick<ImageEntry, "image" | "versions">> & { readonly digest: string },
+  model?: string,
+) {
   const container = { name: image, image, entrypoints: [], command: [], envs: [] };
-  const record = { image, digest, versions, evidence, source: "serving pin" };
+  const record = { image, digest, versions, evidence: versions.evidence ?? "read", source: "serving pin" };
   const verdicts = judge([
     { type: TYPE.container, name: "image", props: container },
     { type: TYPE.imageRecord, name: "image-record", props: record },

@@ -1,0 +1,95 @@
+import { Failed } from "../../commandLine/exit";
+import { defined } from "../../faults/defined";
+import { imageReference } from "../../policies/lib/imageReference";
+import { judgeImage, releaseRefusal } from "./judgeImage";
+import { Registry } from "./registry";
+import { newerTags, tagRelease } from "./tagRelease";
+import { entryName, type ImageEntry } from "./writePin";
+
+/** Newer releases that are shown of an image. */
+const MOST_SHOWN = 6;
+
+/** What a registry answers, or why it says nothing. */
+const answerOf = <T>(asked: Promise<T>): Promise<T | Failed> =>
+  asked.catch((error: unknown) => {
+    if (error instanceof Failed) return error;
+    throw error;
+  });
+
+/**
+ * Asks the registry of an entry's image for newer releases, the newest first, each with the image as a stack file names it
+ * and why it must not be taken, as far as its version tells. `more` counts those beyond; `problem`: why nothing is known.
+ */
+export async function newerImages(entry: ImageEntry) {
+  const of: { entry: string; image: string; problem?: string } = { entry: entryName(entry), image: entry.image };
+  const none = { ...of, newer: [], more: 0 };
+  const { repository, tag } = imageReference(entry.image) ?? {};
+  if (repository === undefined) return { ...none, problem: `\`${entry.image}\` is no image of a registry.` };
+  if (tag === undefined || tagRelease(tag) === undefined) {
+    const problem = `\`${tag ?? "no tag"}\` names no release, so nothing is newer: pin one, \`serving pin ${repository}:TAG --write\`.`;
+    return { ...none, problem };
+  }
+  const registry = new Registry(repository);
+  const imageOf = async (found: { readonly tag: string; readonly version: string }) => ({
+    ...found,
+    image: `${repository}:${found.tag}@${await registry.digest(found.tag)}`,
+    ...defined({ refused: releaseRefusal(entry.image, found.version, entry.model) }),
+  });
+  const answer = await answerOf(
+    registry.tags().then(async (tags) => {
+      const found = newerTags(tag, tags);
+      const newer = await Promise.all(found.slice(0, MOST_SHOWN).map(imageOf));
+      return { newer, more: found.length - newer.length };
+    }),
+  );
+  return answer instanceof Failed ? { ...none, problem: answer.message } : { ...of, ...answer };
+}
+
+/** What people read of the newer releases, with the command that takes the newest one that may run. */
+export function newerText(found: readonly Awaited<ReturnType<typeof newerImages>>[], stackOptions: string): string {
+  const [nameOf, digestOf] = [(image: string) => image.replace(/@.*/, ""), (image: string) => image.replace(/.*@/, "")];
+  const lines = found.flatMap(({ entry, image, newer, more, problem }) => {
+    const best = newer.find(({ refused }) => refused === undefined);
+    return [
+      `${entry} runs ${nameOf(image)}.`,
+      ...(newer.length > 0 ? [] : [`  ${problem ?? "No newer release."}`]),
+      ...newer.flatMap((each) => [
+        `  ${each.tag}  ${digestOf(each.image)}`,
+        ...(each.refused === undefined ? [] : [`    refused: ${each.refused}`]),
+      ]),
+      ...(more > 0 ? [`  and ${more} older ones`] : []),
+      ...(best ? [`  Take it: serving pin ${nameOf(best.image)} --write --entry ${entry}${stackOptions}`] : []),
+    ];
+  });
+  return lines.join("\n");
+}
+
+/**
+ * Whether an entry's tag still points to its digest, and whether it may still run. `points`: what the tag points to now,
+ * where the registry was asked.
+ */
+export async function checkPin(entry: ImageEntry) {
+  const { image, versions = {}, model } = entry;
+  const of = { entry: entryName(entry), image };
+  const { repository, tag, digest } = imageReference(image) ?? {};
+  if (repository === undefined || digest === undefined)
+    return { ...of, faults: ["It has no digest: `serving pin IMAGE:TAG --write` gives it one."] };
+  const { verdict, reasons } = judgeImage({ image, digest, versions }, model);
+  const denied = verdict === "refused" ? reasons : [];
+  // Nothing can move without a tag.
+  if (tag === undefined) return { ...of, faults: denied };
+  const points = await answerOf(new Registry(repository).digest(tag));
+  if (points instanceof Failed) return { ...of, faults: [`Not checked. ${points.message}`, ...denied] };
+  const moved = `${tag} points to ${points} now: somebody moved the tag. Find out why before you pin it anew.`;
+  const gone = `${repository} has no ${tag} any more: the image may vanish, too.`;
+  const faults = points === undefined ? [gone] : points === digest ? [] : [moved];
+  return { ...of, ...defined({ points }), faults: [...faults, ...denied] };
+}
+
+export const checkText = (checked: readonly Awaited<ReturnType<typeof checkPin>>[]): string =>
+  checked
+    .flatMap(({ entry, image, faults }) => [
+      `${faults.length === 0 ? "ok   " : "FAULT"} ${entry}: ${image}`,
+      ...faults.map((fault) => `      ${fault}`),
+    ])
+    .join("\n");
