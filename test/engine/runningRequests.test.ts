@@ -1,7 +1,9 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { ask, type NoAnswer } from "../../http/ask";
 import { pinnedImage } from "../docker/image";
+import { statusOf } from "../docker/statusOf";
 import { freePort } from "../layers/freePort";
 import { run } from "../layers/run";
 import { describeEngineWithGpus } from "./available";
@@ -51,29 +53,22 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     const whatIsSaid = () => (existsSync(said()) ? readFileSync(said(), "utf8") : "");
     await expect.poll(whatIsSaid, { timeout: UP_SECONDS * 1000 }).toMatch(WAITS);
     const at = Date.now();
-    await fetch(`${url()}/stand-in/release`);
+    await ask(`${url()}/stand-in/release`, { timeoutSeconds: UP_SECONDS });
     return at;
   };
-  const ready = () =>
-    expect
-      .poll(() =>
-        fetch(`${url()}/health`).then(
-          ({ ok }) => ok,
-          () => false,
-        ),
-      )
-      .toBe(true);
-  const running = async () =>
-    Number(/^vllm:num_requests_running\S+ (\S+)$/m.exec(await (await fetch(`${url()}/metrics`)).text())?.[1]);
+  const ready = () => expect.poll(() => statusOf(`${url()}/health`)).toBe(200);
+  const running = async () => {
+    const { text } = await ask(`${url()}/metrics`, { timeoutSeconds: UP_SECONDS });
+    return Number(/^vllm:num_requests_running\S+ (\S+)$/m.exec(text)?.[1]);
+  };
   /** What becomes of a request that runs until it is let go. */
   const request = (model = `model-${parts.unique}`) =>
-    fetch(`${url()}/v1/chat/completions`, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify({ model, messages: [{ role: "user", content: "Say hello." }], stand_in_held: true }),
+    ask(`${url()}/v1/chat/completions`, {
+      timeoutSeconds: UP_SECONDS,
+      body: { model, messages: [{ role: "user", content: "Say hello." }], stand_in_held: true },
     }).then(
-      async (response) => ((await response.json()) as Answer).choices[0].message.content,
-      () => "cut off",
+      ({ text }) => (JSON.parse(text) as Answer).choices[0].message.content,
+      ({ reason }: NoAnswer) => (reason === "closed" ? "cut off" : reason),
     );
   const startedAt = async () => {
     const name = `vllm-model-${parts.unique}-${parts.portB}`;
@@ -147,7 +142,7 @@ describeEngineWithGpus("requests that run while their server is replaced", () =>
     expect(["", "cut off"]).not.toContain(answer);
     expect((await up).code).toBe(0);
     expect((await up).stdout).toContain("dgx.c: its requests have ended.");
-    await expect(fetch(`http://127.0.0.1:${removed.portB}/health`)).rejects.toThrow();
+    expect(await statusOf(`http://127.0.0.1:${removed.portB}/health`)).toBeUndefined();
   });
 
   /** Starts something once the request beside it runs. */
