@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type PinnedImage, pinnedImage } from "../docker/image";
 import { freePort } from "../layers/freePort";
+import { run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { describeEngineWithGpus } from "./available";
 import { type HostProcess, startInstanceA } from "./instanceA";
@@ -9,6 +10,17 @@ import { SHARE, type StackParts, stackConfig } from "./stackConfig";
 import { Workspace } from "./workspace";
 
 const BROKEN = "#!/bin/sh\necho 'this build is broken' >&2\nexit 1\n";
+const brokenImage = () => pinnedImage({ tag: "v0.30.1", programs: { vllm: BROKEN } });
+
+/** `serving` for a workspace's stack file, with a home of its own. */
+const servingIn =
+  (workspace: () => Workspace) =>
+  (...args: string[]) => {
+    const { project, home } = workspace();
+    return runServing([...args, "--file", join(project, "Pulumi.test.yaml")], {
+      ...{ HOME: home, XDG_STATE_HOME: join(home, ".local/state"), NO_COLOR: "1" },
+    });
+  };
 
 describeEngineWithGpus("a change", () => {
   let workspace: Workspace;
@@ -20,7 +32,7 @@ describeEngineWithGpus("a change", () => {
     const [portA, portB] = [await freePort(), await freePort()];
     instanceA = await startInstanceA(portA, SHARE);
     parts = { image: await pinnedImage(), portA, portB, unique: `w${portB}` };
-    broken = await pinnedImage({ tag: "v0.30.1", programs: { vllm: BROKEN } });
+    broken = await brokenImage();
     workspace = await Workspace.open({ config: config() });
   });
   afterAll(async () => {
@@ -30,10 +42,7 @@ describeEngineWithGpus("a change", () => {
 
   const config = (server: object = {}, machine: object = {}) =>
     stackConfig(parts, { maxModelLen: 131_072, ...server }, { memoryFloorGiB: 0, ...machine });
-  const serving = (...args: string[]) =>
-    runServing([...args, "--file", join(workspace.project, "Pulumi.test.yaml")], {
-      ...{ HOME: workspace.home, XDG_STATE_HOME: join(workspace.home, ".local/state"), NO_COLOR: "1" },
-    });
+  const serving = servingIn(() => workspace);
   const changeAgainst = async (source: string) => {
     const { out } = await serving("plan", "--against", source, "--format", "json");
     return (JSON.parse(out) as { change: { machines: Machines } }).change.machines;
@@ -93,5 +102,54 @@ describeEngineWithGpus("a change", () => {
     ]);
     expect(await said()).toEqual(first);
     workspace.configure(config());
+  });
+});
+
+describeEngineWithGpus("an image that is no good", () => {
+  let workspace: Workspace;
+  let parts: StackParts;
+  let broken: PinnedImage;
+  beforeAll(async () => {
+    const portB = await freePort();
+    parts = { image: await pinnedImage(), portA: await freePort(), portB, unique: `w${portB}` };
+    broken = await brokenImage();
+    workspace = await Workspace.open({ config: config() });
+  });
+  afterAll(() => workspace.close());
+
+  const config = (server: object = {}) =>
+    stackConfig(parts, { maxModelLen: 131_072, ...server }, { instanceA: "none", memoryFloorGiB: 0 });
+  const serving = servingIn(() => workspace);
+  const passes = async (...args: string[]) => {
+    const ran = await serving(...args);
+    expect(ran.code, ran.out + ran.err).toBe(0);
+    return ran.out;
+  };
+
+  it("is left by the command that the plan names", async () => {
+    const up = await workspace.up();
+    expect(up.code, up.stdout + up.stderr).toBe(0);
+    await passes("wait");
+    expect((await serving("plan", "--against", "verified")).code).toBe(2);
+    await passes("verify");
+    const same = await passes("plan", "--against", "verified");
+    expect(same).toContain("Changed settings\n  None.\n");
+    expect(same).not.toContain("The way back");
+
+    workspace.configure(config({ image: broken.reference }));
+    await workspace.up();
+    expect((await serving("wait")).code).toBe(1);
+    expect((await serving("verify")).code).toBe(1);
+    const change = await passes("plan", "--against", "verified");
+    expect(change).toContain(`${parts.image.reference} -> ${broken.reference}`);
+    const [, command = ""] = /The way back\n {2}`(.*)`\n/.exec(change) ?? [];
+    expect(command).toMatch(/^cp \S+ \S+ && npm run up -- --stack test$/);
+
+    // Where a person says yes.
+    const taken = await run("sh", ["-c", `${command} --yes`], { cwd: workspace.project, env: workspace.env });
+    expect(taken.code, taken.stdout + taken.stderr).toBe(0);
+    await passes("wait");
+    await passes("verify");
+    expect(await passes("plan", "--against", "verified")).toBe(same);
   });
 });
