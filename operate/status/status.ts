@@ -2,7 +2,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, readContainers } from "../../components/docker/containers";
 import { dockerCommand } from "../../components/docker/docker";
-import type { Metrics } from "../../components/inference-server/metrics";
 import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
 import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
@@ -14,7 +13,7 @@ import { hostOf } from "../host/host";
 import { type Named, namedOn } from "../stack/named";
 import { Api } from "../verify/api";
 import { readMetrics } from "../verify/metrics";
-import { originFromHere, type Tunnel } from "../verify/reach";
+import { originFromHere, type Tunnel, tunnelTo } from "../verify/reach";
 import { afterLine, START, type StartProgress } from "../wait/phases";
 
 /** A server or service at one moment. */
@@ -27,18 +26,7 @@ export interface ItemStatus {
   readonly note?: string;
   /** Seconds since its container started, or ended. */
   readonly seconds?: number;
-  readonly figures?: Figures;
-}
-
-/** Of a server, by its own metrics: shares from 0 to 1. */
-export interface Figures {
-  readonly kvUse: number | null;
-  readonly running: number;
-  readonly waiting: number;
-  /** Tokens that it wrote since the last look, per second. */
-  readonly tokensPerSecond: number | null;
-  /** Share of the prompts' tokens that the prefix cache had, since its start; `null` before the first. */
-  readonly prefixHits: number | null;
+  readonly figures?: Awaited<ReturnType<typeof figuresOf>>;
 }
 
 export interface MachineStatus {
@@ -50,37 +38,31 @@ export interface MachineStatus {
   readonly problem?: string;
 }
 
-/** Tokens that a server had written at a moment, in milliseconds, by the URL of its API. */
-export type Looks = Map<string, { readonly at: number; readonly tokens: number }>;
-
-/** Seconds between two looks, where there was none before. */
-const BETWEEN_SECONDS = 1;
 const ANSWER_SECONDS = 5;
 
-/** Looks at a machine. It only asks. */
-export async function statusOf(machine: MachinePlan, tunnel: Tunnel, looks: Looks): Promise<MachineStatus> {
+/** Looks at a machine that is there. It only asks. */
+export async function statusOf(machine: MachinePlan): Promise<MachineStatus> {
   const meminfo = parseMeminfo(await hostOf(machine.dockerHost).meminfo());
-  const found = await readContainers(machine.dockerHost).catch((error: unknown) => {
-    if (error instanceof Failed) return error.message;
-    throw error;
-  });
-  const containers = typeof found === "string" ? [] : found;
-  const items = namedOn(machine).map((each) =>
+  const [found, problem] = await readContainers(machine.dockerHost).then(
+    (containers) => [containers, undefined] as const,
+    (error: unknown) => {
+      if (error instanceof Failed) return [[], error.message] as const;
+      throw error;
+    },
+  );
+  const tunnel = await tunnelTo(machine);
+  const looks = namedOn(machine).map((each) =>
     each.container === undefined || each.key === SIMPLE_SERVER
       ? outside(each, tunnel)
       : ofContainer(
           each,
-          containers.find(({ name }) => name === each.container?.name),
           tunnel,
-          looks,
+          found.find(({ name }) => name === each.container?.name),
         ),
   );
-  return {
-    machine: machine.name,
-    memory: meminfo === undefined ? null : { ...meminfo, floorGiB: floorOf(machine) },
-    items: await Promise.all(items),
-    ...defined({ problem: typeof found === "string" ? found : undefined }),
-  };
+  const items = await Promise.all(looks).finally(tunnel.close);
+  const memory = meminfo === undefined ? null : { ...meminfo, floorGiB: floorOf(machine) };
+  return { machine: machine.name, memory, items, ...defined({ problem }) };
 }
 
 /** The floor below which a start gate stops its server, as the gates are told. */
@@ -106,47 +88,43 @@ async function outside({ key, machine }: Named, tunnel: Tunnel): Promise<ItemSta
 
 async function ofContainer(
   { key, machine, server }: Named,
-  found: ContainerState | undefined,
   tunnel: Tunnel,
-  looks: Looks,
+  found: ContainerState | undefined,
 ): Promise<ItemStatus> {
   if (found === undefined) return { key, state: "not there", well: false };
   const since = Date.parse(found.startedAt);
-  const seconds = since > 0 ? Math.round((Date.now() - since) / 1000) : undefined;
-  const item = { key, ...defined({ seconds }) };
-  if (found.status !== "running") return { ...item, state: found.status, well: false };
-  const isHealthy = {
-    ...item,
-    state: found.health ?? "running",
-    well: found.health === undefined || found.health === "healthy",
-  };
-  if (server === undefined) return isHealthy.well ? { ...isHealthy, state: "ready" } : isHealthy;
-  const { url } = originFromHere(machine, server.reach, tunnel);
+  const item = { key, ...(since > 0 ? { seconds: Math.round((Date.now() - since) / 1000) } : {}) };
+  const { status, health = "healthy" } = found;
+  if (status !== "running") return { ...item, state: status, well: false };
   // A worker has no API: it is well once its head is, which Docker's health check asks.
-  const api = url === undefined || (server.rank?.index ?? 0) > 0 ? undefined : new Api(url, ANSWER_SECONDS);
-  const metrics = await (api && readMetrics(api).catch(() => undefined));
-  if (api && metrics) return { ...item, state: "ready", well: true, figures: await figures(metrics, api, looks) };
-  if (api === undefined && isHealthy.well) return { ...isHealthy, state: "ready" };
+  const hasApi = server !== undefined && (server.rank?.index ?? 0) === 0;
+  const { url } = hasApi ? originFromHere(machine, server.reach, tunnel) : {};
+  const figures = url === undefined ? undefined : await figuresOf(new Api(url, ANSWER_SECONDS)).catch(() => undefined);
+  if (figures || (url === undefined && health === "healthy"))
+    return { ...item, state: "ready", well: true, ...defined({ figures }) };
+  if (server === undefined) return { ...item, state: health, well: false };
   const { phase, note } = await phaseOf(found, machine.dockerHost);
   return { ...item, state: phase, well: false, ...defined({ note }) };
 }
 
-async function figures(first: Metrics, api: Api, looks: Looks): Promise<Figures> {
-  const tokens = (metrics: Metrics) => metrics.sum("vllm:generation_tokens_total") ?? 0;
-  const before = looks.get(api.baseUrl) ?? { at: Date.now(), tokens: tokens(first) };
-  const isFirst = !looks.has(api.baseUrl);
-  if (isFirst) await sleep(BETWEEN_SECONDS * 1000);
-  const metrics = isFirst ? await readMetrics(api).catch(() => first) : first;
-  const now = { at: Date.now(), tokens: tokens(metrics) };
-  looks.set(api.baseUrl, now);
-  const asked = metrics.sum("vllm:prefix_cache_queries_total") ?? 0;
+/** Of a server, by two looks at its own metrics. Shares are from 0 to 1, `null` where nothing tells them. */
+async function figuresOf(api: Api) {
+  const first = await readMetrics(api);
+  const began = Date.now();
+  await sleep(1000);
+  const last = await readMetrics(api).catch(() => first);
+  const figure = (name: string, metrics = last) => metrics.sum(`vllm:${name}`) ?? 0;
+  // One that started anew counts from the beginning.
+  const written = figure("generation_tokens_total") - figure("generation_tokens_total", first);
+  const asked = figure("prefix_cache_queries_total");
   return {
-    kvUse: metrics.sum("vllm:kv_cache_usage_perc") ?? null,
-    running: metrics.sum("vllm:num_requests_running") ?? 0,
-    waiting: metrics.sum("vllm:num_requests_waiting") ?? 0,
-    // One that started anew counts from the beginning.
-    tokensPerSecond: now.tokens < before.tokens ? null : ((now.tokens - before.tokens) / (now.at - before.at)) * 1000,
-    prefixHits: asked > 0 ? (metrics.sum("vllm:prefix_cache_hits_total") ?? 0) / asked : null,
+    kvUse: last.sum("vllm:kv_cache_usage_perc") ?? null,
+    running: figure("num_requests_running"),
+    waiting: figure("num_requests_waiting"),
+    /** Tokens that it wrote between the looks, per second. */
+    tokensPerSecond: written < 0 ? null : (written / (Date.now() - began)) * 1000,
+    /** Share of the prompts' tokens that the prefix cache had, since its start; `null` before the first. */
+    prefixHits: asked > 0 ? figure("prefix_cache_hits_total") / asked : null,
   };
 }
 

@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { stringify } from "yaml";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
-import { watch } from "../../../operate/commands/status";
 import { keepVerify } from "../../../operate/verify/lastVerify";
 import { serverInput } from "../../fixtures/machine";
 import { BRIDGE, CHAT_UI } from "../../fixtures/services";
@@ -195,38 +194,5 @@ describe("serving status", () => {
     const { code, out } = await runServing(["status", "--file", machine.file], { ...machine.env, PATH: "/nowhere" });
     expect(code).toBe(1);
     expect(out).toContain("dgx\n  No `docker` on PATH: install the Docker client.\n  MemAvailable ");
-  });
-
-  it("refuses to watch in JSON", async () => {
-    const { code, err } = await machineWith().status("--watch", "--format", "json");
-    expect([code, err]).toEqual([2, "--watch shows one look after the other: leave out --format json.\n"]);
-  });
-});
-
-describe("serving status --watch", () => {
-  const SEEN = { machine: "dgx", memory: null, items: [], drift: "", verify: null, problem: "away" };
-  async function watched(isTTY: boolean): Promise<string[]> {
-    const interrupt = new AbortController();
-    const written: string[] = [];
-    let looks = 0;
-    const once = async () => {
-      looks += 1;
-      if (looks === 2) interrupt.abort("SIGINT");
-      return [SEEN];
-    };
-    await watch(once, interrupt.signal, { isTTY, write: (text) => written.push(text) });
-    return written.map((text) => text.replace(/20\d\d-\S+Z/, "NOW"));
-  }
-
-  it("draws on a screen of its own, and leaves the last look on the first one", async () => {
-    expect(await watched(true)).toEqual([
-      "\u001b[?1049h",
-      "\u001b[H\u001b[JNOW\ndgx\n  away\n",
-      "\u001b[?1049lNOW\ndgx\n  away\n",
-    ]);
-  });
-
-  it("prints a block a look where no terminal is", async () => {
-    expect(await watched(false)).toEqual(["NOW\ndgx\n  away\n\n"]);
   });
 });
