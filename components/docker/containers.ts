@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord, type JsonObject, objectsIn } from "../../faults/json";
+import { variablesIn } from "../host/text";
 import { demandOfProcess, utilizationOf } from "../inference-server/argv/memoryDemand";
 import type { MemoryDemand } from "../planned/utilization";
 import { docker } from "./docker";
@@ -121,13 +122,8 @@ function portsOf(found: JsonObject): ContainerState["ports"] {
 }
 
 function jobsOf(env: unknown): Record<string, string> {
-  const entries = (Array.isArray(env) ? env.map(String) : []).map((entry) => {
-    const at = entry.indexOf("=");
-    return [entry.slice(0, at), entry.slice(at + 1)] as const;
-  });
-  return Object.fromEntries(entries.filter(([name]) => JOB_VARIABLES.includes(name)));
+  return Object.fromEntries([...variablesIn(wordsOf(env))].filter(([name]) => JOB_VARIABLES.includes(name)));
 }
 
-function wordsOf(value: unknown): string[] {
-  return Array.isArray(value) ? value.map(String) : [];
-}
+/** The words of a list; nothing if the value is not a list. */
+export const wordsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);

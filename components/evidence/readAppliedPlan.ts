@@ -6,46 +6,44 @@ import type { MachinePlan } from "../plan/types";
 /** The plan that was applied to a machine, or why none is known. */
 export type AppliedPlan = { readonly plan: MachinePlan } | { readonly missing: string };
 
-const text = z.string();
-const named = z.looseObject({ name: text });
-const variables = z.record(text, text);
+const [text, texts, number] = [z.string(), z.array(z.string()), z.number()];
 const container = z.looseObject({
-  ...{ role: text, resource: text, name: text, image: text, network: text, ipc: text, restart: text },
-  ...{ command: z.array(text), entrypoint: z.array(text).nullable(), secretEnv: z.array(text), hosts: z.array(text) },
-  ...{ env: variables, labels: variables, stopGraceSeconds: z.number(), gpus: text.nullable() },
-  ports: z.array(z.looseObject({ ip: text, host: z.number(), container: z.number() })),
+  ...{ role: text, resource: text, name: text, image: text, network: text, ipc: text, restart: text, hosts: texts },
+  ...{ command: texts, entrypoint: texts.nullable(), env: z.record(text, text), labels: z.record(text, text) },
+  ...{ stopGraceSeconds: number, gpus: text.nullable(), healthcheck: z.looseObject({ test: texts }) },
+  ports: z.array(z.looseObject({ ip: text, host: number, container: number })),
   mounts: z.array(z.looseObject({ type: text, source: text, target: text, readOnly: z.boolean() })),
-  healthcheck: z.looseObject({ test: z.array(text) }),
-  ulimits: z.array(named),
+  ulimits: z.array(z.looseObject({ name: text })),
 });
-const file = z.looseObject({ role: text, path: text, mode: text, text });
-const secretFile = z.looseObject({ role: text, path: text, mode: text, variable: text });
-const serve = z.looseObject({ ...{ key: text, model: text, names: z.array(text) }, maxModelLen: z.int().positive() });
-const reach = z.looseObject({ ...{ key: text, name: text, address: text, path: text }, port: z.number() });
-const service = z.looseObject({ container, address: text, port: z.number(), servers: z.array(text) }).nullable();
-const server = z.looseObject({ ...{ key: text, servedModelName: text, jitVolume: text }, serve, reach, container });
+const secretFile = z.looseObject({ role: text, path: text, mode: text });
+const file = secretFile.extend({ text });
+const serve = z.looseObject({ key: text, model: text, names: texts, maxModelLen: z.int().positive() });
+const server = z.looseObject({ key: text, jitVolume: text, serve, container });
+const service = z.looseObject({ container, servers: texts }).nullable();
+/** What `changesOf`, drift and a plan's windows are told by. */
 const plan = z.looseObject({
-  ...{ name: text, dockerHost: text, network: text },
-  hostInstance: z.union([z.literal("none"), z.looseObject({ port: z.number(), gpuMemoryUtilization: z.number() })]),
-  ...{ inferenceServers: z.array(server), ranks: z.array(server), serve: z.array(serve) },
-  ...{ bridge: service, chatUi: service, containers: z.array(container) },
-  clients: z.array(z.looseObject({ client: text, server: text, via: text, baseUrl: text, files: z.array(file) })),
-  harness: z.looseObject({ providers: text, analytics: text }).nullable(),
+  ...{ name: text, dockerHost: text, network: text, containers: z.array(container), bridge: service, chatUi: service },
+  hostInstance: z.union([z.literal("none"), z.looseObject({ port: number, gpuMemoryUtilization: number })]),
+  ...{
+    inferenceServers: z.array(server),
+    ranks: z.array(server),
+    serve: z.array(serve),
+    kv: z.record(text, z.unknown()),
+  },
+  clients: z.array(z.looseObject({ client: text, server: text, via: text, files: z.array(file) })),
   ...{ files: z.array(file), secretFiles: z.array(secretFile) },
   simpleServer: z.discriminatedUnion("mode", [
     z.looseObject({ mode: z.literal("none") }),
-    z.looseObject({ mode: z.literal("integrated"), models: z.array(text) }),
-    z.looseObject({
-      ...{ mode: z.literal("host"), unit: text, listen: text, port: z.number(), baseUrl: text },
-      ...{ dropIn: file, models: z.array(text) },
-    }),
+    z.looseObject({ mode: z.literal("integrated"), models: texts }),
+    z.looseObject({ mode: z.literal("host"), unit: text, dropIn: file, models: texts }),
   ]),
   ledger: z.looseObject({
-    ...{ totalGiB: z.number(), sumGiB: z.number() },
-    lines: z.array(z.looseObject({ name: text, gib: z.number() })),
+    totalGiB: number,
+    sumGiB: number,
+    lines: z.array(z.looseObject({ name: text, gib: number })),
   }),
-  ...{ kv: z.record(text, z.unknown()), endpoints: z.array(z.looseObject({ key: text, url: text })) },
-  ...{ reach: z.array(reach), commands: z.array(text), elevate: z.union([z.literal("none"), z.array(text)]) },
+  endpoints: z.array(z.looseObject({ key: text, url: text })),
+  ...{ commands: texts, elevate: z.union([z.literal("none"), texts]) },
 });
 
 /** The plans that were applied to the machines of a stack, in their order. */

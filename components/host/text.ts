@@ -49,6 +49,10 @@ export const environmentIn = (unit: string): Record<string, string> =>
     ]),
   );
 
+/** Variables that are written as `NAME=value`. */
+export const variablesIn = (entries: readonly string[]): Map<string, string> =>
+  new Map(entries.map((each) => [each.split("=", 1)[0] ?? "", each.replace(/^[^=]*=/, "")]));
+
 /** Hash of a file's content, which a preview can show where the content itself is long. */
 export function sha256(text: string): string {
   return createHash("sha256").update(text).digest("hex");

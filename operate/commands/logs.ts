@@ -2,10 +2,12 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { forTerminal } from "../../commandLine/output";
-import { eachLine, start } from "../../commandLine/run";
+import { eachLine, type StartOptions, start } from "../../commandLine/run";
 import { wholeNumber } from "../../commandLine/values";
 import { dockerCommand } from "../../components/docker/docker";
 import { commandOn, followedOn } from "../../components/host/onMachine";
+import type { MachinePlan } from "../../components/plan/types";
+import { SIMPLE_SERVER } from "../../components/planned/fields";
 import { redact } from "../programs/redact";
 import { containersOf, type Named, named } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
@@ -43,7 +45,7 @@ export function logsCommand(): Command {
       const read = sources.map(async ({ machine, name, ...source }) => {
         const lines: string[] = [];
         const mark = sources.length === 1 ? "" : `${machine}: `;
-        await readLog(name, source, options.follow, (line) => {
+        await readLog(name, { ...source, merged: true, held: options.follow === true }, (line) => {
           if (asJson) lines.push(line);
           else process.stdout.write(`${forTerminal(`${mark}${line}`)}\n`);
         });
@@ -54,35 +56,36 @@ export function logsCommand(): Command {
   });
 }
 
-type Source = { readonly words: readonly string[]; readonly env: Readonly<Record<string, string>> };
-
 /** What prints the logs of a thing. Throws `WrongUse` for one whose log nobody here knows. */
-function sourcesOf(found: Named, machines: Parameters<typeof containersOf>[1], { follow, tail }: LogsOptions) {
+function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tail }: LogsOptions) {
   const on = follow ? followedOn : commandOn;
   const going = follow ? ["--follow"] : [];
-  const { machine, key } = found;
-  if (found.container !== undefined)
+  const { machine, key, container } = found;
+  if (container)
     return containersOf(found, machines).map(({ machine: { name: machine, dockerHost }, container: { name } }) => ({
       ...{ machine, name },
-      ...dockerCommand(["logs", "--tail", String(tail), ...going, name], dockerHost, on),
+      ...dockerCommand(["logs", "--tail", `${tail}`, ...going, name], dockerHost, on),
     }));
-  if (machine.simpleServer.mode !== "host" || key !== "simple-server")
+  if (machine.simpleServer.mode !== "host" || key !== SIMPLE_SERVER)
     throw new WrongUse("Instance A isn't ours: whoever starts it knows where its log is.");
   const { unit } = machine.simpleServer;
-  const words = on(machine, ["journalctl", "--no-pager", "--unit", unit, "--lines", String(tail), ...going]);
+  const words = on(machine, ["journalctl", "--no-pager", "--unit", unit, "--lines", `${tail}`, ...going]);
   return [{ machine: machine.name, name: unit, words, env: {} }];
 }
 
 /** Hands the lines of a log on as they come, without keys. Throws `Failed` with the program's words where it can't be read. */
-async function readLog(name: string, { words, env }: Source, held = false, line: (text: string) => void) {
+async function readLog(
+  name: string,
+  { words, ...how }: StartOptions & { readonly words: readonly string[] },
+  line: (text: string) => void,
+) {
   let last = "";
-  const { stdout, ended } = start(words, { env, merged: true, held });
+  const { stdout, ended } = start(words, how);
   eachLine(stdout, (text) => {
     last = redact(text);
     line(last);
   });
-  const { code } = await ended;
-  if (code === 0) return;
+  if ((await ended).code === 0) return;
   const gone = /No such container/.test(last) ? " `npm run up -- --refresh` makes it." : "";
   throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
 }

@@ -2,8 +2,8 @@ import type { Command } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed } from "../../commandLine/exit";
 import { docker } from "../../components/docker/docker";
-import type { MachinePlan } from "../../components/plan/types";
 import { parseMeminfo } from "../../components/planned/evidence";
+import { INSTANCE_A, SIMPLE_SERVER } from "../../components/planned/fields";
 import { hostOf } from "../host/host";
 import { containersOf, type Named, named } from "../stack/named";
 import { plannedStack } from "../stack/readStack";
@@ -45,38 +45,34 @@ function turn(word: Word, description: string, notes: string): Command {
       // A head without its workers waits; workers without their head have nobody to ask them.
       const all = word === "start" ? [...ranks].reverse() : ranks;
       for (const { machine } of all) await expectConnection(machine);
-      const results: { machine: string; container: string; availableGiB: number | null }[] = [];
+      const results = [];
       for (const { machine, container } of all) {
-        const wait = ANSWER_SECONDS + container.stopGraceSeconds;
-        await docker([word, container.name], wait, machine.dockerHost).catch((error: unknown) => {
-          const gone = error instanceof Failed && /No such container/i.test(error.message);
-          throw gone ? new Failed(notThere(container.name, machine, options)) : error;
+        const { stopGraceSeconds } = container;
+        await docker([word, container.name], ANSWER_SECONDS + stopGraceSeconds, machine.dockerHost).catch((error) => {
+          if (!/No such container/i.test(error instanceof Failed ? error.message : "")) throw error;
+          const up = forStack("npm run up -- --refresh", options);
+          throw new Failed(`There is no container ${container.name} on ${machine.name}: \`${up}\` makes it.`);
         });
-        const meminfo = parseMeminfo(await hostOf(machine.dockerHost).meminfo());
-        results.push({ machine: machine.name, container: container.name, availableGiB: meminfo?.availableGiB ?? null });
+        const { availableGiB = null } = parseMeminfo(await hostOf(machine.dockerHost).meminfo()) ?? {};
+        results.push({ machine: machine.name, container: container.name, availableGiB });
       }
-      const next = word === "start" && found.server ? "serving wait" : word === "stop" ? `serving start ${name}` : "";
-      const follows = word === "start" ? "follows it" : "starts it again";
       const lines = results.map(({ container, availableGiB }) => {
-        const free = word === "stop" && availableGiB !== null ? ` MemAvailable is ${availableGiB.toFixed(1)} GiB.` : "";
-        return `${container} is ${word === "stop" ? "stopped" : "started"}.${free}`;
+        if (word === "start") return `${container} is started.`;
+        return `${container} is stopped.${availableGiB === null ? "" : ` MemAvailable is ${availableGiB.toFixed(1)} GiB.`}`;
       });
-      const last = next === "" ? [] : [`\`${forStack(next, options)}\` ${follows}.`];
-      return { result: { [word]: results }, text: [...lines, ...last].join("\n") };
+      if (word === "stop") lines.push(`\`${forStack(`serving start ${name}`, options)}\` starts it again.`);
+      else if (found.server) lines.push(`\`${forStack("serving wait", options)}\` follows it.`);
+      return { result: { [word]: results }, text: lines.join("\n") };
     },
   });
 }
 
-const notThere = (name: string, { name: machine }: MachinePlan, options: StackFileOptions) =>
-  `There is no container ${name} on ${machine}: \`${forStack("npm run up -- --refresh", options)}\` makes it.`;
-
 /** Why something isn't ours to start or stop, and how it is done. */
 function notForUs({ machine, key, container }: Named, word: Word): string | undefined {
   const { simpleServer } = machine;
-  if (key === "instance-a") return `Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.`;
-  if (key !== "simple-server") return undefined;
-  if (container !== undefined)
-    return `Ollama runs inside ${container.name}: \`serving ${word} chat-ui\` ${word}s both.`;
+  if (key === INSTANCE_A) return "Instance A isn't ours: nothing here starts or stops it. Whoever runs it does that.";
+  if (key !== SIMPLE_SERVER) return undefined;
+  if (container) return `Ollama runs inside ${container.name}: \`serving ${word} chat-ui\` ${word}s both.`;
   if (simpleServer.mode !== "host") return undefined;
   return `Ollama is systemd's: run \`${typedOn(machine, ["sudo", "systemctl", word, simpleServer.unit])}\`.`;
 }

@@ -1,5 +1,6 @@
 import { argumentChanges } from "../../components/change/containerChange";
-import { containersOf } from "../../components/docker/containers";
+import { type ContainerState, containersOf, wordsOf } from "../../components/docker/containers";
+import { variablesIn } from "../../components/host/text";
 import type { PlannedContainer } from "../../components/planned/container";
 import { type JsonObject, objectOr, textOr } from "../../faults/json";
 import { withoutSecrets } from "../../faults/secrets";
@@ -13,7 +14,7 @@ export function containerDifferences(planned: PlannedContainer, inspected: JsonO
   return [
     ...(state.status === "running" ? [] : [isNot("status", "running", state.status)]),
     ...(networks.includes(planned.network) ? [] : [differs("network", planned.network, networks.join(", ") || null)]),
-    ...argumentChanges(planned, asRun(planned, inspected))
+    ...argumentChanges(planned, asRun(planned, inspected, state))
       .sort((a, b) => Number(b.argument === "image") - Number(a.argument === "image"))
       .map(({ argument, before, after }) => differs(argument, before, after && shown(argument, after))),
   ];
@@ -25,34 +26,24 @@ function shown(argument: string, value: string): string {
   return withoutSecrets(`${name}${value}`).slice(name.length);
 }
 
-const wordsOf = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
-
 /** The plan with what really runs in the place of what we give: of an image's own variables, labels and mounts nothing is known. */
-function asRun(planned: PlannedContainer, inspected: JsonObject): PlannedContainer {
+function asRun(planned: PlannedContainer, inspected: JsonObject, state: ContainerState): PlannedContainer {
   const [config, host] = [objectOr(inspected.Config), objectOr(inspected.HostConfig)];
-  const [{ ports = [], mounts = [], labels = {}, image = "" } = {}] = containersOf([inspected]);
-  const variables = wordsOf(config.Env).map(
-    (each) => [each.split("=", 1)[0] ?? "", each.replace(/^[^=]*=/, "")] as const,
-  );
-  const onlyOurs = (entries: readonly (readonly [string, string])[], ours: Readonly<Record<string, string>>) =>
-    Object.fromEntries(entries.filter(([name]) => name in ours));
+  const { image, labels, ports, mounts } = state;
+  const onlyOurs = (found: Iterable<readonly [string, string]>, ours: Readonly<Record<string, string>>) =>
+    Object.fromEntries([...found].filter(([name]) => name in ours));
   return {
     ...planned,
     image,
     command: planned.command.length === 0 ? [] : wordsOf(config.Cmd),
     entrypoint: planned.entrypoint && wordsOf(config.Entrypoint),
-    env: onlyOurs(variables, planned.env),
+    env: onlyOurs(variablesIn(wordsOf(config.Env)), planned.env),
     labels: onlyOurs(Object.entries(labels), planned.labels),
-    ports: ports.map(({ ip, host, container }) => ({ ip, host, container: Number.parseInt(container, 10) })),
+    ports: ports.map((port) => ({ ...port, container: Number.parseInt(port.container, 10) })),
     mounts: planned.mounts.flatMap(({ target, readOnly }) =>
       mounts
         .filter((each) => each.target === target)
-        .map(
-          ({ type, source }) =>
-            ({
-              ...{ type: type === "bind" ? type : "volume", source, target, readOnly },
-            }) as const,
-        ),
+        .map(({ type, source }) => ({ type: type === "bind" ? type : "volume", source, target, readOnly })),
     ),
     // Anybody may have given it another policy.
     restart: textOr(objectOr(host.RestartPolicy).Name) as PlannedContainer["restart"],

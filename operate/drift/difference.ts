@@ -8,16 +8,13 @@ export interface Difference {
   readonly says: string;
 }
 
-export function differs(what: string, planned: string | null, found: string | null): Difference {
-  const [wanted, is] = [`${what} ${planned ?? ""}`.trim(), `${what} ${found ?? ""}`.trim()];
-  if (found === null) return { what, planned, found, says: `lacks ${wanted}` };
-  return {
-    what,
-    planned,
-    found,
-    says: `has ${is}, ${planned === null ? "which is not planned" : `planned is ${planned}`}`,
-  };
-}
+export const differs = (what: string, planned: string | null, found: string | null): Difference => ({
+  ...{ what, planned, found },
+  says:
+    found === null
+      ? `lacks ${what} ${planned}`.trim()
+      : `has ${what} ${found}`.trim() + (planned === null ? ", which is not planned" : `, planned is ${planned}`),
+});
 
 /** One that isn't there, or isn't as it is to be, in one word. */
 export const isNot = (what: string, planned: string, found: string): Difference => ({

@@ -74,14 +74,10 @@ function acted({ containers, files, secretFiles, simpleServer }: MachinePlan): s
 }
 
 async function ofContainers(plan: MachinePlan, host: Host): Promise<Drift[]> {
-  const all = plan.containers.map(async (planned): Promise<Drift[]> => {
+  const all = plan.containers.map(async (planned) => {
     const found = containerDifferences(planned, await inspected(host, planned.name));
-    return found.map((each) => ({
-      kind: "container",
-      where: planned.name,
-      ...each,
-      mend: mendContainer(plan, planned, found),
-    }));
+    const mend = mendContainer(plan, planned, found);
+    return found.map((each) => ({ kind: "container" as const, where: planned.name, ...each, mend }));
   });
   return (await Promise.all(all)).flat();
 }
@@ -131,51 +127,38 @@ function mendFile(plan: MachinePlan, role: string): Mend {
   };
 }
 
-async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<(Drift | string)[]> {
+async function ofSimpleServer(plan: MachinePlan, host: Host): Promise<Drift[]> {
   const { simpleServer } = plan;
   if (simpleServer.mode !== "host") return [];
   const { unit } = simpleServer;
-  const found = await simpleServerDifferences(simpleServer, host);
   const systemctl = (...words: string[]) => typedOn(plan, ["sudo", "systemctl", ...words]);
-  const mends = {
-    restart: { after: [systemctl("daemon-reload"), systemctl("restart", unit)] },
-    // What wins over our drop-in is somebody's own: this shows the file that says it.
-    "another drop-in": { after: [typedOn(plan, ["systemctl", "cat", unit])] },
-  };
-  if (found === undefined) return [`systemd doesn't say what ${unit} runs with.`];
-  return found.map(({ by, ...each }) => ({ kind: "simple-server", where: unit, ...each, mend: mends[by] }));
+  const restart = [systemctl("daemon-reload"), systemctl("restart", unit)];
+  // What wins over our drop-in is somebody's own: this shows the file that says it.
+  const show = [typedOn(plan, ["systemctl", "cat", unit])];
+  return (await simpleServerDifferences(simpleServer, host)).map(({ overruled, ...each }) => ({
+    ...{ kind: "simple-server", where: unit, ...each, mend: { after: overruled ? show : restart } },
+  }));
 }
 
 /** The machine's memory, and the share of instance A, which is only looked at. */
-async function ofMemory(plan: MachinePlan, host: Host): Promise<Drift[]> {
-  const { hostInstance, ledger } = plan;
+async function ofMemory({ hostInstance, ledger }: MachinePlan, host: Host): Promise<Drift[]> {
   const memory = parseMeminfo(await host.meminfo());
-  const port = hostInstance === "none" ? 0 : hostInstance.port;
-  const listener = hostInstance === "none" ? undefined : await host.listener(port);
-  const facts = { listeners: listener ? [{ port, ...listener }] : [], ...defined({ memory }) };
-  const total: PreflightFinding | undefined = memory && totalFinding(ledger.totalGiB, memory.totalGiB);
-  const drift = (kind: Drift["kind"], where: string, planned: unknown, finding: PreflightFinding): Drift[] => {
+  const a = hostInstance === "none" ? undefined : hostInstance;
+  const listener = a && (await host.listener(a.port));
+  const listeners = a && listener ? [{ port: a.port, ...listener }] : [];
+  const total = memory && totalFinding(ledger.totalGiB, memory.totalGiB);
+  const drift = (part: Pick<Drift, "kind" | "where">, planned: unknown, finding: PreflightFinding): Drift[] => {
     const { setting: what, value, message } = finding;
     // Without a setting it is no difference: nobody could see.
-    return what === undefined
-      ? []
-      : [
-          {
-            kind,
-            where,
-            what,
-            planned: String(planned),
-            found: String(value),
-            says: `differs: ${message}`,
-            mend: { up: [] },
-          },
-        ];
+    if (what === undefined) return [];
+    const difference = { what, planned: String(planned), found: String(value), says: `differs: ${message}` };
+    return [{ ...part, ...difference, mend: { up: [] } }];
   };
   return [
-    ...hostInstanceFindings(plan, facts).flatMap((finding) =>
-      drift("instance-a", "instance A", hostInstance !== "none" && hostInstance.gpuMemoryUtilization, finding),
+    ...hostInstanceFindings({ hostInstance, ledger }, { listeners, ...defined({ memory }) }).flatMap((finding) =>
+      drift({ kind: "instance-a", where: "instance A" }, a?.gpuMemoryUtilization, finding),
     ),
-    ...(total === undefined ? [] : drift("memory", "memory", ledger.totalGiB, total)),
+    ...(total ? drift({ kind: "memory", where: "memory" }, ledger.totalGiB, total) : []),
   ];
 }
 
