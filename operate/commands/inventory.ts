@@ -44,15 +44,10 @@ Exit code: 0 everything was read, 1 something could not be, 2 wrong use or an un
 function leftoversText(machine: string, found: readonly Leftover[]): string {
   if (found.length === 0) return `Machine ${machine}: nothing is left that isn't in use.`;
   const rows = found.map(({ kind, name, size = "", what }) => [kind, size, name, what]);
-  const commands = found.map(({ remove }) => `  ${remove}`);
-  const about = "Nothing was removed. Each goes by its command, for good:";
   return [
-    `Machine ${machine}`,
-    "",
-    ...columns([["left", "size", "name", "what"], ...rows]),
-    "",
-    about,
-    ...commands,
+    ...[`Machine ${machine}`, "", ...columns([["left", "size", "name", "what"], ...rows]), ""],
+    "Nothing was removed. Each goes by its command, for good:",
+    ...found.map(({ remove }) => `  ${remove}`),
   ].join("\n");
 }
 

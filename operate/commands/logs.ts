@@ -2,7 +2,7 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { forTerminal } from "../../commandLine/output";
-import { eachLine, type StartOptions, start } from "../../commandLine/run";
+import { eachLine, start } from "../../commandLine/run";
 import { wholeNumber } from "../../commandLine/values";
 import { dockerCommand } from "../../components/docker/docker";
 import { commandOn, followedOn } from "../../components/host/onMachine";
@@ -42,14 +42,19 @@ export function logsCommand(): Command {
       if (options.follow && asJson) throw new WrongUse("--follow prints lines as they come: leave out --format json.");
       const { machines } = plannedStack(options);
       const sources = sourcesOf(named(machines, name), machines, options);
-      const read = sources.map(async ({ machine, name, ...source }) => {
+      const read = sources.map(async ({ machine, name, words, env }) => {
         const lines: string[] = [];
+        let last = "";
         const mark = sources.length === 1 ? "" : `${machine}: `;
-        await readLog(name, { ...source, merged: true, held: options.follow === true }, (line) => {
-          if (asJson) lines.push(line);
-          else process.stdout.write(`${forTerminal(`${mark}${line}`)}\n`);
+        const { stdout, ended } = start(words, { env, merged: true, held: options.follow === true });
+        eachLine(stdout, (text) => {
+          last = redact(text);
+          if (asJson) lines.push(last);
+          else process.stdout.write(`${forTerminal(`${mark}${last}`)}\n`);
         });
-        return { machine, name, lines };
+        if ((await ended).code === 0) return { machine, name, lines };
+        const gone = /No such container/.test(last) ? " `npm run up -- --refresh` makes it." : "";
+        throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
       });
       return { result: { logs: await Promise.all(read) }, text: "" };
     },
@@ -71,21 +76,4 @@ function sourcesOf(found: Named, machines: readonly MachinePlan[], { follow, tai
   const { unit } = machine.simpleServer;
   const words = on(machine, ["journalctl", "--no-pager", "--unit", unit, "--lines", `${tail}`, ...going]);
   return [{ machine: machine.name, name: unit, words, env: {} }];
-}
-
-/** Hands the lines of a log on as they come, without keys. Throws `Failed` with the program's words where it can't be read. */
-async function readLog(
-  name: string,
-  { words, ...how }: StartOptions & { readonly words: readonly string[] },
-  line: (text: string) => void,
-) {
-  let last = "";
-  const { stdout, ended } = start(words, how);
-  eachLine(stdout, (text) => {
-    last = redact(text);
-    line(last);
-  });
-  if ((await ended).code === 0) return;
-  const gone = /No such container/.test(last) ? " `npm run up -- --refresh` makes it." : "";
-  throw new Failed(`The log of ${name} can't be read: ${last}.${gone}`);
 }

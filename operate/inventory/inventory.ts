@@ -33,39 +33,45 @@ export async function inventory(machine: MachinePlan, settings: MachineSettings,
 type ContainerEntry = Awaited<ReturnType<typeof entryOf>>;
 
 async function allContainers(machine: MachinePlan, problems: string[]): Promise<ContainerEntry[]> {
-  const { dockerHost } = machine;
-  try {
-    const states = await readContainers(dockerHost);
-    const digests = await digestsOf(states, dockerHost);
+  return orProblem([], problems, "", async () => {
+    const states = await readContainers(machine.dockerHost);
+    const digests = await digestsOf(states, machine.dockerHost);
     const entries: ContainerEntry[] = [];
     for (const state of states) entries.push(await entryOf(state, machine, digests, problems));
     return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
-  } catch (error) {
+  });
+}
+
+/** What is read, or what stands for it where it can't be, which is noted. */
+async function orProblem<Found>(without: Found, problems: string[], of: string, read: () => Promise<Found>) {
+  return read().catch((error: unknown) => {
     if (!(error instanceof Failed)) throw error;
-    problems.push(error.message);
-    return [];
-  }
+    problems.push(`${of}${error.message}`);
+    return without;
+  });
 }
 
 async function entryOf(
   state: ContainerState,
-  machine: MachinePlan,
+  { name: ours, dockerHost, ...machine }: MachinePlan,
   digests: ReadonlyMap<string, string>,
   problems: string[],
 ) {
   const { name, image, imageId, status, ports, labels } = state;
   const isServer = serversOn(machine).some(({ container }) => container.name === name);
+  // The image's own id is started, so nothing is pulled and no tag can have moved.
+  const inside = async () => recorded(await versionsInside(imageId, dockerHost));
   return {
     ...{ name, image },
     /** `sha256:<64 hex>` of the image in its registry, "" for one that was never in a registry. */
     digest: digests.get(imageId) ?? "",
     ...{ status, ports },
     /** Whether this stack declares it. */
-    ours: labels[MACHINE_LABEL] === machine.name,
+    ours: labels[MACHINE_LABEL] === ours,
     /** Read inside the image of our inference servers; `null` where nothing was looked for. */
-    versions: isServer ? await versionsOf(state, machine.dockerHost, problems) : null,
+    versions: isServer ? await orProblem(recorded({}), problems, `${name}: `, inside) : null,
     /** What the start gate of our server says, while the server isn't started. */
-    ...defined({ startGate: isServer ? await gateSays(state, machine.dockerHost) : undefined }),
+    ...defined({ startGate: isServer ? await gateSays(state, dockerHost) : undefined }),
   };
 }
 
@@ -74,17 +80,6 @@ async function gateSays({ name, status }: ContainerState, dockerHost: string): P
   if (status !== "running") return undefined;
   const line = await docker(["logs", "--tail", "1", name], ANSWER_WITHIN_SECONDS, dockerHost).catch(() => "");
   return GATE_SAYS.exec(line.trim())?.[1];
-}
-
-/** The image's own id is started, so nothing is pulled and no tag can have moved. */
-async function versionsOf({ name, imageId }: ContainerState, dockerHost: string, problems: string[]) {
-  try {
-    return recorded(await versionsInside(imageId, dockerHost));
-  } catch (error) {
-    if (!(error instanceof Failed)) throw error;
-    problems.push(`${name}: ${error.message}`);
-    return recorded({});
-  }
 }
 
 /** Registry digests by image id. */
@@ -123,9 +118,6 @@ function differingRecords(machine: MachinePlan, settings: MachineSettings, conta
 /** Shown in place of a version if the package is not installed. */
 const MISSING = "MISSING";
 
-/** Packages whose versions are recorded everywhere (specification, Versioning 5). */
-type RecordedVersions = Readonly<Record<"torch" | "vllm" | "transformers", string>>;
-
 /** Starting an interpreter takes under a second; a network mount that hangs must not hold the command up. */
 const READ_SECONDS = 20;
 const LARGEST_ANSWER = 64 * 1024;
@@ -140,10 +132,9 @@ export async function readVenv(path: string, seconds = READ_SECONDS, machine: Pl
   return { path, versions: recorded({}), problem: problemText(python, ran, seconds) };
 }
 
-/** The recorded packages out of those that were found. */
-function recorded(found: Readonly<Record<string, string>>): RecordedVersions {
-  const version = (name: string) => found[name] ?? MISSING;
-  return { torch: version("torch"), vllm: version("vllm"), transformers: version("transformers") };
+/** Packages whose versions are recorded everywhere (specification, Versioning 5), out of those that were found. */
+function recorded({ torch = MISSING, vllm = MISSING, transformers = MISSING }: Readonly<Record<string, string>>) {
+  return { torch, vllm, transformers };
 }
 
 function problemText(python: string, { code, notStarted, stopped }: Ran, seconds: number): string {

@@ -15,6 +15,15 @@ export type Leftover = Awaited<ReturnType<typeof leftovers>>[number];
 
 const SECONDS = 60;
 
+/** What removes a thing of each kind, before its name. */
+const REMOVES = {
+  container: ["docker", "rm", "--force"],
+  volume: ["docker", "volume", "rm"],
+  network: ["docker", "network", "rm"],
+  image: ["docker", "rmi", "--force"],
+  path: ["rm", "-rf"],
+} as const;
+
 /**
  * What `down` or an earlier stack file left on a machine and nothing uses now, each with the command that removes it. Sizes are as
  * Docker or du says them. It only reads. Throws `Failed` where no Docker answers.
@@ -22,8 +31,8 @@ const SECONDS = 60;
 export async function leftovers(machine: MachinePlan) {
   const { network, containers: planned, chatUi, dockerHost } = machine;
   const files = filesOf(machine);
-  const left = (kind: string, name: string, what: string, words: readonly string[], size?: string) => ({
-    ...{ kind, name, what, ...defined({ size }), remove: typedOn(machine, words) },
+  const left = (kind: keyof typeof REMOVES, name: string, what: string, size?: string) => ({
+    ...{ kind, name, what, ...defined({ size }), remove: typedOn(machine, [...REMOVES[kind], name]) },
   });
   const ask = async (...words: string[]) => (await docker(words, SECONDS, dockerHost)).split("\n").filter(Boolean);
   const isApplied = "plan" in (await readAppliedPlan(machine, files));
@@ -48,7 +57,8 @@ export async function leftovers(machine: MachinePlan) {
     if (typeof found === "string") return [];
     const { out } = await files.ask(["du", "-sh", "--", path], SECONDS);
     const sudo = found.uid === 0 && process.getuid?.() !== 0 ? ["sudo"] : [];
-    return [left(kind, path, what, [...sudo, "rm", "-rf", path], /^\S+/.exec(out)?.[0])];
+    const size = /^\S+/.exec(out)?.[0];
+    return [{ ...left("path", path, what, size), kind, remove: typedOn(machine, [...sudo, ...REMOVES.path, path]) }];
   };
   const loaded = serversOn(machine)
     .filter(({ container }) => ours.some(({ name }) => name === container.name))
@@ -69,40 +79,22 @@ export async function leftovers(machine: MachinePlan) {
     ...(isApplied ? [] : written.map(({ path }) => pathLeft("file", recordOf(path), "what was there before ours"))),
     ...(isApplied ? [] : [pathLeft("state", state, "our state on the machine")]),
   ];
+  const chats = chatUi?.dataVolume ?? `${network}-chat-ui-data`;
   return [
     ...others.map(({ name, status }) =>
-      left("container", name, `${status}; has our label and isn't in the stack file`, [
-        "docker",
-        "rm",
-        "--force",
-        name,
-      ]),
+      left("container", name, `${status}; has our label and isn't in the stack file`),
     ),
     ...volumes
       .filter((name) => name.startsWith(`${network}-`))
-      .map((name) => {
-        const isChat = name === (chatUi?.dataVolume ?? `${network}-chat-ui-data`);
-        return left("volume", name, isChat ? "accounts and chats of the chat UI" : "used by no container", [
-          "docker",
-          "volume",
-          "rm",
-          name,
-        ]);
-      }),
-    ...networks.map((name) =>
-      left("network", name, "no container of ours is on it", ["docker", "network", "rm", name]),
-    ),
-    ...unused.map(({ Repository, Tag, Digest, ID, Size }) => {
-      const name = `${Repository}:${Tag}@${Digest}`.replace(/[:@]<none>/g, "");
+      .map((name) =>
+        left("volume", name, name === chats ? "accounts and chats of the chat UI" : "used by no container"),
+      ),
+    ...networks.map((name) => left("network", name, "no container of ours is on it")),
+    ...unused.map(({ Repository, Tag, Digest, ID, Size }) => ({
       // By its id it goes with all of its names.
-      return left(
-        "image",
-        name,
-        "no container is made from it",
-        ["docker", "rmi", "--force", textOr(ID)],
-        textOr(Size),
-      );
-    }),
+      ...left("image", textOr(ID), "no container is made from it", textOr(Size)),
+      name: `${Repository}:${Tag}@${Digest}`.replace(/[:@]<none>/g, ""),
+    })),
     ...(await Promise.all(paths)).flat(),
   ];
 }
