@@ -1,6 +1,7 @@
 import { Volume } from "@pulumi/docker";
 import { ComponentResource, type ComponentResourceOptions, type Resource } from "@pulumi/pulumi";
 import { ContainerService } from "../host/containerService";
+import { HostFile, secretFileArgs } from "../host/hostFile";
 import { TYPE } from "../planned/type";
 import type { ChatUiPlan } from "./plannedChatUi";
 
@@ -24,7 +25,11 @@ export class ChatUi extends ComponentResource {
       ({ part, volume }) =>
         new Volume(`${name}-${part}`, { name: volume, driver: "local" }, { parent: this, retainOnDelete: true }),
     );
-    new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn: [network, ...volumes] });
+    const secrets = chatUi.administrator.map(
+      (file) => new HostFile(`${machine}-${file.role}`, secretFileArgs(file), { parent: this }),
+    );
+    const dependsOn = [network, ...volumes, ...secrets];
+    new ContainerService(name, { container: chatUi.container }, { parent: this, dependsOn });
     this.registerOutputs(facts);
   }
 }

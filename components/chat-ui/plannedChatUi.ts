@@ -1,6 +1,7 @@
 import { defined } from "../../faults/defined";
 import { inNameOrder, MACHINE_LABEL, type PlannedContainer } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
+import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
 import type { ChatUiSettings } from "../settings/chatUi";
@@ -16,7 +17,25 @@ export interface ChatUiPlan extends Listening {
   readonly modelsVolume: string | null;
   /** Keys of the servers that it is connected to. */
   readonly servers: readonly string[];
+  /** Where the first account comes from; nothing where it is whoever signs up first. */
+  readonly administrator: readonly SecretFile[];
 }
+
+/** How Open WebUI calls the two values, and where its container finds them. */
+const ADMINISTRATOR = [
+  { role: "chat-ui-email", variable: "WEBUI_ADMIN_EMAIL" },
+  { role: "chat-ui-password", variable: "WEBUI_ADMIN_PASSWORD" },
+] as const;
+const inside = (role: string) => `/run/secrets/${role}`;
+
+/** Reads both from their files, so that they are in no environment that Docker could show. */
+const WITH_ADMINISTRATOR = [
+  ...ADMINISTRATOR.map(({ role, variable }) => `${variable}=$(cat ${inside(role)}) && export ${variable}`),
+  'exec "$@"',
+].join(" && ");
+
+/** What the image starts by itself (0.11.3). */
+const START = ["bash", "start.sh"];
 
 const PORT_INSIDE = 8080;
 const DATA_INSIDE = "/app/backend/data";
@@ -26,7 +45,7 @@ const MODELS_INSIDE = "/root/.ollama";
 const MEMORY_GIB = 1.2;
 
 /**
- * The chat UI of one machine: its container and the volumes that keep its data. Of the servers `known` here it offers the
+ * The chat UI of one machine: its container and the volumes that keep its data; below `folder` are its secrets. Of the servers `known` here it offers the
  * models of those that are `connected`, and may search documents with the others. With Ollama inside, that needs the GPU, and
  * its models are in a volume that no other server sees.
  */
@@ -37,11 +56,18 @@ export function plannedChatUi(
   known: readonly Upstream[],
   connected: readonly Upstream[],
   withOllama: boolean,
+  folder: string,
 ): ChatUiPlan {
   const servers = connected.filter(({ serves }) => !isPooling(serves));
   const search = searchServers(settings, known);
   const dataVolume = `${machine.network}-chat-ui-data`;
   const address = settings.listen;
+  const { emailVariable, passwordVariable } = settings.administrator ?? {};
+  const administrator = ADMINISTRATOR.flatMap(({ role }): SecretFile[] => {
+    const variable = role === "chat-ui-email" ? emailVariable : passwordVariable;
+    return variable === undefined ? [] : [{ role, path: `${folder}/secrets/${role}`, mode: "0600", variable }];
+  });
+  const isNamed = administrator.length > 0;
   const modelsVolume = withOllama ? `${machine.network}-chat-ui-models` : null;
   return {
     dataVolume,
@@ -49,26 +75,30 @@ export function plannedChatUi(
     address,
     port: settings.port,
     servers: [...servers, ...Object.values(search)].map((server) => server.key),
+    administrator,
     container: {
       role: "chat-ui",
       resource: `${machineName}-chat-ui`,
       name: `open-webui-${settings.port}`,
       image: settings.image,
-      command: [],
-      entrypoint: null,
+      command: isNamed ? START : [],
+      entrypoint: isNamed ? ["/bin/sh", "-c", WITH_ADMINISTRATOR, "open-webui"] : null,
       env: inNameOrder({
         ...BEHAVIOUR,
         ...connections(servers),
         ...documentSearch(search),
         ...(withOllama ? OLLAMA_INSIDE : {}),
       }),
-      secretEnv: [],
+      secretEnv: administrator.map(({ variable }) => variable),
       ports: [{ ip: address, host: settings.port, container: PORT_INSIDE }],
       mounts: [
         { type: "volume", source: dataVolume, target: DATA_INSIDE, readOnly: false },
         ...(modelsVolume === null
           ? []
           : [{ type: "volume", source: modelsVolume, target: MODELS_INSIDE, readOnly: false } as const]),
+        ...administrator.map(
+          ({ path, role }) => ({ type: "bind", source: path, target: inside(role), readOnly: true }) as const,
+        ),
       ],
       gpus: withOllama ? "all" : null,
       ipc: "private",

@@ -24,6 +24,7 @@ export function services(
   simpleServer: SimpleServerPlan,
   machines: StackSettings["machines"],
 ) {
+  const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
   const known = upstreams(machine, servers, simpleServer);
   const ours = known.filter((each) => each.kind === "inference-server").map((each) => each.key);
   const bridge =
@@ -46,8 +47,8 @@ export function services(
           known,
           pick(known, machine.chatUi.connections ?? [...ours, ...reachable(known)]),
           simpleServer.mode === "integrated",
+          folder,
         );
-  const folder = `${onMachine(machine.stateDirectory, evidence)}/${name}`;
   const clients = plannedClients(name, machine, known, bridge, evidence);
   const unreached = clientReachFaults(machine, clients, known);
   const containers = [bridge, chatUi].filter((each) => each !== null);
@@ -61,7 +62,7 @@ export function services(
       ...monitoringFiles(name, machine, known, bridge, folder),
       ...clients.flatMap((client) => client.files),
     ],
-    secretFiles: bridge?.key ? [bridge.key] : [],
+    secretFiles: [...(bridge?.key ? [bridge.key] : []), ...(chatUi?.administrator ?? [])],
     reach: containers.map(({ container, address, port }): Reach => {
       const { role, name } = container;
       return { key: role, name, address, port, path: "" };

@@ -112,8 +112,8 @@ export function serviceWarnings(
       if (server.container === undefined && isLoopback(server.address)) warn("loopback-only", loopbackOnly);
     }
   }
-  if (chatUi !== null && !isLoopback(chatUi.address)) {
-    const message = `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: sign up as soon as it runs.`;
+  if (chatUi !== null && chatUi.administrator.length === 0 && !isLoopback(chatUi.address)) {
+    const message = `${chatUi.container.name} can be reached from the network, and the first who signs up is its administrator: name one (\`chatUi.administrator\`), or sign up as soon as it runs.`;
     warn("first-sign-up", message);
   }
   for (const client of clients) {

@@ -9,7 +9,7 @@ export type FileRole =
   | "simple-server-dropin"
   | "start-gate";
 
-export type SecretRole = "bridge-key" | `hugging-face-token-${string}`;
+export type SecretRole = "bridge-key" | "chat-ui-email" | "chat-ui-password" | `hugging-face-token-${string}`;
 
 /** A file that will be written on the machine. */
 export interface PlannedFile<Role extends string = string> {

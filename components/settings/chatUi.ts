@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, listenAddress, port, serverReference, usual } from "../planned/fields";
+import { gibibytes, listenAddress, port, serverReference, usual, variableName } from "../planned/fields";
 import { imageReference } from "./image";
 
 /** Open WebUI in a container, as in the stack file. */
@@ -18,11 +18,21 @@ export const chatUi = strictObject({
   rerankServer: optional(serverReference()).describe(
     "Server that sorts what the document search has found (`model.kind: rerank`). Default: the only one of that kind.",
   ),
+  administrator: optional(
+    strictObject({
+      emailVariable: variableName().describe(
+        "NAME of the variable of your shell that holds the address to log in with.",
+      ),
+      passwordVariable: variableName().describe("NAME of the variable that holds the password."),
+    }),
+  ).describe(
+    "The first account, an administrator, made at the first start from variables of your shell; their values travel as files of mode 0600. Without it the first who signs up is the administrator. On data with accounts nothing changes.",
+  ),
   memoryGiB: optional(gibibytes()).describe(
     "Memory in GiB that the chat UI was measured to take on this machine. Default: 1.2, measured on another one.",
   ),
 }).describe(
-  "The browser chat UI: Open WebUI in a container. The first who signs up is its administrator; after that sign-up is closed.",
+  "The browser chat UI: Open WebUI in a container. Its `administrator`, else the first who signs up, gives others their accounts: sign-up is closed.",
 );
 
 export type ChatUiSettings = z.output<typeof chatUi>;

@@ -51,6 +51,32 @@ describe("the chat UI's container", () => {
     ]);
   });
 
+  it("takes its administrator from files, so that Docker shows neither address nor password", () => {
+    const administrator = { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" };
+    const machine = planned({ chatUi: { ...CHAT_UI, administrator } });
+    const secrets = "/home/me/.local/share/local-serving/dgx/secrets";
+    expect(machine.secretFiles).toEqual([
+      { role: "chat-ui-email", path: `${secrets}/chat-ui-email`, mode: "0600", variable: "CHAT_EMAIL" },
+      { role: "chat-ui-password", path: `${secrets}/chat-ui-password`, mode: "0600", variable: "CHAT_PASSWORD" },
+    ]);
+    expect(machine.chatUi?.container).toMatchObject({
+      entrypoint: [
+        "/bin/sh",
+        "-c",
+        'WEBUI_ADMIN_EMAIL=$(cat /run/secrets/chat-ui-email) && export WEBUI_ADMIN_EMAIL && WEBUI_ADMIN_PASSWORD=$(cat /run/secrets/chat-ui-password) && export WEBUI_ADMIN_PASSWORD && exec "$@"',
+        "open-webui",
+      ],
+      command: ["bash", "start.sh"],
+      secretEnv: ["CHAT_EMAIL", "CHAT_PASSWORD"],
+    });
+    expect(machine.chatUi?.container.mounts.slice(1)).toEqual(
+      ["chat-ui-email", "chat-ui-password"].map((role) => ({
+        ...{ type: "bind", source: `${secrets}/${role}`, target: `/run/secrets/${role}`, readOnly: true },
+      })),
+    );
+    expect(machine.chatUi?.container.env).toMatchObject({ ENABLE_SIGNUP: "False" });
+  });
+
   it("takes its configuration from the environment at every start, and keeps sign-up closed", () => {
     expect(containerOf().env).toEqual({
       ENABLE_OLLAMA_API: "False",

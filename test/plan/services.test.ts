@@ -139,6 +139,8 @@ describe("warnings of services", () => {
     expect(warningsOf({ chatUi: { ...CHAT_UI, listen: "0.0.0.0" } }).map((each) => each.code)).toEqual([
       "first-sign-up",
     ]);
+    const administrator = { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" };
+    expect(warningsOf({ chatUi: { ...CHAT_UI, listen: "0.0.0.0", administrator } })).toEqual([]);
   });
 
   it("say that a window is too small for an agent", () => {
