@@ -10,6 +10,7 @@ import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
 const KEY = "s3cret-NoOutputMayHoldThis";
+const PASSWORD = "s3cret-NorThisOne";
 const THEIRS = "# my own profile of that name\n";
 
 /** Stands for LiteLLM and Open WebUI, of which no image is reached here: it stays up, and that is all. */
@@ -35,7 +36,12 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
           maxModelLen: 131072,
         },
         bridge: { image: bridgeImage.reference, port: ports.bridge, servers: ["instance-a"] },
-        chatUi: { image: chatImage.reference, port: ports.chat, connections: ["instance-a"] },
+        chatUi: {
+          image: chatImage.reference,
+          port: ports.chat,
+          connections: ["instance-a"],
+          administrator: { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" },
+        },
         clients: { claudeCode: { server: "instance-a" }, codex: { server: "instance-a" } },
         ...machine,
       },
@@ -68,10 +74,13 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     network = `net-v${ports.bridge}`;
     bridgeImage = await pinnedImage({ ...waiting, repository: "berriai/litellm", tag: "v1.103.0" });
     chatImage = await pinnedImage({
-      ...{ ...waiting, command: ["start"] },
+      ...{ programs: { bash: WAIT }, entrypoint: ["bash"], command: ["start.sh"] },
       ...{ repository: "open-webui/open-webui", tag: "v0.11.3" },
     });
-    workspace = await Workspace.open({ config: configOf(), env: { BRIDGE_KEY: KEY } });
+    workspace = await Workspace.open({
+      config: configOf(),
+      env: { BRIDGE_KEY: KEY, CHAT_EMAIL: "me@example.org", CHAT_PASSWORD: PASSWORD },
+    });
     mkdirSync(dirname(profile()), { recursive: true });
     writeFileSync(profile(), THEIRS, { mode: 0o640 });
   });
@@ -88,6 +97,16 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     expect(readFileSync(profile(), "utf8")).toContain('wire_api = "responses"');
     const settings = readFileSync(atHome(".local/share/local-serving/clients/claude-code.settings.json"), "utf8");
     expect(settings).toContain(`"ANTHROPIC_BASE_URL": "http://127.0.0.1:${ports.bridge}"`);
+  });
+
+  it("give the chat UI its administrator, whom neither Docker nor the engine shows", async () => {
+    const chat = `open-webui-${ports.chat}`;
+    expect(await mustRun("docker", ["exec", chat, "cat", "/run/secrets/chat-ui-password"])).toBe(PASSWORD);
+    const shown = [await mustRun("docker", ["inspect", chat]), JSON.stringify(await workspace.outputs())];
+    for (const text of [...shown, readFileSync(atHome(".local/share/local-serving/dgx/applied-plan.json"), "utf8")])
+      expect(text).not.toContain(PASSWORD);
+    const file = atHome(".local/share/local-serving/dgx/secrets/chat-ui-password");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
   });
 
   it("give the bridge its file, which it can't change", async () => {
