@@ -4,13 +4,13 @@ import type { HubModel, InferenceServerPlan } from "../inference-server/plannedS
 import { kvFigures, memoryFigures } from "../machine/stackOutputs";
 import { type MachinePlan, serversOn } from "../plan/types";
 import { BYTES_PER_GIB } from "../planned/utilization";
-import { argumentChanges } from "./containerChange";
-import { serverSteps, serviceSteps } from "./downtime";
+import { type ArgumentChange, argumentChanges } from "./containerChange";
+import { type Span, serverSteps, serviceSteps } from "./downtime";
 import { lossesOf } from "./losses";
-import type { ArgumentChange, ContainerChange, Span } from "./types";
 
 /** What an update does to a machine, and what its clients feel of it. */
 export type MachineChange = Readonly<ReturnType<typeof changeOf>>;
+export type ContainerChange = MachineChange["containers"][number];
 
 /** Two states of a stack, machine by machine. Pure. A machine that only one of them has is created, or removed. */
 export function changesOf(before: readonly MachinePlan[], after: readonly MachinePlan[]): MachineChange[] {
@@ -39,6 +39,7 @@ export function changeOf(
   const containers = [...resources].map((each) => containerChange(each, before, after, around.restarted ?? []));
   const ollama = ollamaChange(before, after);
   const kv = Object.fromEntries([...keys].map((key) => [key, both((plan) => kvOf(plan, key))]));
+  const felt = { containers, ollama, kv };
   return {
     machine: plans[0]?.name ?? "",
     containers,
@@ -49,8 +50,7 @@ export function changeOf(
     memory: both(memoryFigures),
     /** KV caches by the servers' keys. */
     kv,
-    losses:
-      before === undefined ? [] : lossesOf(before, after, { containers, ollama, kv }, around.machines ?? [before]),
+    losses: before === undefined ? [] : lossesOf(before, after, felt, around.machines ?? [before]),
   };
 }
 
@@ -63,28 +63,37 @@ function containerChange(
   before: MachinePlan | undefined,
   after: MachinePlan | undefined,
   restarted: readonly string[],
-): ContainerChange {
+) {
   const [old, now] = [before, after].map((plan) => plan?.containers.find((each) => each.resource === resource));
-  const [oldServer, server] = [before, after].map((plan) =>
-    (plan === undefined ? [] : serversOn(plan)).find(({ container }) => container.resource === resource),
+  const [oldServer, server] = [before, after].map(
+    (plan) => plan && serversOn(plan).find(({ container }) => container.resource === resource),
   );
   const { name = "", role = "bridge" } = now ?? old ?? {};
-  const key = (server ?? oldServer)?.key ?? role;
-  const common = { resource, key, name, changes: [], steps: [] };
-  const nothing = { pulls: null, downloads: [] };
-  if (now === undefined || after === undefined) return { ...common, ...nothing, kind: "removed" };
-  const changes = old === undefined ? [] : [...argumentChanges(old, now), ...withWorkers(server, restarted)];
-  if (old !== undefined && changes.length === 0) return { ...common, ...nothing, kind: "unchanged" };
+  const changes = old && now ? [...argumentChanges(old, now), ...withWorkers(server, restarted)] : [];
+  const same = changes.length === 0 ? "unchanged" : "replaced";
+  const kind: "created" | "replaced" | "removed" | "unchanged" = !now ? "removed" : !old ? "created" : same;
+  const serverBefore = oldServer && { server: oldServer, changes };
   return {
-    ...common,
-    kind: old === undefined ? "created" : "replaced",
+    /** Name of the resource in the stack, by which old and new belong together. */
+    resource,
+    /** Key in the stack file, else `bridge` or `chat-ui`. */
+    key: (server ?? oldServer)?.key ?? role,
+    /** Name of the container; of a removed one the old. */
+    name,
+    kind,
+    /** What differs, where it is replaced. */
     changes,
+    /** The time until the new one answers, in parts; of a replaced one it is the time that it is gone. */
     steps:
-      server === undefined
-        ? serviceSteps(now, old)
-        : serverSteps(server, weightsOf(server, after), oldServer && { server: oldServer, changes }),
-    pulls: old?.image === now.image ? null : now.image,
-    downloads: downloadsOf(server, oldServer),
+      !now || !after || kind === "unchanged"
+        ? []
+        : server
+          ? serverSteps(server, weightsOf(server, after), serverBefore)
+          : serviceSteps(now, old),
+    /** The image that is pulled before the old container is touched. */
+    pulls: now && old?.image !== now.image ? now.image : null,
+    /** Models that the new one may have to download first, while nothing answers. */
+    downloads: kind === "unchanged" ? [] : downloadsOf(server, oldServer),
   };
 }
 
@@ -128,8 +137,7 @@ function fileChanges(before: MachinePlan | undefined, after: MachinePlan | undef
   });
 }
 
-type OllamaChange = "restarted" | "by-hand" | null;
-function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): OllamaChange {
+function ollamaChange(before: MachinePlan | undefined, after: MachinePlan | undefined): "restarted" | "by-hand" | null {
   const [old, now] = [before, after].map((plan) => {
     if (plan?.simpleServer.mode !== "host") return undefined;
     const { unit, dropIn } = plan.simpleServer;

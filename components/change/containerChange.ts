@@ -1,7 +1,14 @@
 import { containerArgs } from "../host/containerArgs";
 import { contentHash } from "../host/text";
 import type { PlannedContainer } from "../planned/container";
-import type { ArgumentChange } from "./types";
+
+/** One argument of a container: a flag such as `--max-model-len`, a variable such as `env MAX_JOBS`, or one of Docker's own. */
+export interface ArgumentChange {
+  readonly argument: string;
+  /** `null` where the container has none. */
+  readonly before: string | null;
+  readonly after: string | null;
+}
 
 /** A text that nobody reads in a line, such as the start gate, is named by its fingerprint. */
 const LONGEST = 160;

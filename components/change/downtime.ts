@@ -1,6 +1,21 @@
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { PlannedContainer } from "../planned/container";
-import type { ArgumentChange, Span, Step } from "./types";
+import type { ArgumentChange } from "./containerChange";
+
+/** Seconds, from the least to the most that was seen or is allowed. */
+export interface Span {
+  readonly least: number;
+  readonly most: number;
+}
+
+/** One part of the time until a container answers. */
+export interface Step extends Span {
+  readonly what: string;
+  /** Who measured the figures, or what bounds them. */
+  readonly source: string;
+  /** Set where this part is saved if the same has run here before: what it made is kept in this volume. */
+  readonly keptIn?: string;
+}
 
 /** A DGX Spark, measured by its owner (2026-08-27): from cached weights to ready, 22 GB in 4 minutes, 75 GB in 7. */
 const BASE_SECONDS = 165;
@@ -65,15 +80,15 @@ const stopping = ({ stopGraceSeconds: most }: PlannedContainer): Step => ({
 });
 
 function compiling(server: InferenceServerPlan, before: Parameters<typeof serverSteps>[2]): Step[] {
-  const step = { what: "compiling kernels", source: "first boots were seen to take so long" };
+  const step = { what: "compiling kernels", source: "first boots were seen to take so long", ...COMPILES };
   const keptIn = server.jitVolume;
-  if (before === undefined) return [{ ...step, ...COMPILES, keptIn }];
-  if (before.server.jitVolume !== keptIn) return [{ ...step, ...COMPILES }];
+  if (before === undefined) return [{ ...step, keptIn }];
+  if (before.server.jitVolume !== keptIn) return [step];
   const changes = before.changes.filter(needsKernels);
   const raised = server.serve.maxModelLen > before.server.serve.maxModelLen;
   const surely = ({ argument }: ArgumentChange) => ["image", "first argument", "--revision"].includes(argument);
-  if (raised || changes.some(surely)) return [{ ...step, ...COMPILES, keptIn }];
-  return changes.length === 0 ? [] : [{ ...step, ...COMPILES, least: 0, keptIn }];
+  if (raised || changes.some(surely)) return [{ ...step, keptIn }];
+  return changes.length === 0 ? [] : [{ ...step, least: 0, keptIn }];
 }
 
 /** All parts together; with `kept`, without those that are saved where the same has run here before. */

@@ -1,14 +1,29 @@
 import { type MachinePlan, serversOn } from "../plan/types";
 import { SIMPLE_SERVER } from "../planned/fields";
-import { stepsText } from "./downtime";
-import type { ContainerChange, Loss, Step } from "./types";
+import { type Step, stepsText } from "./downtime";
+
+/** Something that clients had before an update, and lose for a while or for good. */
+export interface Loss {
+  /** Key of what they use: a server's, `bridge`, `chat-ui` or `simple-server`. */
+  readonly key: string;
+  readonly what: "gone" | "fails" | "removed" | "names" | "window" | "address";
+  /** Names that it answers to; of `names` only those that go. */
+  readonly names: readonly string[];
+  /** Who uses it: clients, `bridge`, `chat-ui`, and on another machine `MACHINE.bridge`. */
+  readonly users: readonly string[];
+  /** Window in tokens, or URL. */
+  readonly before?: string;
+  readonly after?: string;
+  /** For how long, where it is gone. */
+  readonly steps?: readonly Step[];
+}
 
 /** Ollama is restarted by systemd. */
 const RESTART: Step = { what: "restarting", least: 1, most: 20, source: "Ollama takes one or two seconds to listen" };
 
 /** What of a change clients feel. */
 interface Felt {
-  readonly containers: readonly ContainerChange[];
+  readonly containers: readonly { readonly key: string; readonly kind: string; readonly steps: readonly Step[] }[];
   readonly ollama: string | null;
   readonly kv: Readonly<Record<string, { readonly after: { readonly fits: { readonly most: boolean } } | null }>>;
 }
@@ -21,31 +36,34 @@ export function lossesOf(
   machines: readonly MachinePlan[],
 ): Loss[] {
   const { inferenceServers, ranks, endpoints, simpleServer } = before;
-  const of = (key: string) => ({ key, names: namesOf(before, key), users: usersOf(before, key, machines) });
-  const restarts = ollama === "restarted" && simpleServer.mode === "host";
+  const loss = (key: string, what: Loss["what"], more: Partial<Loss> = {}): Loss[] => [
+    { key, names: namesOf(before, key), users: usersOf(before, key, machines), what, ...more },
+  ];
   return [
-    ...containers.flatMap(({ key, kind, steps }): Loss[] => {
+    ...containers.flatMap(({ key, kind, steps }) => {
       // A worker has no API: its head goes with it.
       if (kind === "unchanged" || kind === "created" || ranks.some((rank) => rank.key === key)) return [];
-      if (kind === "removed") return [{ ...of(key), what: "removed" }];
-      return [{ ...of(key), what: kv[key]?.after?.fits.most === false ? "fails" : "gone", steps }];
+      if (kind === "removed") return loss(key, "removed");
+      return loss(key, kv[key]?.after?.fits.most === false ? "fails" : "gone", { steps });
     }),
-    ...(restarts ? [{ ...of(SIMPLE_SERVER), what: "gone", steps: [RESTART] } as const] : []),
-    ...inferenceServers.flatMap(({ key, serve }): Loss[] => {
+    ...(ollama === "restarted" && simpleServer.mode === "host"
+      ? loss(SIMPLE_SERVER, "gone", { steps: [RESTART] })
+      : []),
+    ...inferenceServers.flatMap(({ key, serve }) => {
       const now = after?.inferenceServers.find((each) => each.key === key)?.serve ?? serve;
       const names = serve.names.filter((name) => !now.names.includes(name));
       const windows = { before: `${serve.maxModelLen}`, after: `${now.maxModelLen}` };
       return [
-        ...(names.length > 0 ? [{ ...of(key), what: "names", names } as const] : []),
-        ...(now.maxModelLen < serve.maxModelLen ? [{ ...of(key), what: "window", ...windows } as const] : []),
+        ...(names.length > 0 ? loss(key, "names", { names }) : []),
+        ...(now.maxModelLen < serve.maxModelLen ? loss(key, "window", windows) : []),
       ];
     }),
-    ...endpoints.flatMap(({ key, url, network = "no address for other computers" }): Loss[] => {
+    ...endpoints.flatMap(({ key, url, network = "no address for other computers" }) => {
       const now = after?.endpoints.find((each) => each.key === key);
       if (now === undefined) return [];
-      if (now.url !== url) return [{ ...of(key), what: "address", before: url, after: now.url }];
+      if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
       const next = now.network ?? "no address for other computers";
-      return next === network ? [] : [{ ...of(key), what: "address", before: network, after: next }];
+      return next === network ? [] : loss(key, "address", { before: network, after: next });
     }),
   ];
 }
@@ -69,12 +87,12 @@ function usersOf(plan: MachinePlan, key: string, machines: readonly MachinePlan[
 
 /** For how long something is gone; `undefined` where it isn't. */
 export function goneText({ what, steps = [] }: Loss): string | undefined {
-  const said = {
+  const said: Partial<Record<Loss["what"], string>> = {
     gone: `for ${stepsText(steps)}`,
     fails: "until you go back: the new one would not start",
     removed: "for good",
   };
-  return what in said ? said[what as keyof typeof said] : undefined;
+  return said[what];
 }
 
 /** A loss as a sentence. */

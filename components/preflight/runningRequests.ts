@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { ask } from "../../http/ask";
-import type { MachineChange } from "../change/changesOf";
-import type { ContainerChange } from "../change/types";
+import type { ContainerChange, MachineChange } from "../change/changesOf";
 import { filesOf } from "../host/files";
 import { Metrics } from "../inference-server/metrics";
 import type { InferenceServerPlan } from "../inference-server/plannedServer";
@@ -92,13 +91,8 @@ async function requestsOf(machine: MachinePlan, { reach }: InferenceServerPlan):
   const url = `${originOf(reach)}/metrics`;
   const there = () =>
     filesOf(machine).ask(["curl", "-q", "-sS", "-m", `${ANSWER_WITHIN_SECONDS}`, url], 5 * ANSWER_WITHIN_SECONDS);
-  const here = () => ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS });
-  const text = isOverSsh(machine)
-    ? (await there()).out
-    : await here().then(
-        (answer) => answer.text,
-        () => "",
-      );
-  const metrics = new Metrics(text);
+  const here = async () => ({ out: (await ask(url, { timeoutSeconds: ANSWER_WITHIN_SECONDS })).text });
+  const { out } = isOverSsh(machine) ? await there() : await here().catch(() => ({ out: "" }));
+  const metrics = new Metrics(out);
   return (metrics.sum("vllm:num_requests_running") ?? 0) + (metrics.sum("vllm:num_requests_waiting") ?? 0);
 }

@@ -19,14 +19,12 @@ import { readTextFile } from "../../faults/textFile";
 import { judge, type Levels } from "../../policies/judge";
 import { projectFolder, stackName } from "../stack/stackFile";
 import { passedStackFile } from "../verify/lastVerify";
-import { changeSections, memorySections, memoryVerdict, type Section } from "./changeReport";
+import { changeSections, memorySections, memoryVerdict, type Section, section } from "./changeReport";
 import { verdictOf } from "./planText";
 import { settingChanges, settingText } from "./settingChanges";
 
 /** A state of the stack that a plan is compared with. */
 interface Earlier {
-  /** As it is written on the command line. */
-  readonly source: string;
   readonly machines: readonly MachinePlan[];
   /** Known where it is a stack file. */
   readonly stack?: { readonly settings: StackSettings; readonly plan: Plan };
@@ -42,10 +40,9 @@ export async function compare(source: string, file: string, settings: StackSetti
   const { machines, stack, back } = await earlier(source, file, planned);
   const changes = changesOf(machines, planned.machines);
   const changed = stack === undefined ? null : settingChanges(stack.settings, settings);
-  const [old, now] = [
-    findingsOf({ machines, warnings: stack?.plan.warnings ?? [] }, levels),
-    findingsOf(stack === undefined ? { ...planned, warnings: [] } : planned, levels),
-  ];
+  // Of what was applied no warnings are kept.
+  const old = findingsOf(stack?.plan ?? { machines, warnings: [] }, levels);
+  const now = findingsOf(stack === undefined ? { ...planned, warnings: [] } : planned, levels);
   const only = (these: typeof now, those: typeof now) =>
     these.filter(({ id }) => those.every((each) => each.id !== id));
   const [added, gone] = [only(now, old), only(old, now)];
@@ -53,12 +50,10 @@ export async function compare(source: string, file: string, settings: StackSetti
   const verdict = verdictOf(planned.machines, judge(declaredResources(planned), levels));
   const sections: Section[] = [
     { title: `Against ${source}`, lines: [verdict, ...summary(changes)] },
-    ...(changed === null
-      ? []
-      : [{ title: "Changed settings", lines: changed.length === 0 ? ["None."] : changed.map(settingText) }]),
+    ...(changed === null ? [] : [section("Changed settings", changed.map(settingText), "None.")]),
     ...changeSections(changes),
     ...memorySections(changes),
-    { title: "Findings", lines: found.length === 0 ? ["None is new, and none is gone."] : found },
+    section("Findings", found, "None is new, and none is gone."),
     ...(back === undefined || changed?.length === 0
       ? []
       : [{ title: "The way back", lines: [`\`${back}\``, ...summary(changesOf(planned.machines, machines))] }]),
@@ -70,12 +65,10 @@ export async function compare(source: string, file: string, settings: StackSetti
 /** What restarts, and whether memory fits. */
 function summary(changes: readonly MachineChange[]): string[] {
   return changes.flatMap(({ machine, losses, memory: { after } }) => {
-    const said = losses.flatMap((loss) => {
-      const gone = goneText(loss);
-      return gone === undefined ? [] : [`${loss.key} is gone ${gone}`];
-    });
+    const gone = losses.filter((loss) => goneText(loss) !== undefined);
+    const said = gone.map((loss) => `${loss.key} is gone ${goneText(loss)}`).join("; ");
     return [
-      `${machine}: ${said.length === 0 ? "nothing that runs is stopped" : said.join("; ")}.`,
+      `${machine}: ${said || "nothing that runs is stopped"}.`,
       ...(after === null ? [] : [`${machine}: ${memoryVerdict(after)}.`]),
     ];
   });
@@ -99,7 +92,7 @@ function findingsOf({ machines, warnings }: Plan, levels: Levels) {
 }
 
 async function earlier(source: string, file: string, planned: Plan): Promise<Earlier> {
-  if (source === "applied") return { source, machines: await appliedTo(planned) };
+  if (source === "applied") return { machines: await appliedTo(planned) };
   if (source === "verified") {
     const passed = passedStackFile(file);
     if (passed === undefined)
@@ -128,7 +121,7 @@ function planOf(source: string, name: string, text: string): Earlier {
   try {
     const settings = parseStackFile(name, text);
     const before = plan(settings, readEvidence(settings, projectFolder()));
-    return { source, machines: before.machines, stack: { settings, plan: before } };
+    return { machines: before.machines, stack: { settings, plan: before } };
   } catch (error) {
     if (!(error instanceof FaultyInput || error instanceof UnreadableInput)) throw error;
     throw new WrongUse(`--against ${source}: this version can't read it, so nothing is compared.\n${error.message}`);

@@ -1,16 +1,22 @@
 import { styled } from "../../commandLine/output";
-import { isUnchanged, type MachineChange } from "../../components/change/changesOf";
+import { type ContainerChange, isUnchanged, type MachineChange } from "../../components/change/changesOf";
 import { spanText, stepsText } from "../../components/change/downtime";
 import { lossText } from "../../components/change/losses";
-import type { ArgumentChange, ContainerChange } from "../../components/change/types";
 import { gibRange, timesRange } from "../../components/memory/kvFacts";
 import { hanging, type Width } from "./layout";
+import { fromTo } from "./settingChanges";
 
 /** Some sentences below a title, for a terminal and for Markdown. */
 export interface Section {
   readonly title: string;
   readonly lines: readonly string[];
 }
+
+/** A section with these lines, or with one that says that there are none. */
+export const section = (title: string, lines: readonly string[], none: string): Section => ({
+  title,
+  lines: lines.length === 0 ? [none] : lines,
+});
 
 export const sectionText = ({ title, lines }: Section, width: Width): string =>
   [styled("bold", title), ...lines.map((line) => `  ${hanging(line, 4, width)}`)].join("\n");
@@ -33,10 +39,9 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
         return paths.length === 0 ? [] : [`Files ${kind}: ${paths.join(", ")}.`];
       }),
     ];
-    const lost = losses.length === 0 ? ["Nothing."] : losses.map(lossText);
     return [
       { title: `What changes on ${machine}`, lines: changed },
-      { title: `What clients of ${machine} lose`, lines: lost },
+      section(`What clients of ${machine} lose`, losses.map(lossText), "Nothing."),
     ];
   });
 }
@@ -49,26 +54,18 @@ const OLLAMA = {
 function containerLines({ key, name, kind, changes, steps, pulls, downloads }: ContainerChange): string[] {
   if (kind === "unchanged") return [];
   const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`).join("; ");
-  const why = changes.map(argumentText).join("; ");
+  const why = changes.map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`).join("; ");
+  const meanwhile = kind === "replaced" ? " while the old one still answers" : "";
+  const models = downloads.join(", ");
   return [
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
-    ...(pulls === null
+    ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
+    ...(kind === "removed"
       ? []
-      : [`Its image is pulled${kind === "replaced" ? " while the old one still answers" : ""}: \`${pulls}\`.`]),
-    ...(kind === "replaced" ? [`${key} is gone for ${stepsText(steps)}: ${parts}.`] : []),
-    ...(kind === "created" ? [`${key} answers after ${stepsText(steps)}: ${parts}.`] : []),
-    ...(downloads.length === 0
-      ? []
-      : [`Longer by the download of ${downloads.join(", ")}, unless \`serving fetch\` came first.`]),
+      : [`${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsText(steps)}: ${parts}.`]),
+    ...(downloads.length === 0 ? [] : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
   ];
 }
-
-const argumentText = ({ argument, before, after }: ArgumentChange) =>
-  after === null
-    ? `\`${argument}\` ${before} goes`
-    : before === null
-      ? `\`${argument}\` ${after} comes`
-      : `\`${argument}\` ${before} -> ${after}`;
 
 /** Whether memory fits, before and after. */
 export const memorySections = (changes: readonly MachineChange[]): Section[] =>

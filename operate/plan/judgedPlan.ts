@@ -2,7 +2,6 @@ import { join } from "node:path";
 import { declaredResources } from "../../components/machine/declaredResources";
 import { totalFinding } from "../../components/memory/machineMemory";
 import { plan } from "../../components/plan/plan";
-import type { Plan } from "../../components/plan/types";
 import type { Evidence } from "../../components/planned/evidence";
 import { type Locate, placed, placeOf } from "../../components/settings/places";
 import type { StackSettings } from "../../components/settings/stackSettings";
@@ -11,11 +10,7 @@ import { LEVELS_FILE, readLevels } from "../../policies/levels";
 import { projectFolder } from "../stack/stackFile";
 
 /** A plan, and what every policy says of it by the levels of a file. Throws `FaultyInput` as `plan` does. */
-export function judgedPlan(
-  settings: StackSettings,
-  known: Evidence,
-  levels = join(projectFolder(), LEVELS_FILE),
-): { readonly planned: Plan; readonly policies: readonly Judged[] } {
+export function judgedPlan(settings: StackSettings, known: Evidence, levels = join(projectFolder(), LEVELS_FILE)) {
   const locate: Locate = (path) => placeOf(settings, path);
   const planned = plan(settings, known);
   const judged = judge(declaredResources(planned), readLevels(levels), locate);

@@ -12,20 +12,16 @@ import { dockerRun } from "./dockerRun";
 import { hanging, heading, indented, table, UNBOUNDED, type Width } from "./layout";
 import { graveWarnings, kvText, ledgerText } from "./memoryText";
 
-/** What a plan's text has beside the summary. */
-export interface PlanTextOptions {
-  /** Also every container and file, and all of each KV cache; then the verdict comes last, where the eye rests. */
-  readonly full?: boolean;
-  /** What `up` would change, as far as that is known. */
-  readonly changes?: readonly Section[];
-}
-
-/** A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason not to apply it. */
+/**
+ * A plan as a person reads it: the verdict, what changes, the memory, the addresses, and any reason not to apply it.
+ * `changes`: what `up` would change, as far as that is known. `full`: also every container and file, and all of each KV
+ * cache; then the verdict comes last, where the eye rests.
+ */
 export function planText(
   { machines, warnings }: Plan,
   policies: readonly Judged[],
   width: Width = UNBOUNDED,
-  { full = false, changes = [] }: PlanTextOptions = {},
+  { full = false, changes = [] }: { readonly full?: boolean; readonly changes?: readonly Section[] } = {},
 ): string {
   const all: Warning[] = [...warnings, ...policies.filter(isNote).map(asNote)];
   const [notes, warned] = [all.filter(({ note }) => note), all.filter(({ note }) => !note)];
@@ -34,19 +30,17 @@ export function planText(
   const said = verdictOf(machines, policies);
   const verdict = hanging(`${said === FINE ? said : styled("red", said)} ${counts}`, 0, width);
   const [first] = machines.flatMap(namedOn);
-  return [
-    full ? "" : verdict,
-    ...(full ? [] : changes.map((section) => sectionText(section, width))),
+  const example = first === undefined ? "" : `: \`serving plan ${first.key}\``;
+  const more = `More: \`serving plan --full\`, or one server or service${example}.`;
+  const body = [
     ...machines.map((machine) => machineText(machine, width, full)),
     policyText(policies, width, full),
     listText("Warnings", styled("yellow", "!"), warned, width),
     listText("Notes", "-", notes, width),
-    full
-      ? verdict
-      : `More: \`serving plan --full\`, or one server or service${first === undefined ? "" : `: \`serving plan ${first.key}\``}.`,
-  ]
-    .filter(Boolean)
-    .join("\n\n");
+  ];
+  const changed = changes.map((section) => sectionText(section, width));
+  const parts = full ? [...body, verdict] : [verdict, ...changed, ...body, more];
+  return parts.filter(Boolean).join("\n\n");
 }
 
 /** One server or service with its `docker run`, its files and its KV cache, or what is known of one that isn't ours. */

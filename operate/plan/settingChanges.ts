@@ -27,13 +27,16 @@ export function settingChanges(before: StackSettings, after: StackSettings): Set
   return changes(before, after, []);
 }
 
-const valueText = (value: unknown) =>
-  isRecord(value) ? "a block" : stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
+/** `3 -> 4`, `4 comes`, `3 goes`; `null` stands for none. */
+export const fromTo = (before: string | null, after: string | null): string =>
+  after === null ? `${before} goes` : before === null ? `${after} comes` : `${before} -> ${after}`;
+
+function valueText(value: unknown): string | null {
+  if (value === undefined) return null;
+  return isRecord(value) ? "a block" : stringify(value, { collectionStyle: "flow", lineWidth: 0 }).trimEnd();
+}
 
 export function settingText({ path, before, after, line }: SettingChange): string {
-  const where = `\`${path}\`${line === undefined ? "" : ` (line ${line}${after === undefined ? " before" : ""})`}`;
-  if (before === undefined) return `${where}: ${valueText(after)} comes`;
-  return after === undefined
-    ? `${where}: ${valueText(before)} goes`
-    : `${where}: ${valueText(before)} -> ${valueText(after)}`;
+  const where = line === undefined ? "" : ` (line ${line}${after === undefined ? " before" : ""})`;
+  return `\`${path}\`${where}: ${fromTo(valueText(before), valueText(after))}`;
 }
