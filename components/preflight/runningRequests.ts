@@ -16,14 +16,8 @@ const ANSWER_WITHIN_SECONDS = 5;
 /** Says how the waiting goes: `passing` is for who looks on, and of no use afterwards. */
 type Say = (sentence: string, kind: "passing" | "note" | "warning") => void;
 
-/** A server as it was applied. */
-interface Applied {
-  readonly machine: MachinePlan;
-  readonly server: InferenceServerPlan;
-}
-
 /** The servers whose requests end with a container: its own, of a worker its head's, of a bridge those behind it. */
-function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]): Applied[] {
+function serversBehind({ key }: ContainerChange, on: string, machines: readonly MachinePlan[]) {
   const own = machines.find(({ name }) => name === on);
   const [head] = own?.ranks.find((rank) => rank.key === key)?.rank?.nodes ?? [];
   const wanted = key === "bridge" ? (own?.bridge?.servers ?? []) : [key];
@@ -69,6 +63,7 @@ export function requestsEnd(
   };
 }
 
+type Applied = ReturnType<typeof serversBehind>[number];
 async function untilIdle({ machine, server }: Applied, minutes: number, say: Say): Promise<void> {
   const name = `${machine.name}.${server.key}`;
   const until = performance.now() + minutes * 60_000;

@@ -88,15 +88,13 @@ function entryFor(reference: string, options: PinOptions) {
   return chooseEntry(file, entriesOf(file), repository, options.entry);
 }
 
-function imageText(reading: ImageReading, verdict: string, reasons: readonly string[]): string[] {
-  return [
-    reading.image,
-    `  this machine's image: ${reading.platformDigest}`,
-    ...Object.entries(reading.versions).map(([name, version]) => `  ${name} ${version}`),
-    `  verdict: ${verdict}`,
-    ...reasons.map((reason) => `    ${reason}`),
-  ];
-}
+const imageText = ({ image, platformDigest, versions }: ImageReading, verdict: string, reasons: readonly string[]) => [
+  image,
+  `  this machine's image: ${platformDigest}`,
+  ...Object.entries(versions).map(([name, version]) => `  ${name} ${version}`),
+  `  verdict: ${verdict}`,
+  ...reasons.map((reason) => `    ${reason}`),
+];
 
 /** What an inference server's entry should hold. */
 function recordText({ image, versions, platformDigest }: ImageReading): string[] {

@@ -96,13 +96,9 @@ async function changesHere({ machines }: Plan): Promise<Section[]> {
 
 function evidence(options: PlanOptions, settings: StackSettings): Evidence {
   const machines = Object.keys(settings.machines);
-  const meminfo = Object.fromEntries(
-    options.meminfo.map((given) => {
-      const [machine, file] = ofMachine(given, machines);
-      return [machine, meminfoIn(file, readTextFile(file))];
-    }),
-  );
-  return { ...readEvidence(settings, projectFolder()), meminfo };
+  const given = options.meminfo.map((each) => ofMachine(each, machines));
+  const meminfo = given.map(([machine, file]) => [machine, meminfoIn(file, readTextFile(file))] as const);
+  return { ...readEvidence(settings, projectFolder()), meminfo: Object.fromEntries(meminfo) };
 }
 
 /** The machine that a meminfo file belongs to: two machines share no page cache. */

@@ -65,12 +65,10 @@ export class Registry {
 
   private async get(what: string, method?: "HEAD") {
     const url = `${this.origin}/v2/${this.path}/${what}`;
+    const accept = method ? MANIFESTS : "application/json";
     const send = () => {
       const authorization = this.token && { authorization: `Bearer ${this.token}` };
-      return this.ask(url, {
-        ...(method && { method }),
-        headers: { accept: method ? MANIFESTS : "application/json", ...authorization },
-      });
+      return this.ask(url, { ...(method && { method }), headers: { accept, ...authorization } });
     };
     let answer = await send();
     if (answer.status === 401 && this.token === undefined) {
