@@ -11,6 +11,7 @@ import { Workspace } from "./workspace";
 
 const KEY = "s3cret-NoOutputMayHoldThis";
 const PASSWORD = "s3cret-NorThisOne";
+const ADMINISTRATOR = { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" };
 const THEIRS = "# my own profile of that name\n";
 
 /** Stands for LiteLLM and Open WebUI, of which no image is reached here: it stays up, and that is all. */
@@ -40,7 +41,7 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
           image: chatImage.reference,
           port: ports.chat,
           connections: ["instance-a"],
-          administrator: { emailVariable: "CHAT_EMAIL", passwordVariable: "CHAT_PASSWORD" },
+          administrator: ADMINISTRATOR,
         },
         clients: { claudeCode: { server: "instance-a" }, codex: { server: "instance-a" } },
         ...machine,
@@ -182,7 +183,9 @@ describeEngineWithDocker("bridge, chat UI and clients on a real machine", () => 
     ],
     [
       "no connection of the chat UI",
-      () => ({ chatUi: { image: chatImage.reference, port: ports.chat, connections: [] } }),
+      () => ({
+        chatUi: { image: chatImage.reference, port: ports.chat, connections: [], administrator: ADMINISTRATOR },
+      }),
       [...REPLACES("dgx-chat-ui"), "update ChatUi dgx-chat-ui"],
       /ENABLE_OPENAI_API=True" => "ENABLE_OPENAI_API=False"/,
     ],
