@@ -58,12 +58,13 @@ export function lossesOf(
         ...(now.maxModelLen < serve.maxModelLen ? loss(key, "window", windows) : []),
       ];
     }),
-    ...endpoints.flatMap(({ key, url, network = "no address for other computers" }) => {
+    ...endpoints.flatMap(({ key, url, network }) => {
       const now = after?.endpoints.find((each) => each.key === key);
       if (now === undefined) return [];
       if (now.url !== url) return loss(key, "address", { before: url, after: now.url });
-      const next = now.network ?? "no address for other computers";
-      return next === network ? [] : loss(key, "address", { before: network, after: next });
+      // One that other computers reach only now is lost to nobody.
+      if (network === undefined || now.network === network) return [];
+      return loss(key, "address", { before: network, after: now.network ?? "no address for other computers" });
     }),
   ];
 }

@@ -47,9 +47,13 @@ export async function compare(source: string, file: string, settings: StackSetti
     these.filter(({ id }) => those.every((each) => each.id !== id));
   const [added, gone] = [only(now, old), only(old, now)];
   const found = [...added.map((each) => `New: ${each.text}`), ...gone.map((each) => `Gone: ${each.text}`)];
-  const verdict = verdictOf(planned.machines, judge(declaredResources(planned), levels));
+  const judged = judge(declaredResources(planned), levels);
+  const refused = judged.some((each) => each.verdict === "refused");
   const sections: Section[] = [
-    { title: `Against ${source}`, lines: [verdict, ...summary(changes)] },
+    {
+      title: `Against ${source}`,
+      lines: [verdictOf(planned.machines, judged), ...(refused ? [IF_NOT_REFUSED] : []), ...summary(changes)],
+    },
     ...(changed === null ? [] : [section("Changed settings", changed.map(settingText), "None.")]),
     ...changeSections(changes),
     ...memorySections(changes),
@@ -61,6 +65,8 @@ export async function compare(source: string, file: string, settings: StackSetti
   const findings = { new: added, gone };
   return { result: { against: source, settings: changed, machines: changes, findings, back: back ?? null }, sections };
 }
+
+const IF_NOT_REFUSED = "What follows would happen if it were not refused.";
 
 /** What restarts, and whether memory fits. */
 function summary(changes: readonly MachineChange[]): string[] {

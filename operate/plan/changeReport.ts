@@ -27,12 +27,15 @@ export const sectionMarkdown = ({ title, lines }: Section): string =>
 /** What an update does to each machine: containers, files, what clients lose. */
 export function changeSections(changes: readonly MachineChange[]): Section[] {
   return changes.flatMap((change): Section[] => {
-    const { machine, containers, files, ollama, losses } = change;
+    const { machine, containers, files, ollama, losses, memory } = change;
+    const failing = losses.flatMap(({ key, what }) => (what === "fails" ? [key] : []));
+    const [oldA, nowA] = [memory.before, memory.after].map((figures) => figures?.lines["instance A"]?.gib);
     const untouched = containers.filter(({ kind }) => kind === "unchanged").map(({ key }) => key);
     const changed = [
       ...(isUnchanged(change) ? ["Nothing is replaced or written."] : []),
-      ...containers.flatMap(containerLines),
+      ...containers.flatMap((each) => containerLines(each, failing.includes(each.key))),
       ...(untouched.length === 0 ? [] : [`Not touched: ${untouched.join(", ")}.`]),
+      ...(oldA === undefined || oldA === nowA ? [] : [INSTANCE_A]),
       ...(ollama === null ? [] : [OLLAMA[ollama]]),
       ...["written", "rewritten", "removed"].flatMap((kind) => {
         const paths = files.filter((file) => file.kind === kind).map(({ path }) => path);
@@ -46,12 +49,16 @@ export function changeSections(changes: readonly MachineChange[]): Section[] {
   });
 }
 
+const INSTANCE_A =
+  "Instance A is only counted, and nothing here changes it: whoever runs it starts it anew with its new share first.";
+
 const OLLAMA = {
   restarted: "Ollama is restarted: its drop-in changes.",
   "by-hand": "Ollama's drop-in changes, and that is left to you: `serving plan simple-server` prints the commands.",
 };
 
-function containerLines({ key, name, kind, changes, steps, pulls, downloads }: ContainerChange): string[] {
+function containerLines(change: ContainerChange, fails: boolean): string[] {
+  const { key, name, kind, changes, steps, pulls, downloads } = change;
   if (kind === "unchanged") return [];
   const parts = steps.map((step) => `${step.what}, ${spanText(step)} (${step.source})`).join("; ");
   const why = changes.map(({ argument, before, after }) => `\`${argument}\` ${fromTo(before, after)}`).join("; ");
@@ -60,7 +67,8 @@ function containerLines({ key, name, kind, changes, steps, pulls, downloads }: C
   return [
     `${key} (${name}) is ${kind}${why === "" ? "" : `: ${why}`}.`,
     ...(pulls === null ? [] : [`Its image is pulled${meanwhile}: \`${pulls}\`.`]),
-    ...(kind === "removed"
+    ...(fails ? [`${key} would not start: its KV cache lacks the room.`] : []),
+    ...(kind === "removed" || fails
       ? []
       : [`${key} ${kind === "replaced" ? "is gone for" : "answers after"} ${stepsText(steps)}: ${parts}.`]),
     ...(downloads.length === 0 ? [] : [`Longer by the download of ${models}, unless \`serving fetch\` came first.`]),
