@@ -51,11 +51,11 @@ it("runs the bundle of a copied checkout, where only the times of files differ",
 });
 
 it("runs changed sources and says so", { timeout: LIMIT_MS }, async () => {
-  edit(SOURCE, (text) => text.replace("Show everything that", "Print everything that"));
+  edit(SOURCE, (text) => text.replace("Show what `up` would do", "Print what `up` would do"));
   const { code, stdout, stderr } = await serving("plan", "--help");
   expect({ code, stderr }).toEqual({ code: 0, stderr: FROM_SOURCE });
-  expect(stdout).toContain("Print everything that");
-  edit(SOURCE, (text) => text.replace("Print everything that", "Show everything that"));
+  expect(stdout).toContain("Print what `up` would do");
+  edit(SOURCE, (text) => text.replace("Print what `up` would do", "Show what `up` would do"));
   expect(await serving("--version")).toMatchObject({ code: 0, stderr: "" });
 });
 
