@@ -105,6 +105,11 @@ export class Workspace {
     return stdout;
   }
 
+  /** Removes the folder alone, for a stack whose state came from elsewhere and that made nothing. */
+  forget(): void {
+    rmSync(this.root, { recursive: true, force: true });
+  }
+
   /** Destroys what the stack made and removes the folder. A failure to destroy is a failure of the tests. */
   async close(): Promise<void> {
     // A run that was killed leaves its lock behind, and perhaps an operation that never ended.
