@@ -13,15 +13,19 @@
 #                                (an empty line, then the content to the end)
 #
 # Beside the file lies its record, the hidden folder `.NAME.local-serving`:
-#   original or absent    what was there before us: the file itself (hard link), or an empty mark
+#   original or absent    what was there before us: the file itself (hard link, or moved here), or an empty mark
 #   written               SHA-256 of everything that we wrote: any other content is somebody else's
 #   holder                resource that the file belongs to
+# What a run has not finished lies in a folder `.NAME.local-serving.XXXXXX`. Both folders are marked by their sticky bit,
+# which comes with the folder in one step: anything else by these names is somebody else's, and stays. A record of an
+# earlier version has no such bit, and is known by what it holds.
 # A folder that we made carries the mark `.local-serving-made`.
 #
 # Runs wait for each other: each holds a lock on the root folder, which leaves no file and ends with its holder.
 #
-# Each step leaves a state from which both words go on: the record is complete before the file is touched, and the file
-# is replaced by one rename. The next run repairs what a killed one left.
+# Each step leaves a state from which both words go on: everything is prepared in the unfinished folder, the record is
+# there before the file is touched, and then there are only links and renames, which need no room on a full disk. A run
+# that fails undoes what it did; the next run repairs what a killed one left.
 
 set -eu
 umask 077
@@ -33,7 +37,6 @@ WAIT_SECONDS=120
 # A sender that is gone without a word must not hold up the others.
 READ_SECONDS=60
 
-say() { printf '%s\n' "$*"; }
 refuse() {
   printf '%s\n' "$*" >&2
   exit 1
@@ -94,49 +97,102 @@ make_folder() {
     *00) folder_mode=0700 ;;
     *) folder_mode=0755 ;;
   esac
-  mkdir -m "$folder_mode" -- "$1" 2>/dev/null || [ -d "$1" ] ||
-    refuse "No right to make the folder $1 as user $(id -un). Nothing was changed."
-  if [ -n "$owner" ]; then chown -- "$owner" "$1"; fi
-  : >"$1/$MADE"
+  begin_unfinished "$1" "make the folder $1"
+  try mkdir -m "$folder_mode" -- "$unfinished/folder"
+  give_to_owner "$unfinished/folder"
+  try new_file "$unfinished/folder/$MADE"
+  try mv -T -- "$unfinished/folder" "$1"
+  rm -rf -- "$unfinished"
+  unfinished=''
 }
+
+# A folder for what is not finished, beside the path $1.
+begin_unfinished() {
+  beside=$(parent_of "$1")
+  may=${2-"write in $beside"}
+  name=$(mktemp -u -- "${beside%/}/.${1##*/}.local-serving.XXXXXX" 2>&1) || cannot "$name"
+  try mkdir -m 1700 -- "$name"
+  unfinished=$name
+}
+
+new_file() { : >"$1"; }
+write_to() { cat >"$1"; }
+
+give_to_owner() {
+  if [ -z "$owner" ]; then return; fi
+  why=$(chown -- "$owner" "$1" 2>&1) || refuse "$path can't be given to $owner (${why#chown: }). Nothing was changed."
+}
+
+# Runs a step. Where it fails, the last words that it printed are the system's.
+try() { why=$("$@" 2>&1) || cannot "${why:-${1} was ended}"; }
+
+cannot() {
+  case $1 in
+    *'No space left on device') refuse "The disk of $beside is full. Nothing was changed: make room and try again." ;;
+    *'Disk quota exceeded')
+      refuse "The disk quota of user $(user) for $beside is used up. Nothing was changed: make room and try again."
+      ;;
+    *'Read-only file system') refuse "$beside is on a read-only file system. Nothing was changed." ;;
+    *'Permission denied' | *'Operation not permitted') refuse "No right to $may as user $(user). Nothing was changed." ;;
+    *) refuse "Writing in $beside failed (${1##*: }). Nothing was changed." ;;
+  esac
+}
+
+user() { id -un 2>/dev/null || id -u; }
 
 parent_of() {
   up=${1%/*}
   printf '%s' "${up:-/}"
 }
 
+# Fails on a file that can't be read.
 hash_of() {
-  sum=$(sha256sum <"$1") || refuse "$1 can't be read. Nothing was changed."
+  sum=$({ sha256sum <"$1"; } 2>/dev/null) || return 1
   printf '%s' "${sum%% *}"
 }
 
-owner_of() { stat -c '%u:%g' -- "$1"; }
-
-# A second name for the same file, so that owner, times and attributes stay; a copy where links are not possible.
-keep() {
-  if ln -- "$1" "$2" 2>/dev/null; then return; fi
-  cp -p -- "$1" "$2"
-  if [ "$(owner_of "$1")" != "$(owner_of "$2")" ]; then
-    rm -f -- "$2"
-    refuse "$1 belongs to another user, and its owner could not be restored later. Nothing was changed."
-  fi
-}
+there() { [ -e "$1" ] || [ -L "$1" ]; }
 
 # Whether the file at the path is what we put there, or what was there before us.
 is_known() {
   if [ -L "$path" ] || [ ! -f "$path" ]; then return 1; fi
+  if [ "$record/original" -ef "$path" ]; then return 0; fi
   if [ -f "$record/original" ] && cmp -s -- "$path" "$record/original"; then return 0; fi
-  grep -qxF -- "$(hash_of "$path")" "$record/written" 2>/dev/null
+  known=$(hash_of "$path") && grep -qxF -- "$known" "$record/written" 2>/dev/null
 }
 
-# A name beside the file that nothing has yet.
-name_for_edited() {
-  edited=$path.edited
+# A name that nothing has yet, in `free`.
+free_name() {
+  free=$1
   count=2
-  while [ -e "$edited" ] || [ -L "$edited" ]; do
-    edited=$path.edited-$count
+  while there "$free"; do
+    free=$1-$count
     count=$((count + 1))
   done
+}
+
+# A second name for the same file, so that owner, times and attributes stay. Where the kernel links to no file of another
+# user, and a file system to none, the file itself is moved.
+keep() {
+  if [ -f "$1" ] && [ ! -L "$1" ] && ln -- "$1" "$2" 2>/dev/null; then return; fi
+  move "$1" "$2"
+}
+
+move() {
+  moved=$2
+  try mv -T -- "$1" "$2"
+}
+
+# What is at the path and isn't known stays beside it; a file that can't be read may be anything.
+keep_edited() {
+  if ! there "$path" || is_known; then return; fi
+  free_name "$path.edited"
+  if [ -L "$path" ] || [ -r "$path" ]; then
+    note "$path was edited since we wrote it: the edited file is kept as $free."
+  else
+    note "$path can't be read as user $(user), and may be edited: it is kept as $free."
+  fi
+  "$1" "$path" "$free"
 }
 
 # Stack and project of a resource: the first two parts of its URN.
@@ -145,21 +201,78 @@ stack_of() {
   printf '%s' "${1%%::*}::${after%%::*}"
 }
 
+is_marked() { [ -d "$1" ] && [ ! -L "$1" ] && [ -k "$1" ]; }
+
+is_record() {
+  if is_marked "$record"; then return 0; fi
+  if [ ! -d "$record" ]; then return 1; fi
+  grep -qxE '[0-9a-f]{64}' "$record/written" 2>/dev/null || grep -q '^urn:pulumi:' "$record/holder" 2>/dev/null
+}
+
+# Beside the file, and beside each folder on the way to it.
 remove_leftovers() {
-  for leftover in "$folder/.$base.local-serving."??????; do
-    if [ -e "$leftover" ]; then rm -rf -- "$leftover"; fi
+  at=$path
+  while [ -n "$at" ]; do
+    for leftover in "${at%/*}/.${at##*/}.local-serving."??????; do
+      if is_marked "$leftover"; then rm -rf -- "$leftover" 2>/dev/null || :; fi
+    done
+    at=${at%/*}
   done
 }
 
+# A run as another user made it: only that user can put back what was there before.
+refuse_closed_record() {
+  if [ ! -d "$record" ] || { [ -r "$record" ] && [ -x "$record" ]; }; then return; fi
+  refuse "$record holds what was there before $path, and can't be read as user $(user). Nothing was changed: try as its owner ($(stat -c %U -- "$record"))."
+}
+
+# By name: what somebody else put there stays, and so does the folder.
+remove_record() {
+  chmod +t -- "$record" 2>/dev/null || :
+  try rm -f -- "$record/absent" "$record/written" "$record/holder" "$record/holder.new"
+  rmdir -- "$record" 2>/dev/null || :
+}
+
+# Whether the record says what was there before us. One that doesn't is of a run that was killed before it touched the
+# file, or after all was restored.
+is_complete() { is_record && { [ -e "$record/original" ] || [ -e "$record/absent" ]; }; }
+
+# What a record needs room for, before anything is touched.
+prepare_record() {
+  if is_complete; then
+    prepared=$unfinished
+  else
+    prepared=$unfinished/record
+    try mkdir -m 1700 -- "$prepared"
+    if ! there "$path"; then try new_file "$prepared/absent"; fi
+  fi
+  # On a line of its own even behind one that a killed run left unfinished.
+  {
+    if is_complete; then cat -- "$record/written" 2>/dev/null || :; fi
+    printf '\n%s\n' "$hash"
+  } | try write_to "$prepared/written"
+  printf '%s' "$holder" | try write_to "$prepared/holder"
+}
+
 begin_record() {
-  # Neither `original` nor `absent`: a restore that was killed when all was restored.
-  if [ -d "$record" ] && [ ! -e "$record/original" ] && [ ! -e "$record/absent" ]; then rm -rf -- "$record"; fi
-  if [ -d "$record" ]; then return; fi
-  begun=$(mktemp -d "$folder/.$base.local-serving.XXXXXX")
-  if [ -e "$path" ]; then keep "$path" "$begun/original"; else : >"$begun/absent"; fi
-  mv -- "$begun" "$record"
-  if [ -e "$record/original" ]; then
-    say "$path was there before: it is kept as $record/original until it is put back."
+  if is_complete; then
+    grep -qxF -- "$hash" "$record/written" 2>/dev/null || try mv -f -- "$prepared/written" "$record/written"
+    try mv -f -- "$prepared/holder" "$record/holder"
+    chmod +t -- "$record" 2>/dev/null || :
+    return
+  fi
+  if is_record; then remove_record; fi
+  if there "$record"; then
+    free_name "$record.set-aside"
+    aside=$free
+    try mv -T -- "$record" "$aside"
+    note "$record was there and isn't ours: it is kept as $aside."
+  fi
+  try mv -T -- "$prepared" "$record"
+  begun=yes
+  if there "$path"; then
+    keep "$path" "$record/original"
+    note "$path was there before: it is kept as $record/original until it is put back."
   fi
 }
 
@@ -167,92 +280,128 @@ write_file() {
   refuse_links "$path"
   refuse_links "$record"
   if [ -e "$path" ] && [ ! -f "$path" ]; then refuse "$path is not a regular file. Nothing was changed."; fi
+  refuse_closed_record
   held=$(cat -- "$record/holder" 2>/dev/null || :)
-  if [ -n "$held" ] && [ "$(stack_of "$held")" != "$(stack_of "$holder")" ]; then
+  if is_complete && [ -n "$held" ] && [ "$(stack_of "$held")" != "$(stack_of "$holder")" ]; then
     refuse "$path belongs to another stack ($held). Nothing was changed. If that stack is gone, remove $record/holder."
   fi
+  begin_run
   make_folder "$folder"
-  remove_leftovers 2>/dev/null || :
-  unfinished=$(mktemp "$folder/.$base.local-serving.XXXXXX" 2>/dev/null) ||
-    refuse "No right to write in $folder as user $(id -un). Nothing was changed."
-  trap remove_leftovers EXIT
-  trap 'exit 1' HUP INT TERM
-  timeout --foreground "$READ_SECONDS" cat >"$unfinished" ||
-    refuse "The content of $path did not come within $READ_SECONDS s. Nothing was changed."
-  came=$(wc -c <"$unfinished")
+  begin_unfinished "$path"
+  content=$unfinished/content
+  why=$({ timeout --foreground "$READ_SECONDS" cat >"$content"; } 2>&1) || {
+    [ $? -ne 124 ] || refuse "The content of $path did not come within $READ_SECONDS s. Nothing was changed."
+    cannot "${why:-cat was ended}"
+  }
+  came=$(wc -c <"$content")
   [ "$came" -eq "$bytes" ] ||
     refuse "Of the content of $path, $came of $bytes bytes came. Nothing was changed: try again."
-  if [ -n "$owner" ]; then chown -- "$owner" "$unfinished"; fi
-  chmod -- "$mode" "$unfinished"
+  give_to_owner "$content"
+  try chmod -- "$mode" "$content"
+  hash=$(hash_of "$content") || cannot 'what was written can not be read'
+  prepare_record
 
   begin_record
-  hash=$(hash_of "$unfinished")
-  # On a line of its own even behind one that a killed run left unfinished.
-  grep -qxF -- "$hash" "$record/written" 2>/dev/null || printf '\n%s\n' "$hash" >>"$record/written"
-  printf '%s' "$holder" >"$record/holder.new"
-  mv -f -- "$record/holder.new" "$record/holder"
-  if [ -e "$path" ] && ! is_known; then
-    name_for_edited
-    keep "$path" "$edited"
-    say "$path was edited since we wrote it: the edited file is kept as $edited."
-  fi
+  keep_edited keep
   if [ -f "$path" ] && [ "$(hash_of "$path")" = "$hash" ] &&
-    [ "$(stat -c '%a %u:%g' -- "$path")" = "$(stat -c '%a %u:%g' -- "$unfinished")" ]; then
-    say "$path is as it should be."
+    [ "$(stat -c '%a %u:%g' -- "$path")" = "$(stat -c '%a %u:%g' -- "$content")" ]; then
+    note "$path is as it should be."
     return
   fi
-  mv -f -- "$unfinished" "$path"
-  say "$path was written."
+  try mv -fT -- "$content" "$path"
+  note "$path was written."
+}
+
+# Said at the end, and only by a run that succeeded: one that failed has undone it.
+note() {
+  notes="$notes$*
+"
+}
+
+begin_run() {
+  content='' unfinished='' begun='' moved='' aside='' notes=''
+  beside=$folder may="write in $folder"
+  remove_leftovers
+  trap end_run EXIT
+  trap 'exit 1' HUP INT TERM
+}
+
+end_run() {
+  status=$?
+  trap '' HUP INT TERM
+  if [ "$status" -ne 0 ]; then (undo) >/dev/null 2>&1 || :; fi
+  if [ -n "$unfinished" ]; then rm -rf -- "$unfinished" 2>/dev/null || :; fi
+  if [ "$status" -eq 0 ]; then printf '%s' "$notes"; fi
+  exit "$status"
+}
+
+undo() {
+  if [ -n "$moved" ] && ! there "$path"; then mv -T -- "$moved" "$path"; fi
+  # As long as the content is unfinished, the path has nothing of ours that the record would be needed for.
+  if [ -n "$begun" ] && [ -e "$content" ]; then
+    if [ "$record/original" -ef "$path" ]; then rm -f -- "$record/original"; fi
+    remove_record
+  fi
+  if [ -n "$aside" ] && ! there "$record"; then mv -T -- "$aside" "$record"; fi
+  if [ -n "$unfinished" ]; then rm -rf -- "$unfinished"; fi
+  remove_made_folders
 }
 
 restore_file() {
   cat >/dev/null
   refuse_links "$folder"
-  if [ ! -d "$record" ]; then
-    say "$path: nothing of ours is there."
-    remove_leftovers
+  refuse_closed_record
+  begin_run
+  if ! is_record; then
+    note "$path: nothing of ours is there."
     remove_made_folders
     return
   fi
   held=$(cat -- "$record/holder" 2>/dev/null || :)
   if [ -n "$held" ] && [ "$held" != "$holder" ]; then
-    say "$path stays: it belongs to $held by now."
+    note "$path stays: it belongs to $held by now."
     return
   fi
-  if [ -e "$record/original" ] || [ -e "$record/absent" ]; then put_back; fi
-  remove_leftovers
-  rm -rf -- "$record"
+  if is_complete; then put_back; fi
+  remove_record
+  if there "$record"; then note "$record stays: it holds files that are not ours."; fi
   remove_made_folders
 }
 
 put_back() {
-  if { [ -e "$path" ] || [ -L "$path" ]; } && ! is_known; then
-    name_for_edited
-    mv -- "$path" "$edited"
-    say "$path was edited since we wrote it: the edited file is kept as $edited."
-  fi
+  keep_edited move
   if [ -e "$record/absent" ]; then
-    rm -f -- "$path"
-    say "$path was removed: nothing was there before."
+    try rm -f -- "$path"
+    note "$path was removed: nothing was there before."
     return
   fi
   # Two names of one file: a rename from one to the other does nothing.
-  if [ "$record/original" -ef "$path" ]; then rm -f -- "$record/original"; else mv -f -- "$record/original" "$path"; fi
-  say "$path was restored."
+  if [ "$record/original" -ef "$path" ]; then
+    try rm -f -- "$record/original"
+  else
+    try mv -fT -- "$record/original" "$path"
+  fi
+  note "$path was restored."
 }
 
-# Upward from the file's folder, as long as a folder is ours and nobody of us needs it.
+# The mark is empty: a file of theirs by this name may hold something.
+is_made_mark() { [ -f "$1" ] && [ ! -s "$1" ]; }
+
+# Upward from the file's folder, as long as a folder is ours and nobody of us needs it. The mark moves out before its
+# folder goes, so that a run which is killed in between leaves no folder that nobody knows.
 remove_made_folders() {
   at=$folder
   while [ -n "$at" ]; do
+    mark=${at%/*}/.${at##*/}$MADE
     if [ -d "$at" ]; then
-      if [ ! -e "$at/$MADE" ]; then return; fi
+      is_made_mark "$at/$MADE" || is_made_mark "$mark" || return 0
       for needed in "$at"/.*.local-serving "$at"/*/"$MADE" "$at"/.[!.]*/"$MADE"; do
         if [ -e "$needed" ]; then return; fi
       done
-      rm -f -- "$at/$MADE"
+      if is_made_mark "$at/$MADE"; then try mv -fT -- "$at/$MADE" "$mark"; fi
       rmdir -- "$at" 2>/dev/null || :
     fi
+    if is_made_mark "$mark"; then try rm -f -- "$mark"; fi
     at=${at%/*}
   done
 }

@@ -1,14 +1,15 @@
 import { spawnSync } from "node:child_process";
 import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { HOST_FILE_SCRIPT, type HostFileRequest, hostFileRequest } from "../../components/host/hostFileRequest";
+import { sha256 } from "../../components/host/text";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 export const URN = "urn:pulumi:dgx::local-serving::local-serving:index:HostFile::a-file";
 
 /** Tests run as root and as anybody; some rights can only be tried as somebody who is not root. */
 export const IS_ROOT = process.getuid?.() === 0;
-const NOBODY = 65534;
+export const NOBODY = 65534;
 
 /** A fresh folder; its path holds no symbolic link. */
 export const freshFolder = () => temporaryFolder("host file $(x) ");
@@ -35,6 +36,29 @@ export function run(
   return { status, said: stdout.trim(), refused: stderr.trim() };
 }
 
+/** A file and its record as earlier versions left them: the record's folder had no mark. */
+export function writeAsBefore(
+  path: string,
+  { before, ours, without }: { readonly before?: string | undefined; readonly ours: string; readonly without?: string },
+): void {
+  const record = join(dirname(path), `.${basename(path)}.local-serving`);
+  mkdirSync(record, { mode: 0o700 });
+  if (before === undefined) writeFileSync(join(record, "absent"), "");
+  else writeFileSync(join(record, "original"), before);
+  const parts = { written: `\n${sha256(ours)}\n`, holder: URN };
+  for (const [name, text] of Object.entries(parts)) if (name !== without) writeFileSync(join(record, name), text);
+  writeFileSync(path, ours);
+}
+
+/** The content of a file, where whoever runs the tests can read it. */
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch {
+    return "(can't be read)";
+  }
+}
+
 /** Every path below a folder with what it is: type, mode, owner and content. */
 export function snapshot(folder: string, prefix = ""): Record<string, string> {
   const found: Record<string, string> = {};
@@ -46,7 +70,7 @@ export function snapshot(folder: string, prefix = ""): Record<string, string> {
       found[`${prefix}${name}/`] = facts;
       Object.assign(found, snapshot(path, `${prefix}${name}/`));
     } else if (stat.isSymbolicLink()) found[`${prefix}${name}`] = "link";
-    else found[`${prefix}${name}`] = `${facts} ${readFileSync(path, "utf8")}`;
+    else found[`${prefix}${name}`] = `${facts} ${textOf(path)}`;
   }
   return found;
 }
@@ -56,7 +80,6 @@ const PROGRAMS = [
   "cat",
   "chmod",
   "cmp",
-  "cp",
   "flock",
   "grep",
   "ln",
