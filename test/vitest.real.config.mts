@@ -7,6 +7,9 @@ const ENGINES = "test/real/vllm/!(clients|pathReuse|wholeRun).test.ts";
 
 const KV_CLASSES = "test/real/kv/agreement.test.ts";
 
+/** They need nothing but sh. */
+const HOST_FILE = "test/real/hostFileKills.test.ts";
+
 /** They need the parts of the engine and docker layers; the first installs the programs that it puts into images. */
 const WITH_LAYERS = [
   "test/real/vllm/wholeRun.test.ts",
@@ -28,6 +31,7 @@ export default defineConfig({
       { extends: true, test: { name: "engine-data", include: [ENGINE_DATA] } },
       { extends: true, test: { name: "engines", include: [ENGINES] } },
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
+      { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
       {
         extends: true,
         test: { name: "with-layers", include: WITH_LAYERS, globalSetup: ["test/layers/setup.ts"] },
@@ -37,7 +41,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA, ENGINES, KV_CLASSES, ...WITH_LAYERS],
+          exclude: [ENGINE_DATA, ENGINES, HOST_FILE, KV_CLASSES, ...WITH_LAYERS],
           globalSetup: ["test/real/setup.ts"],
         },
       },
