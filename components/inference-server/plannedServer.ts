@@ -79,6 +79,7 @@ export function plannedServer(
     image: server.image,
     command: launchArguments(server, serve, rank),
     entrypoint: gatedEntrypoint(name, makesTemplate(server)),
+    gate: true,
     env: rank === undefined ? env : inNameOrder({ ...env, ...rankVariables(rank) }),
     secretEnv: token === undefined ? [] : [token.variable],
     ports: rank === undefined ? [{ ip: reach.address, host: server.port, container: server.port }] : [],

@@ -10,6 +10,8 @@ export interface PlannedContainer {
   readonly command: readonly string[];
   /** Replaces the image's own entrypoint; `null` keeps it. */
   readonly entrypoint: readonly string[] | null;
+  /** Its entrypoint is the start gate, which runs `vllm serve` with `command` as its arguments. */
+  readonly gate?: true;
   readonly env: Readonly<Record<string, string>>;
   /** Names of variables whose values reach the container as files. */
   readonly secretEnv: readonly string[];

@@ -1,5 +1,4 @@
 import { styled } from "../../commandLine/output";
-import { START_GATE } from "../../components/inference-server/startGate";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
 import { NOTES, type Warning } from "../../components/planned/facts";
@@ -135,15 +134,14 @@ function rankText(machine: MachinePlan, { name }: PlannedContainer): string[] {
 /** The gate is a long script, so the command is shown without it; `--out` writes both. */
 function gateText(machine: MachinePlan, container: PlannedContainer): string[] {
   const { hostInstance } = machine;
-  if (ungated(container) === container) return [];
+  if (!container.gate) return [];
   const beside = hostInstance === "none" ? "" : ", and instance A's share too unless that answers";
   const together = rankOf(machine, container.name) === undefined ? "" : ", and until all ranks can start";
   return [`    starts behind a gate: waits until MemAvailable covers what it takes${beside}${together}`];
 }
 
-function ungated(container: PlannedContainer): PlannedContainer {
-  return container.entrypoint?.[2] === START_GATE ? { ...container, entrypoint: ["vllm", "serve"] } : container;
-}
+const ungated = (container: PlannedContainer): PlannedContainer =>
+  container.gate ? { ...container, entrypoint: ["vllm", "serve"] } : container;
 
 function policyText(policies: readonly Judged[], width: Width, full: boolean): string {
   const marks = { warned: styled("yellow", "warned "), refused: styled("red", "REFUSED") };

@@ -5,7 +5,9 @@ import { START_GATE } from "../../../components/inference-server/startGate";
 import { stackOutputs } from "../../../components/machine/stackOutputs";
 import { plan } from "../../../components/plan/plan";
 import { loadStackFile } from "../../../components/settings/load";
-import { planText } from "../../../operate/plan/planText";
+import { UNBOUNDED } from "../../../operate/plan/layout";
+import { partText, planText } from "../../../operate/plan/planText";
+import { namedOn } from "../../../operate/stack/named";
 
 const CONTAINER = "vllm-qwen3.6-35b-a3b-8001";
 const settings = loadStackFile("Pulumi.dgx.yaml");
@@ -73,6 +75,20 @@ describe("the memory in a plan's text", () => {
     );
     expect(text()).toContain("--entrypoint vllm");
     expect(text()).not.toContain(START_GATE.split("\n")[0]);
+  });
+
+  it("leaves the gate of a container out, too, that makes its chat template first", () => {
+    const { dgx } = settings.machines;
+    const b = { ...dgx?.inferenceServers.b, chatTemplate: "tolerant" };
+    const machines = { dgx: { ...dgx, inferenceServers: { b } } };
+    const [machine] = plan({ machines } as typeof settings, { home: "/home/me", models }).machines;
+    const [named] = machine === undefined ? [] : namedOn(machine).filter(({ key }) => key === "b");
+    const part = stripVTControlCharacters(named === undefined ? "" : partText(named, UNBOUNDED));
+    expect(part).toContain("    starts behind a gate: waits until MemAvailable covers what it takes, and instance A's");
+    expect(part).toContain("--entrypoint vllm \\\n");
+    expect(part).toContain("--chat-template /tmp/tolerant.jinja");
+    for (const script of [START_GATE, "python3 -c"]) expect(part).not.toContain(script.split("\n")[0]);
+    expect(part.split("\n").length).toBeLessThan(110);
   });
 
   it("says by a meminfo whether vLLM would start", () => {
