@@ -18,7 +18,11 @@ const container = z.looseObject({
 const secretFile = z.looseObject({ role: text, path: text, mode: text });
 const file = secretFile.extend({ text });
 const serve = z.looseObject({ key: text, model: text, names: texts, maxModelLen: z.int().positive() });
-const server = z.looseObject({ key: text, jitVolume: text, serve, container });
+const port = z.int().min(1).max(65_535);
+const reach = z.looseObject({ key: text, name: text, address: text, port, path: text });
+const rank = z.looseObject({ nodes: z.array(z.looseObject({ machine: text, container: text })) }).optional();
+const hubModels = z.array(z.looseObject({ id: text })).optional();
+const server = z.looseObject({ key: text, jitVolume: text, serve, reach, rank, hubModels, container });
 const service = z.looseObject({ container, servers: texts }).nullable();
 /** What `changesOf`, drift and a plan's windows are told by. */
 const plan = z.looseObject({

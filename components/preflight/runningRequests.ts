@@ -68,7 +68,9 @@ async function untilIdle({ machine, server }: Applied, minutes: number, say: Say
   const name = `${machine.name}.${server.key}`;
   const until = performance.now() + minutes * 60_000;
   for (let looks = 0; minutes > 0; looks += 1) {
-    const running = await requestsOf(machine, server);
+    const running = await requestsOf(machine, server).catch((error: Error) => error);
+    if (running instanceof Error)
+      return say(`${name}: its requests can't be counted, so nothing waits for them (${running.message}).`, "warning");
     const left = Math.round((until - performance.now()) / 1000);
     if (running === 0) return looks === 0 ? undefined : say(`${name}: its requests have ended.`, "note");
     if (left <= 0)

@@ -7,6 +7,7 @@ import { plan } from "../../components/plan/plan";
 import { HERE } from "../../components/planned/reach";
 import { stack } from "../fixtures/machine";
 import { ranks } from "../fixtures/ranks";
+import { IS_ROOT, NOBODY } from "../host/hostFileRun";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
 const EVERYTHING = {
@@ -23,6 +24,17 @@ function machineAt(home: string, settings = stack()) {
   const record = machine?.files.find(({ role }) => role === "applied-plan");
   if (machine === undefined || record === undefined) throw new Error("no plan");
   return { machine, record };
+}
+
+/** Root may read everything: as root this is done as nobody. */
+async function withoutRoot<T>(work: () => Promise<T>): Promise<T> {
+  if (!IS_ROOT) return await work();
+  process.seteuid?.(NOBODY);
+  try {
+    return await work();
+  } finally {
+    process.seteuid?.(0);
+  }
 }
 
 const read = (machine: Parameters<typeof readAppliedPlan>[0]) =>
@@ -59,16 +71,17 @@ describe("the plan that was applied to a machine", () => {
     });
   });
 
-  it.skipIf(process.getuid?.() === 0)(
-    "is not called missing where it may not be read (root may read everything)",
-    async () => {
-      const { machine, record } = machineAt(temporaryFolder("applied-plan-"));
-      mkdirSync(dirname(record.path), { recursive: true });
-      writeFileSync(record.path, record.text);
-      chmodSync(record.path, 0);
-      expect(await read(machine)).toMatchObject({ missing: expect.stringContaining(`${record.path} can't be read`) });
-    },
-  );
+  it("is not called missing where it may not be read", async () => {
+    const home = temporaryFolder("applied-plan-");
+    const { machine, record } = machineAt(home);
+    mkdirSync(dirname(record.path), { recursive: true });
+    writeFileSync(record.path, record.text);
+    chmodSync(record.path, 0);
+    chmodSync(home, 0o755);
+    expect(await withoutRoot(() => read(machine))).toMatchObject({
+      missing: expect.stringContaining(`${record.path} can't be read`),
+    });
+  });
 
   it.each([
     ["", "it is no such record"],
@@ -88,6 +101,22 @@ describe("the plan that was applied to a machine", () => {
     const { kv: _, ...less } = machine;
     expect(appliedPlanIn(JSON.stringify({ machine: less }), "/x")).toMatchObject({
       missing: expect.stringContaining("(see machine.kv)"),
+    });
+  });
+
+  it.each([
+    ["reach", undefined, "reach"],
+    ["reach", { key: "b", name: "b", address: "127.0.0.1", path: "/v1" }, "reach.port"],
+    ["reach", { key: "b", name: "b", address: "127.0.0.1", port: 0, path: "/v1" }, "reach.port"],
+    ["reach", { key: "b", name: "b", port: 8001, path: "/v1" }, "reach.address"],
+    ["rank", { index: 0 }, "rank.nodes"],
+    ["hubModels", [{}], "hubModels.0.id"],
+  ])("is named where a server has no usable %s: %j", (key, value, where) => {
+    const { record } = machineAt("/home/me");
+    const { machine, ...about } = JSON.parse(record.text);
+    const inferenceServers = [{ ...machine.inferenceServers[0], [key]: value }];
+    expect(appliedPlanIn(JSON.stringify({ ...about, machine: { ...machine, inferenceServers } }), "/x")).toEqual({
+      missing: `/x was not written by this version of local-serving (see machine.inferenceServers.0.${where}): \`npm run up\` writes it anew`,
     });
   });
 });

@@ -60,6 +60,17 @@ describe("an update that lets requests end", () => {
     expect(asked).toEqual(["/metrics"]);
   });
 
+  it("goes on where a server's requests can't be counted, and says why", async () => {
+    const [before, after] = [planned({}, { port: 1 }), planned({}, { port: 1, ...other })];
+    // As a record without this part was read once.
+    const inferenceServers = before.inferenceServers.map((server) => ({ ...server, reach: undefined as never }));
+    const { ended, said } = waiting([{ ...before, inferenceServers }], [after]);
+    await ended(nameOf(after, "inference-server"), "dgx");
+    expect(said).toEqual([
+      expect.stringMatching(/^warning: dgx\.b: its requests can't be counted, so nothing waits for them \(.+\)\.$/),
+    ]);
+  });
+
   it("asks a machine over ssh there", async () => {
     const { port, asked } = await metrics([1, 0], [0, 0]);
     const ssh = new FakeSsh();
