@@ -98,12 +98,13 @@ function available(gib: number): void {
   renameSync(join(folder, "unfinished"), join(folder, "meminfo"));
 }
 
-/** From now on each sleep of the gate gives the next of these; the last one stays. */
-function availableInTurn(...gib: readonly number[]): void {
+/** From now on each sleep of the gate gives the next of these; the last one stays, and the sleep after it is this one. */
+function availableInTurn(gib: readonly number[], afterwards = "exec /bin/sleep 0.02"): void {
   gib.forEach((each, index) => void writeFileSync(join(folder, `meminfo.${index + 1}`), meminfo(each)));
   const turn = `n=$(/bin/cat ${folder}/turn 2>/dev/null || echo 0); n=$((n + 1)); echo $n > ${folder}/turn`;
   const move = `[ ! -e ${folder}/meminfo.$n ] || /bin/mv ${folder}/meminfo.$n ${folder}/meminfo`;
-  program("sleep", `${turn}; ${move}; echo "$1" >> "$OUT.sleeps"; exec /bin/sleep 0.02`);
+  const sleep = `[ $n -le ${gib.length} ] || ${afterwards}; exec /bin/sleep 0.02`;
+  program("sleep", `${turn}; ${move}; echo "$1" >> "$OUT.sleeps"; ${sleep}`);
 }
 
 async function listen(status: number): Promise<string> {
@@ -245,10 +246,12 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))("the sta
 
   it("A declared and loading: waits on, since memory that falls is not steady", async () => {
     available(74);
+    const falling = Array.from({ length: 25 }, (_, index) => 72 - index);
+    // It looks at each of them, and at nothing more.
+    availableInTurn(falling, "exec /bin/sleep 60 >/dev/null 2>&1");
     const it = start(A(DEAD, 60));
+    await expect.poll(() => sleeps().length - 1).toBe(falling.length + 1);
     await says(it, "waiting for instance A");
-    availableInTurn(...Array.from({ length: 25 }, (_, index) => 72 - index));
-    await expect.poll(() => existsSync(join(folder, "meminfo.25"))).toBe(false);
     expect(it.said()).not.toContain("vllm serve org/m");
   });
 
@@ -321,7 +324,7 @@ describe.each(SHELLS.map((shell) => [shell.join(" "), shell] as const))("the sta
     untilTerm("echo vllm ends; exit 0");
     const it = start(SERVER);
     await started(it);
-    availableInTurn(1.9, 1.8, 50, 1.9, 1.8, 1.7, 30);
+    availableInTurn([1.9, 1.8, 50, 1.9, 1.8, 1.7, 30]);
     await says(it, "start gate: waiting for 45.00 GiB, 30.00 GiB are available");
     expect(it.said().match(/.*floor.*/g)).toEqual([
       "start gate: stopped at the floor: 1.70 GiB are available, below 2.00 GiB for 3 s; vLLM gives way and waits again",
