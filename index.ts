@@ -9,6 +9,7 @@ import { declaredResources } from "./components/machine/declaredResources";
 import { Machine, workersFirst } from "./components/machine/machine";
 import { stackOutputs } from "./components/machine/stackOutputs";
 import { plan } from "./components/plan/plan";
+import { tellingBugs } from "./components/preflight/bug";
 import { gate, plainError } from "./components/preflight/gate";
 import { preflight } from "./components/preflight/preflight";
 import { previewHost } from "./components/preflight/readDocker";
@@ -20,7 +21,7 @@ import { plainText } from "./faults/plainText";
 import { judge } from "./policies/judge";
 import { LEVELS_FILE, LEVELS_VARIABLE, PACK_VARIABLE, readLevels } from "./policies/levels";
 
-export = async () => {
+export = tellingBugs(async () => {
   const config = runtime.allConfig();
   const document = stackFileOf(config, getRootDirectory(), getStack());
   const settings = userInput(() => parseEngineConfig(config, document));
@@ -57,7 +58,7 @@ export = async () => {
   if (waits)
     await Promise.all(taken.map(({ machine, change }) => change.kind === "removed" && ended(change.name, machine)));
   return { ...outputs, endpoints };
-};
+});
 
 const WHO_WAITS =
   "`npm run up` lets requests that run end before it replaces or removes their server, as long as `waitForRequestsMinutes` says. Plain `pulumi up` doesn't: it cuts them off.";

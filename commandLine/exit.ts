@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { bugText, commandOf } from "../faults/bug";
 import { Failed, FaultyInput, UnreadableInput } from "../faults/fault";
 import { say } from "./output";
 
@@ -10,6 +11,8 @@ export const EXIT = {
   faults: 1,
   /** The command was used wrongly, or a file can't be read. */
   wrongUse: 2,
+  /** A bug of this program (EX_SOFTWARE of sysexits.h). */
+  bug: 70,
 } as const;
 
 /** A command was called wrongly. The user sees only the message. */
@@ -23,8 +26,11 @@ export function explainWriting(file: string, error: unknown): never {
   throw error;
 }
 
-/** Says what went wrong and returns the exit code. A user's mistake gets no stack trace. */
-export function explainFailure(error: unknown): number {
+/**
+ * Says what went wrong and returns the exit code. A user's mistake gets no stack trace; whatever else was thrown is a bug of
+ * `program`.
+ */
+export function explainFailure(error: unknown, program: string): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.fine : EXIT.wrongUse;
   if (error instanceof WrongUse || error instanceof UnreadableInput) {
     say(error.message);
@@ -34,5 +40,11 @@ export function explainFailure(error: unknown): number {
     say(error.message);
     return EXIT.faults;
   }
-  throw error;
+  say(bugText(error, commandOf(program)));
+  return EXIT.bug;
+}
+
+/** Ends the process with the same words for what escapes from a callback or from a promise that nobody awaits. */
+export function explainEscapes(program: string): void {
+  process.on("uncaughtException", (error) => process.exit(explainFailure(error, program)));
 }

@@ -2,7 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { Command } from "commander";
-import { explainFailure, WrongUse } from "../../commandLine/exit";
+import { explainEscapes, explainFailure, WrongUse } from "../../commandLine/exit";
 import { say } from "../../commandLine/output";
 import { runShown } from "../../commandLine/run";
 import { WAITS_VARIABLE } from "../../components/preflight/runningRequests";
@@ -109,8 +109,9 @@ function program(): Command {
   return root;
 }
 
+explainEscapes("npm run");
 program()
   .parseAsync()
   .catch((error: unknown) => {
-    process.exitCode = explainFailure(error);
+    process.exitCode = explainFailure(error, "npm run");
   });

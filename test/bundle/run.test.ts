@@ -1,6 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { beforeAll, expect, it } from "vitest";
+import { parse } from "yaml";
 import { run } from "../layers/run";
 import { temporaryFolder } from "../layers/temporaryFolder";
 
@@ -42,6 +43,47 @@ it("runs the bundle without a word while the sources are those of the build", as
   const { code, stdout, stderr } = await serving("plan");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toContain("Machine dgx");
+});
+
+/** Data that no bundle expects to be broken: whatever reads it throws what nobody catches. */
+const BROKEN = "dist/engine-data/0.30.0.json";
+const BUG = (command: string) =>
+  new RegExp(
+    `^This is a bug in local-serving \\d+\\.\\d+\\.\\d+: .+\\n  command: ${command}\\n  Node\\.js v\\d+\\..+\\n` +
+      "  at engineData \\(components/inference-server/engineData\\.ts:\\d+:\\d+\\)\\n(?:  at .+\\n)+" +
+      "Please report it: open an issue of local-serving with these lines and what you did before\\.$",
+  );
+
+it("tells a bug as one, with a stack in our sources, and ends with 70", async () => {
+  const sound = readFileSync(join(copy, BROKEN), "utf8");
+  edit(BROKEN, () => "{");
+  const { code, stdout, stderr } = await serving("plan", "--file", "Pulumi.dgx.yaml");
+  edit(BROKEN, () => sound);
+  expect({ code, stdout }).toEqual({ code: 70, stdout: "" });
+  expect(stderr.trimEnd()).toMatch(BUG("serving plan --file Pulumi\\.dgx\\.yaml"));
+  expect(stderr).not.toMatch(/\.cjs|node_modules/);
+});
+
+it("tells a bug of the Pulumi program in the same words", async () => {
+  const sound = readFileSync(join(copy, BROKEN), "utf8");
+  const { config } = parse(readFileSync(join(copy, "Pulumi.dgx.yaml"), "utf8")) as { config: Record<string, unknown> };
+  const values = Object.entries(config).map(([key, value]) => [key, JSON.stringify(value)]);
+  edit(BROKEN, () => "{");
+  const { stdout } = await run("node", ["-e", 'require("./program.cjs")().catch(({ stack }) => console.log(stack))'], {
+    cwd: copy,
+    env: { PULUMI_CONFIG: JSON.stringify(Object.fromEntries(values)) },
+  });
+  edit(BROKEN, () => sound);
+  // In front of it the program says its warnings.
+  expect(stdout.slice(stdout.indexOf("This is a bug")).trimEnd()).toMatch(BUG("the Pulumi program"));
+});
+
+it("tells an output that can't be written from a bug", async () => {
+  const { code, stderr } = await run("sh", ["-c", "node bundle/serving.cjs plan >/dev/full"], { cwd: copy });
+  expect({ code, stderr }).toEqual({
+    code: 2,
+    stderr: "The output can't be written: ENOSPC: no space left on device, write\n",
+  });
 });
 
 it("runs the bundle of a copied checkout, where only the times of files differ", async () => {

@@ -40,7 +40,7 @@ export async function runServing(args: readonly string[], env: Record<string, st
   try {
     await (await serving(args)).parseAsync([...args], { from: "user" });
   } catch (error) {
-    process.exitCode = explainFailure(error);
+    process.exitCode = explainFailure(error, "serving");
   }
   const code = Number(process.exitCode);
   process.exitCode = 0;
