@@ -14,7 +14,10 @@ export class UnreadableCoverage extends Error {
 export const readCoverage = (format: CoverageFormat, text: string): Coverage =>
   format === "istanbul" ? readIstanbul(text) : readLcov(text);
 
-/** Reads istanbul's json-summary: `total.lines.pct` and `total.branches.pct`. */
+/**
+ * Reads istanbul's json-summary: `total.lines` and `total.branches`. What is covered is computed from the counts, since
+ * `pct` is rounded and may be anything; where a report has no counts, its `pct` counts.
+ */
 function readIstanbul(text: string): Coverage {
   const summary = jsonIn(text);
   if (summary === undefined)
@@ -32,12 +35,21 @@ function istanbulMetric(totals: JsonObject, name: string): number | null {
   if (metric === undefined || metric === null) return null;
   const { pct, total: all, covered } = objectOr(metric);
   // Nothing to cover means no coverage: istanbul reports 100 or "Unknown" then.
-  if (all === 0 || pct === "Unknown") return null;
+  if (all === 0) return null;
+  if (all !== undefined || covered !== undefined) {
+    const [found, hit] = [count(all, name), count(covered, name)];
+    if (hit > found) throw new UnreadableCoverage(`covers more ${name} than there are`);
+    return share([[found, hit]]);
+  }
+  if (pct === "Unknown") return null;
   if (typeof pct !== "number" || !(pct >= 0 && pct <= 100))
     throw new UnreadableCoverage(`has no percentage from 0 to 100 in \`total.${name}.pct\``);
-  if (typeof all === "number" && typeof covered === "number" && covered > all)
-    throw new UnreadableCoverage(`covers more ${name} than there are`);
   return pct;
+}
+
+function count(value: unknown, name: string): number {
+  if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) return value;
+  throw new UnreadableCoverage(`has no whole numbers in \`total.${name}.total\` and \`total.${name}.covered\``);
 }
 
 /** What the records of one source file add up to. */

@@ -13,7 +13,7 @@ describe("istanbul", () => {
   test("reads a file that nyc 17 wrote (istanbul's json-summary)", () => {
     expect(readCoverage("istanbul", fixture("coverage-summary.json"))).toEqual({
       line_pct: 60,
-      branch_pct: 33.33,
+      branch_pct: 100 / 3,
     });
   });
   test.each([
@@ -27,6 +27,16 @@ describe("istanbul", () => {
       "an unknown percentage",
       { lines: { pct: 80 }, branches: { total: 0, pct: "Unknown" } },
       { line_pct: 80, branch_pct: null },
+    ],
+    [
+      "a percentage that its counts contradict: the counts count",
+      { lines: { pct: 95, total: 200, covered: 21 }, branches: { pct: "Unknown", total: 4, covered: 1 } },
+      { line_pct: 10.5, branch_pct: 25 },
+    ],
+    [
+      "counts without a percentage",
+      { lines: { total: 3, covered: 2 }, branches: { total: 0, covered: 0 } },
+      { line_pct: 200 / 3, branch_pct: null },
     ],
     ["0 is a percentage", { lines: { pct: 0 }, branches: { pct: 0 } }, { line_pct: 0, branch_pct: 0 }],
   ])("%s", (_, total, expected) => {
@@ -45,6 +55,10 @@ describe("istanbul", () => {
       summary({ lines: { pct: 90, total: 10, covered: 11 } }),
       "covers more lines than there are",
     ],
+    ["half of the counts", summary({ lines: { pct: 90, total: 10 } }), "has no whole numbers in `total.lines.total`"],
+    ["a fraction", summary({ lines: { pct: 90, total: 10, covered: 9.5 } }), "has no whole numbers"],
+    ["less than nothing", summary({ lines: { pct: 90, total: -10, covered: -20 } }), "has no whole numbers"],
+    ["counts as text", summary({ lines: { pct: 90, total: "10", covered: "9" } }), "has no whole numbers"],
     ["a percentage of the prototype", '{"__proto__": {"total": {"lines": {"pct": 90}}}}', "has no `total`"],
   ])("refuses %s", (_, text, message) => {
     expect(() => readCoverage("istanbul", text)).toThrow(message);
