@@ -1,11 +1,7 @@
-import { knownMaps } from "../components/inference-server/argv/unknown";
-import { MACHINE_LABEL, SERVER_LABEL } from "../components/planned/container";
-import { TYPE } from "../components/planned/type";
-import { onOtherMachine } from "../components/settings/bridge";
 import { type Locate, nowhere, placed, type SettingToChange } from "../components/settings/places";
 import { defined } from "../faults/defined";
+import { blockOf } from "./lib/block";
 import { type DeclaredResource, withPlainProps } from "./lib/container";
-import { roleOf } from "./lib/imageReference";
 import { rules } from "./rules";
 import { type Finding, findingsOf, type Level, stackJudge } from "./rules/rule";
 
@@ -24,6 +20,8 @@ export interface Judged {
   readonly path?: string;
   readonly line?: number;
   readonly value?: SettingToChange["value"];
+  /** Set where it is only good to know: nothing is at risk. */
+  readonly note?: true;
 }
 
 /** Levels set by the operator, by rule name; `all` is for every rule without a level of its own. */
@@ -44,6 +42,7 @@ export function judge(resources: readonly DeclaredResource[], levels: Levels = {
       verdict: finding.kind === "violation" && level === "mandatory" ? "refused" : "warned",
       resource: finding.resource.name,
       ...placed(finding.message, settingOf(finding), locate),
+      ...defined({ note: finding.note }),
     }));
   });
 }
@@ -52,24 +51,4 @@ export function judge(resources: readonly DeclaredResource[], levels: Levels = {
 export function settingOf({ change, resource }: Finding): SettingToChange | undefined {
   const block = change && blockOf(resource, change.server);
   return block && defined({ path: [...block, ...change.setting.split(".")], value: change.value });
-}
-
-/** The block of a machine of ours, of one of its servers by its container's name, or of a container of ours. */
-function blockOf({ type, name, props }: DeclaredResource, server?: string): string[] | undefined {
-  if (type === TYPE.machine) {
-    const key = server && knownMaps(props.servers).find((each) => each.name === server)?.key;
-    if (server === undefined) return ["machines", name];
-    return typeof key === "string" ? serverBlock(name, key) : undefined;
-  }
-  const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
-  const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
-  if (typeof machine !== "string") return undefined;
-  if (typeof key === "string") return serverBlock(machine, key);
-  return ["machines", machine, roleOf(String(props.image)) === "bridge" ? "bridge" : "chatUi"];
-}
-
-/** Where a server is declared; a worker goes by its head's machine and key. */
-function serverBlock(machine: string, name: string): string[] {
-  const { on, key } = onOtherMachine(name) ?? { on: machine, key: name };
-  return ["machines", on, "inferenceServers", key];
 }

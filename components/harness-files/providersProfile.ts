@@ -4,6 +4,7 @@ import { endpointOf } from "../planned/reach";
 import type { HarnessSettings } from "../settings/harness";
 import { apiKeyVariable, pairings, type Reviewer } from "../settings/reviewers";
 import type { SimpleServerPlan } from "../simple-server/plannedSimpleServer";
+import { believedVllm } from "../supply/imageVersions";
 
 /** Seconds until a healthcheck counts a server as gone; `/v1/models` answers at once or not at all. */
 const HEALTHCHECK_SECONDS = 10;
@@ -38,7 +39,7 @@ export function providersOf(reviewers: readonly Reviewer[], served: ServedHere):
     const server = served.servers.find(({ key }) => key === each.server);
     if (server === undefined) return [];
     const { servedModelName: model, imageRecord } = server;
-    const facts = { model, thinking: server.model.thinking, vllm: imageRecord.versions.vllm };
+    const facts = { model, thinking: server.model.thinking, vllm: believedVllm(imageRecord) };
     return [{ name, kind: each.kind, baseUrl: endpointOf(server.reach).url, ...facts }];
   });
 }

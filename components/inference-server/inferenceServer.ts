@@ -5,7 +5,7 @@ import { type BeforeContainer, ContainerService } from "../host/containerService
 import { HostFile, secretFileArgs } from "../host/hostFile";
 import { FactsOnRecord } from "../host/records";
 import { TYPE } from "../planned/type";
-import { type InferenceServerPlan, serverInputs } from "./plannedServer";
+import { type InferenceServerPlan, imageRecordName, serverInputs } from "./plannedServer";
 
 export interface InferenceServerArgs {
   /** Machine that the server runs on. */
@@ -26,7 +26,7 @@ export class InferenceServer extends ComponentResource {
     const { machine, server } = args;
     const inputs = serverInputs(machine, server);
     super(TYPE.inferenceServer, name, inputs, opts);
-    new FactsOnRecord(`${name}-image-record`, { type: TYPE.imageRecord, facts: server.imageRecord }, { parent: this });
+    new FactsOnRecord(imageRecordName(name), { type: TYPE.imageRecord, facts: server.imageRecord }, { parent: this });
     const cache = new local.Command(
       `${name}-model-cache`,
       {

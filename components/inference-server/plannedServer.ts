@@ -2,6 +2,7 @@ import { defined } from "../../faults/defined";
 import { HOST_NETWORK, inNameOrder, MACHINE_LABEL, type PlannedContainer, SERVER_LABEL } from "../planned/container";
 import type { ImageFacts } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
+import { imageReference } from "../planned/imageReference";
 import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
 import type { MemoryDemand } from "../planned/utilization";
@@ -49,6 +50,9 @@ export interface ServerDirectories {
 export function serverInputs(machine: string, { container, model, codingClients }: InferenceServerPlan) {
   return { machine, container: container.name, model, codingClients };
 }
+
+/** Name of the resource that records the versions inside a server's image, by the name of its own. */
+export const imageRecordName = (server: string): string => `${server}-image-record`;
 
 /** Everything that one inference server, or its rank on this machine, declares here. */
 export function plannedServer(
@@ -189,9 +193,11 @@ function imageFacts(server: InferenceServerSettings): ImageFacts {
   const { versions } = server;
   return {
     image: server.image,
-    digest: server.image.split("@")[1] ?? "",
+    digest: imageReference(server.image)?.digest ?? "",
     versions: defined({ vllm: versions?.vllm, transformers: versions?.transformers }),
     evidence: versions?.evidence ?? "none",
     source: versions?.source ?? "",
+    recordedOf: versions?.digest ?? "",
+    ...defined({ platformDigest: versions?.platformDigest }),
   };
 }

@@ -1,6 +1,7 @@
 import { containerArgs } from "../host/containerArgs";
-import { serverInputs } from "../inference-server/plannedServer";
+import { imageRecordName, serverInputs } from "../inference-server/plannedServer";
 import { type MachinePlan, type Plan, serversOn } from "../plan/types";
+import type { ContainerRole } from "../planned/container";
 import { TYPE } from "../planned/type";
 import { machineFacts } from "./machineFacts";
 
@@ -10,6 +11,8 @@ export interface Declared {
   readonly name: string;
   /** Machine that a container runs on; in the engine its provider says so. */
   readonly provider?: string;
+  /** What a container is for; in the engine the components above it say so. */
+  readonly role?: ContainerRole;
   readonly props: Readonly<Record<string, unknown>>;
 }
 
@@ -31,7 +34,7 @@ function machineResources(machine: MachinePlan): Declared[] {
     ...serversOn(machine).flatMap((server): Declared[] => {
       const { resource } = server.container;
       return [
-        { type: TYPE.imageRecord, name: `${resource}-image-record`, props: { ...server.imageRecord } },
+        { type: TYPE.imageRecord, name: imageRecordName(resource), props: { ...server.imageRecord } },
         { type: TYPE.inferenceServer, name: resource, props: serverInputs(name, server) },
       ];
     }),
@@ -39,6 +42,7 @@ function machineResources(machine: MachinePlan): Declared[] {
       type: TYPE.container,
       name: container.resource,
       provider: name,
+      role: container.role,
       props: containerArgs(container),
     })),
   ];

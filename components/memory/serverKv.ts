@@ -14,6 +14,7 @@ import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admi
 import type { ModelEvidence } from "../planned/evidence";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
+import { vllmOf } from "../supply/imageVersions";
 import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
 export interface ServerKv extends KvPlan {
@@ -112,7 +113,7 @@ function engineSettings(
   server: InferenceServerSettings,
   kvCacheDtype: NonNullable<KvEngineSettings["kvCacheDtype"]>,
 ): KvEngineSettings {
-  const vllmVersion = server.versions?.vllm;
+  const vllmVersion = vllmOf(server);
   const unit = Number(extra(server, "--prefix-match-unit"));
   const stateDtype = SSM_CACHE_DTYPES.find((dtype) => dtype === extra(server, "--mamba-ssm-cache-dtype"));
   return {

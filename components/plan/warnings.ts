@@ -17,6 +17,7 @@ import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
 import type { MachineFault } from "../settings/referenceFaults";
 import { simpleServerWarnings } from "../simple-server/plannedSimpleServer";
+import { vllmOf } from "../supply/imageVersions";
 
 /** First vLLM that knows neither the FP4 variable nor two different qwen3 tool parsers. */
 const FP4_VARIABLE_GONE = "0.24.0";
@@ -66,7 +67,7 @@ function serverWarnings(
     const message = `its ranks reach each other by sockets, and every token waits for that several times for each layer. Name the RDMA devices of the link, \`hcas\` (\`ibdev2netdev\` prints them) with \`gidIndex\`, below ${machines}.`;
     warn("link-by-sockets", message);
   }
-  const version = server.versions?.vllm;
+  const version = vllmOf(server);
   const unified = version !== undefined && valid(version) !== null && gte(version, FP4_VARIABLE_GONE);
   if (unified) {
     const message = `VLLM_USE_FLASHINFER_MOE_FP4 does nothing in vLLM ${version} (gone since ${FP4_VARIABLE_GONE}); \`moeBackend${server.moeBackend === undefined ? "` should carry its intent (marlin)." : `: ${server.moeBackend}\` carries its intent.`}`;

@@ -14,10 +14,10 @@ export interface Warning {
   readonly note?: true;
 }
 
-/** What is only good to know, by the codes of warnings and the names of policies. */
+/** What is only good to know, by the codes of warnings. */
 export const NOTES: ReadonlySet<string> = new Set([
   ...["unproven", "inert-variable", "same-parser", "kv-queue", "window-raised", "measurement-stale"],
-  ...["simple-server-by-hand", "harness-no-embedding", "harness-no-embedding-model", "inference-image"],
+  ...["simple-server-by-hand", "harness-no-embedding", "harness-no-embedding-model"],
 ]);
 
 /** Versions inside an image, and how they are known. */
@@ -28,6 +28,10 @@ export interface ImageFacts {
   readonly versions: Readonly<Record<string, string>>;
   readonly evidence: "published" | "read" | "none";
   readonly source: string;
+  /** The digest that the record itself names, "" where it names none. Earlier versions left it out. */
+  readonly recordedOf?: string;
+  /** Digest of the machine's own image, inside of which the versions were read. */
+  readonly platformDigest?: string;
 }
 
 /** Instance A as it is declared. */

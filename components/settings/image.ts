@@ -1,5 +1,8 @@
 import { optional, strictObject, z } from "zod";
-import { text } from "../planned/fields";
+import { matching, text } from "../planned/fields";
+import { IMAGE_DIGEST, referenceFault } from "../planned/imageReference";
+
+const digest = () => matching(IMAGE_DIGEST, "Expected `sha256:` and 64 hex digits in small letters");
 
 /** What is known of the versions inside an image, and how. */
 export const imageVersions = strictObject({
@@ -14,13 +17,28 @@ export const imageVersions = strictObject({
     .describe(
       "How the versions are known. `published`: from the release's own metadata, a warning stays. `read`: read inside this image, as `serving pin` does.",
     ),
+  digest: digest()
+    .optional()
+    .describe(
+      "Digest of the image that these versions are of, as `serving pin --write` writes it. With another digest in `image` the record counts no longer. Left out, it counts where `image` has the digest of a known release, or its tag says the same version.",
+    )
+    .meta({ examples: ["sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90"] }),
+  platformDigest: digest()
+    .optional()
+    .describe("Digest of the machine's own image within `digest`: the one that `serving pin` read."),
   source: text().describe("Where the versions come from: a release page, or the date of the reading."),
 }).describe(
   "Versions inside the image and their evidence. A corrected record never restarts a container: it is kept beside it, joined by the digest.",
 );
 
+export type ImageVersions = z.output<typeof imageVersions>;
+
 /** An image as it stands in the stack file; whether it is pinned well is the policies' business. */
 export const imageReference = () =>
-  text().describe(
-    "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
-  );
+  text()
+    .refine((image) => referenceFault(image) === undefined, {
+      error: ({ input }) => `Expected an image as \`repository[:tag]@sha256:...\`: ${referenceFault(String(input))}`,
+    })
+    .describe(
+      "Image as `repository[:tag]@sha256:<64 hex digits>`. The digest is required by policy: a tag alone can move. `serving pin IMAGE:TAG` prints it.",
+    );

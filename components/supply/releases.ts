@@ -1,4 +1,4 @@
-import { gte, lt, parse, valid } from "@renovatebot/pep440";
+import { eq, gte, lt, parse, valid } from "@renovatebot/pep440";
 import releases from "./releases.json";
 
 /** The lowest release of a package that an inference server's image must hold. */
@@ -7,7 +7,7 @@ export const FLOORS = releases.floors;
 /** Releases of a package that must not run. */
 interface Refused {
   readonly package: string;
-  /** These ones, local builds of them included. */
+  /** These ones, local builds and post-releases of them included. */
   readonly versions?: readonly string[];
   /** Every one below this version. */
   readonly below?: string;
@@ -26,11 +26,21 @@ export const isVersion = (version: string): boolean => valid(version) !== null;
 /** PEP 440 order: `0.26.0rc1` and `0.26.0.dev5` lie below `0.26.0`, `0.27.1.dev3+gabc` above. */
 export const atLeast = (version: string, floor: string): boolean => gte(version, floor);
 
-/** The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`; `undefined` for no version. */
+/** The first two numbers of a release, `0.27` of `0.27.1.dev3+gabc`, behind any epoch; `undefined` for no version. */
 export function series(version: string): string | undefined {
-  const release = parse(version)?.release;
-  return release === undefined ? undefined : `${release[0] ?? 0}.${release[1] ?? 0}`;
+  const { epoch, release } = parse(version) ?? {};
+  if (release === undefined) return undefined;
+  return `${epoch ? `${epoch}!` : ""}${release[0] ?? 0}.${release[1] ?? 0}`;
 }
+
+/** Whether two versions are one release: `0.30` and `v0.30.0+cu130` are, `0.30.0rc1` is another. */
+export const sameRelease = (one: string, other: string): boolean =>
+  isVersion(one) && isVersion(other) && eq(withoutLocal(one), withoutLocal(other));
+
+const withoutLocal = (version: string) => version.replace(/\+.*$/, "");
+
+/** A version without what marks a post-release, which ships the code of its release. */
+const withoutPost = (version: string) => version.replace(/(?:[-_.]?(?:post|rev|r)[-_.]?\d*|-\d+)$/i, "");
 
 /** Why a release must not run, with source and remedy; `undefined` for any other. `beside`: what else is installed with it. */
 export function whyRefused(
@@ -39,11 +49,11 @@ export function whyRefused(
   beside: ReadonlyMap<string, string> = new Map(),
 ): string | undefined {
   if (!isVersion(version)) return undefined;
-  const plain = version.replace(/^v/, "").replace(/\+.*$/, "");
+  const released = withoutPost(withoutLocal(version));
   const found = REFUSED.find(
     ({ package: of, versions, below, beside: other }) =>
       of === name &&
-      (versions?.includes(plain) ?? true) &&
+      (versions?.some((each) => sameRelease(each, released)) ?? true) &&
       (below === undefined || lt(version, below)) &&
       (other === undefined || series(beside.get(other.package) ?? "") === other.series),
   );

@@ -2,10 +2,11 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { WrongUse } from "../../commandLine/exit";
 import { parseStackFile } from "../../components/settings/load";
+import { defined } from "../../faults/defined";
 import { readTextFile } from "../../faults/textFile";
 import { judgeImage } from "../pin/judgeImage";
 import { type ImageReading, readImage, splitReference } from "../pin/readImage";
-import { chooseEntry, imageEntries, pinSource, type Written, writePin } from "../pin/writePin";
+import { chooseEntry, imageEntries, recordOf, type Written, writePin } from "../pin/writePin";
 import { type StackFileOptions, stackFile, stackFileOptions } from "../stack/stackFile";
 
 type PinOptions = StackFileOptions & {
@@ -19,7 +20,9 @@ export function pinCommand(): Command {
   return command({
     name: "pin",
     description: "Pin an image: its digest, the versions inside it, and whether it may run; or look for newer ones.",
-    arguments: [new Argument("[image:tag]", "image to pull and read, with its tag")],
+    arguments: [
+      new Argument("[image:tag]", "image to pull and read, with its tag, its digest, or both: then its digest is read"),
+    ],
     options: [
       ...stackFileOptions(),
       new Option("--write", "write digest and versions into the stack file, unless the image is refused"),
@@ -48,7 +51,7 @@ Exit code: 0 read, and written where that was asked for, 1 an image is refused, 
       if (reference === undefined) return newer === undefined ? checkAll(options) : newerOf(newer, options);
       const entry = options.write === true ? entryFor(reference, options) : undefined;
       const reading = await readImage(reference);
-      const { verdict, reasons } = judgeImage(reading, entry?.model);
+      const { verdict, reasons } = judgeImage(reading, entry);
       const refused = verdict === "refused";
       const written = entry === undefined || refused ? undefined : writePin(stackFile(options), entry, reading);
       const done = { written: written !== undefined && written.diff !== "", ...written };
@@ -97,12 +100,12 @@ const imageText = ({ image, platformDigest, versions }: ImageReading, verdict: s
 ];
 
 /** What an inference server's entry should hold. */
-function recordText({ image, versions, platformDigest }: ImageReading): string[] {
-  const lines = ["For the stack file (--write puts it there):", `          image: ${image}`];
-  const recorded = Object.entries(versions).filter(([name]) => name === "vllm" || name === "transformers");
-  if (recorded.length === 0) return lines;
-  const record = [...recorded, ["evidence", "read"], ["source", pinSource(platformDigest)]];
-  return [...lines, "          versions:", ...record.map((each) => `            ${each.join(": ")}`)];
+function recordText(reading: ImageReading): string[] {
+  const lines = ["For the stack file (--write puts it there):", `          image: ${reading.image}`];
+  const { vllm, transformers, ...record } = recordOf(reading);
+  if (vllm === undefined && transformers === undefined) return lines;
+  const keys = Object.entries({ ...defined({ vllm, transformers }), ...record });
+  return [...lines, "          versions:", ...keys.map((each) => `            ${each.join(": ")}`)];
 }
 
 function writtenText(written: Written | undefined): string[] {

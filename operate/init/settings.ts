@@ -2,6 +2,7 @@ import { reasonsOf, type ServerValue } from "../../components/catalogue/serverVa
 import { CLIENTS, type ClientKey } from "../../components/clients/registry";
 import { hundredths, takenBy } from "../../components/memory/ledger";
 import { INSTANCE_A, servedName } from "../../components/planned/fields";
+import { imageReference } from "../../components/planned/imageReference";
 import { EVERY_ADDRESS, isLoopback, isOverSsh } from "../../components/planned/reach";
 import { upToHundredth } from "../../components/planned/utilization";
 import { DEFAULT_OPERATING_SYSTEM_GIB } from "../../components/settings/machine";
@@ -25,6 +26,7 @@ export const SERVER_VERSIONS = {
   vllm: "0.30.0",
   transformers: "5.10.4",
   evidence: "published",
+  digest: imageReference(IMAGES.server)?.digest,
   source: "metadata of the vllm 0.30.0 wheel (transformers >= 5.10.4)",
 } as const;
 

@@ -106,11 +106,19 @@ function differingRecords(machine: MachinePlan, settings: MachineSettings, conta
     if (found === undefined || versions === undefined || versions === null) return [];
     if (found.digest !== imageRecord.digest || versions.vllm === MISSING) return [];
     const held = settings.inferenceServers[key]?.versions;
+    const { digest } = found;
     const same =
-      held?.evidence === "read" && held.vllm === versions.vllm && held.transformers === versions.transformers;
+      held?.evidence === "read" &&
+      held.digest === digest &&
+      held.vllm === versions.vllm &&
+      held.transformers === versions.transformers;
     if (same) return [];
     const path = ["machines", machine.name, "inferenceServers", key];
-    const edits = recordEdits(path, versions, `serving inventory, ${shortDigest(found.digest)}`);
+    const { vllm, transformers } = versions;
+    const read = { vllm, transformers, evidence: "read", digest, source: `serving inventory, ${shortDigest(digest)}` };
+    // What was read of another image goes with it.
+    const stale = held?.platformDigest !== undefined && held.digest !== digest ? { platformDigest: undefined } : {};
+    const edits = recordEdits(path, { ...read, ...stale });
     return edits.filter(({ value }) => value !== MISSING);
   });
 }

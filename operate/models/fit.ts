@@ -8,14 +8,15 @@ import { declaredResources } from "../../components/machine/declaredResources";
 import { ownSpeeds } from "../../components/memory/kvRoom";
 import type { ServerKv } from "../../components/memory/serverKv";
 import { plan } from "../../components/plan/plan";
+import { imageReference } from "../../components/planned/imageReference";
 import { rankContainer } from "../../components/planned/rank";
 import { BYTES_PER_GIB, upToHundredth, utilizationText } from "../../components/planned/utilization";
 import { type InferenceServerSettings, inferenceServer } from "../../components/settings/inferenceServer";
 import type { StackSettings } from "../../components/settings/stackSettings";
+import { vllmOf } from "../../components/supply/imageVersions";
 import { defined } from "../../faults/defined";
 import { putAt } from "../../faults/json";
 import { judge } from "../../policies/judge";
-import { imageReference } from "../../policies/lib/imageReference";
 
 /** The server of a stack that a model would run in. */
 export interface Seat {
@@ -161,7 +162,7 @@ export function aloneIn(seat: Seat): Seat {
 
 /** What rules a model out before any figure. */
 function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boolean): string[] {
-  const { image, versions } = currentServer(seat);
+  const current = currentServer(seat);
   const { minimumVllm: least, share, machines } = recipe;
   const declared = Object.keys(seat.settings.machines).length;
   const why =
@@ -169,8 +170,8 @@ function unfit(recipe: Recipe, seat: Seat, nodes: readonly string[], beside: boo
       ? `this stack has ${declared}: declare the others, each with its \`link\``
       : `too few are linked to ${seat.machine}: write the \`link\` of each`;
   if (nodes.length < machines) return [`It needs ${machines} machines, and ${why}.`];
-  const has = versions?.vllm;
-  const repository = imageReference(image)?.repository;
+  const has = vllmOf(current);
+  const repository = imageReference(current.image)?.repository;
   if (beside && share.beside === "never") return ["It is only ever published as the one engine of its machine."];
   if (share.alone === undefined) return ["Its recipe names no share yet: write `share.alone`."];
   if (recipe.settings.maxModelLen === undefined)

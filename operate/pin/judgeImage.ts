@@ -1,38 +1,72 @@
 import { readCatalogue } from "../../components/catalogue/readCatalogue";
+import { imageRecordName } from "../../components/inference-server/plannedServer";
+import { type ContainerRole, MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
 import { TYPE } from "../../components/planned/type";
 import { atLeast, isVersion, lowestAllowed, whyRefused } from "../../components/supply/releases";
+import { defined } from "../../faults/defined";
 import { judge } from "../../policies/judge";
-import { packageOf } from "../../policies/lib/imageReference";
+import { packagesOf } from "../../policies/lib/role";
 import { projectFolder } from "../stack/stackFile";
 import type { ImageEntry } from "./writePin";
 
 /** Rules that judge an image by itself; the others need to know the machine. */
 const IMAGE_RULES = ["inference-image", "moving-tag", "deny-list", "transformers-range"];
 
-/** Judges an image by the same rules that judge a stack, as if a server ran it, and by what its model needs. */
+/** What is known of an image that is judged. */
+interface JudgedImage {
+  readonly image: string;
+  readonly digest: string;
+  /** Versions inside, by package; left out where nothing is recorded. */
+  readonly versions?: Readonly<Record<string, string | undefined>>;
+  readonly evidence?: string;
+  /** Digest that the record of the versions names, "" where it names none; the image's own where they were read now. */
+  readonly recordedOf?: string;
+}
+
+/** What runs below each key of a machine. */
+const ROLES: Readonly<Record<string, ContainerRole>> = {
+  inferenceServers: "inference-server",
+  bridge: "bridge",
+  chatUi: "chat-ui",
+};
+
+const roleOf = (entry: Pick<ImageEntry, "path"> | undefined) => ROLES[entry?.path[0] ?? ""];
+
+/** The labels of a container by which a policy knows its block of the stack file. */
+const labelsOf = ({ machine, path: [block, key = ""] }: Pick<ImageEntry, "machine" | "path">) => [
+  { label: MACHINE_LABEL, value: machine },
+  ...(block === "inferenceServers" ? [{ label: SERVER_LABEL, value: key }] : []),
+];
+
+/**
+ * Judges an image by the same rules that judge a stack, as if its entry ran it, and by what its model needs. Without an entry
+ * an image with a vLLM inside is a server's.
+ */
 export function judgeImage(
-  { image, digest, versions }: Required<Pick<ImageEntry, "image" | "versions">> & { readonly digest: string },
-  model?: string,
+  { image, digest, versions, evidence = "read", recordedOf = digest }: JudgedImage,
+  entry?: Pick<ImageEntry, "machine" | "path" | "model">,
 ) {
-  const container = { name: image, image, entrypoints: [], command: [], envs: [] };
-  const record = { image, digest, versions, evidence: versions.evidence ?? "read", source: "serving pin" };
+  const labels = entry === undefined ? [] : labelsOf(entry);
+  const container = { name: image, image, entrypoints: [], command: [], envs: [], labels };
+  const record = { image, digest, versions, evidence, recordedOf, source: "serving pin" };
+  const role = roleOf(entry) ?? (versions?.vllm === undefined ? undefined : "inference-server");
   const verdicts = judge([
-    { type: TYPE.container, name: "image", props: container },
-    { type: TYPE.imageRecord, name: "image-record", props: record },
+    { type: TYPE.container, name: "image", ...defined({ role }), props: container },
+    ...(versions === undefined ? [] : [{ type: TYPE.imageRecord, name: imageRecordName("image"), props: record }]),
   ]).filter((each) => IMAGE_RULES.includes(each.name) && each.verdict !== "pass");
-  const tooOld = belowModel(versions.vllm, model);
+  const tooOld = belowModel(versions?.vllm, entry?.model);
   const isRefused = tooOld !== undefined || verdicts.some((each) => each.verdict === "refused");
   const verdict = isRefused ? "refused" : verdicts.length > 0 ? "warned" : "pass";
   return { verdict, reasons: [...verdicts.map((each) => each.message), ...(tooOld ?? [])] } as const;
 }
 
 /** Why a release of an image must not be taken, as far as its version alone tells; `undefined` where nothing does. */
-export function releaseRefusal(image: string, version: string, model?: string): string | undefined {
-  const name = packageOf(image);
+export function releaseRefusal(entry: ImageEntry, version: string): string | undefined {
+  const [name] = packagesOf(entry.image, roleOf(entry));
   if (name === undefined) return undefined;
   const lowest = lowestAllowed(name);
   const tooLow = atLeast(version, lowest) ? undefined : `it is below ${lowest}, the lowest that may run`;
-  return whyRefused(name, version) ?? tooLow ?? belowModel(version, model)?.[0];
+  return whyRefused(name, version) ?? tooLow ?? belowModel(version, entry.model)?.[0];
 }
 
 /** Why a server's vLLM is too old for its model, by the catalogue; `undefined` where it isn't. */

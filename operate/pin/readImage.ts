@@ -3,11 +3,13 @@ import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
 import { docker, NO_DOCKER } from "../../components/docker/docker";
 import { platformDigest } from "../../components/docker/manifest";
+import { type ImageReference, imageReference, referenceFault } from "../../components/planned/imageReference";
 import { isRecord, jsonIn } from "../../faults/json";
 
 /** What `serving pin` reads of an image. */
 export interface ImageReading {
   readonly image: string;
+  /** "" for an image that was named by its digest alone. */
   readonly tag: string;
   /** Digest of what the tag points at: the multi-arch index, where there is one. */
   readonly digest: string;
@@ -51,21 +53,23 @@ const REMOVE_SECONDS = 20;
 
 /** Pulls the image and reads its digests and the versions inside. Starts one short-lived container without network. */
 export async function readImage(reference: string): Promise<ImageReading> {
-  const { repository, tag } = splitReference(reference);
-  await pull(`${repository}:${tag}`);
-  const digest = await pulledDigest(repository, `${repository}:${tag}`);
+  const { repository, tag = "", digest: given } = splitReference(reference);
+  // Docker doesn't look at the tag beside a digest.
+  const pulled = given === undefined ? `${repository}:${tag}` : `${repository}@${given}`;
+  await pull(pulled);
+  const digest = given ?? (await pulledDigest(repository, pulled));
   const pinned = `${repository}@${digest}`;
   const [own = digest, versions] = await Promise.all([platformDigest(pinned), versionsInside(pinned)]);
-  return { image: `${repository}:${tag}@${digest}`, tag, digest, platformDigest: own, versions };
+  const image = `${repository}${tag && `:${tag}`}@${digest}`;
+  return { image, tag, digest, platformDigest: own, versions };
 }
 
-/** Splits `host:5000/name:tag`. Throws `WrongUse` without a tag: what would be pinned must be said. */
-export function splitReference(reference: string): { repository: string; tag: string } {
-  const match = /^(?<repository>[^@\s]+):(?<tag>[\w][\w.-]{0,127})$/.exec(reference);
-  const { repository, tag } = match?.groups ?? {};
-  if (repository === undefined || tag === undefined || repository.includes("@"))
-    throw new WrongUse(`${reference}: expected IMAGE:TAG, for example vllm/vllm-openai:v0.30.0`);
-  return { repository, tag };
+/** Splits `host:5000/name:tag@digest`. Throws `WrongUse` without tag and digest: what would be pinned must be said. */
+export function splitReference(reference: string): ImageReference {
+  const parts = imageReference(reference);
+  if (parts !== undefined && (parts.tag ?? parts.digest) !== undefined) return parts;
+  const why = referenceFault(reference) ?? "it has no tag";
+  throw new WrongUse(`${reference}: expected IMAGE:TAG, for example vllm/vllm-openai:v0.30.0 (${why})`);
 }
 
 async function pulledDigest(repository: string, reference: string): Promise<string> {

@@ -1,6 +1,6 @@
 import { Failed } from "../../commandLine/exit";
+import { imageReference } from "../../components/planned/imageReference";
 import { defined } from "../../faults/defined";
-import { imageReference } from "../../policies/lib/imageReference";
 import { judgeImage, releaseRefusal } from "./judgeImage";
 import { Registry } from "./registry";
 import { newerTags, tagRelease } from "./tagRelease";
@@ -33,7 +33,7 @@ export async function newerImages(entry: ImageEntry) {
   const imageOf = async (found: { readonly tag: string; readonly version: string }) => ({
     ...found,
     image: `${repository}:${found.tag}@${await registry.digest(found.tag)}`,
-    ...defined({ refused: releaseRefusal(entry.image, found.version, entry.model) }),
+    ...defined({ refused: releaseRefusal(entry, found.version) }),
   });
   const answer = await answerOf(
     registry.tags().then(async (tags) => {
@@ -69,12 +69,14 @@ export function newerText(found: readonly Awaited<ReturnType<typeof newerImages>
  * where the registry was asked.
  */
 export async function checkPin(entry: ImageEntry) {
-  const { image, versions = {}, model } = entry;
+  const { image, versions: { digest: recordedOf = "", evidence, vllm, transformers } = {} } = entry;
   const of = { entry: entryName(entry), image };
   const { repository, tag, digest } = imageReference(image) ?? {};
   if (repository === undefined || digest === undefined)
     return { ...of, faults: ["It has no digest: `serving pin IMAGE:TAG --write` gives it one."] };
-  const { verdict, reasons } = judgeImage({ image, digest, versions }, model);
+  const versions = defined({ vllm, transformers });
+  const recorded = entry.versions && { versions, recordedOf, ...defined({ evidence }) };
+  const { verdict, reasons } = judgeImage({ image, digest, ...recorded }, entry);
   const denied = verdict === "refused" ? reasons : [];
   // Nothing can move without a tag.
   if (tag === undefined) return { ...of, faults: denied };

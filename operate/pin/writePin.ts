@@ -1,8 +1,9 @@
 import { Failed, WrongUse } from "../../commandLine/exit";
+import { hubName, imageReference } from "../../components/planned/imageReference";
+import type { ImageVersions } from "../../components/settings/image";
 import { parseStackFile } from "../../components/settings/load";
 import type { StackSettings } from "../../components/settings/stackSettings";
 import { readTextFile } from "../../faults/textFile";
-import { imageReference } from "../../policies/lib/imageReference";
 import type { Edit } from "../stackEdit/applyEdits";
 import { editStackFile } from "../stackEdit/writeStackFile";
 import type { ImageReading } from "./readImage";
@@ -64,30 +65,27 @@ export function chooseEntry(
   );
 }
 
-/** Docker Hub's repositories may be written with its host or without. */
-const hubName = (repository: string): string =>
-  repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
-
 export type Written = ReturnType<typeof writePin>;
 
 /** The changes by which an entry runs this image: its digest, and for an inference server the versions inside. */
-function pinEdits({ machine, path }: ImageEntry, { image, platformDigest, versions }: ImageReading): Edit[] {
+function pinEdits({ machine, path }: ImageEntry, reading: ImageReading): Edit[] {
   const place = ["machines", machine, ...path];
-  const recorded = path[0] === "inferenceServers" ? recordEdits(place, versions, pinSource(platformDigest)) : [];
-  return [{ path: [...place, "image"], value: image }, ...recorded];
+  const recorded = path[0] === "inferenceServers" ? recordEdits(place, recordOf(reading)) : [];
+  return [{ path: [...place, "image"], value: reading.image }, ...recorded];
 }
+
+/** What a server's entry records of an image that `serving pin` has read, key by key. */
+export const recordOf = ({ versions, digest, platformDigest }: ImageReading): RecordOfVersions => ({
+  ...{ vllm: versions.vllm, transformers: versions.transformers, evidence: "read" },
+  ...{ digest, platformDigest, source: `serving pin, ${shortDigest(platformDigest)}` },
+});
+
+/** Keys of `versions`; one that is `undefined` is removed. */
+type RecordOfVersions = Readonly<Partial<Record<keyof ImageVersions, string | undefined>>>;
 
 /** The changes by which a server's entry records the versions inside its image, as they were read. */
-export function recordEdits(
-  entry: readonly string[],
-  { vllm, transformers }: Readonly<Record<string, string | undefined>>,
-  source: string,
-): Edit[] {
-  const record = { vllm, transformers, evidence: "read", source };
-  return Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
-}
-
-export const pinSource = (digest: string): string => `serving pin, ${shortDigest(digest)}`;
+export const recordEdits = (entry: readonly string[], record: RecordOfVersions): Edit[] =>
+  Object.entries(record).map(([name, value]) => ({ path: [...entry, "versions", name], value }));
 
 /** As much of a digest as a person compares. */
 export const shortDigest = (digest: string): string => digest.slice(0, "sha256:".length + 12);

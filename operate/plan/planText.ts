@@ -1,7 +1,7 @@
 import { styled } from "../../commandLine/output";
 import { type MachinePlan, type Plan, serversOn } from "../../components/plan/types";
 import type { PlannedContainer } from "../../components/planned/container";
-import { NOTES, type Warning } from "../../components/planned/facts";
+import type { Warning } from "../../components/planned/facts";
 import { SIMPLE_SERVER } from "../../components/planned/fields";
 import type { PlannedFile } from "../../components/planned/file";
 import type { Judged } from "../../policies/judge";
@@ -159,7 +159,7 @@ function policyText(policies: readonly Judged[], width: Width, full: boolean): s
   ].join("\n");
 }
 
-const isNote = ({ verdict, name }: Judged) => verdict === "warned" && NOTES.has(name);
+const isNote = ({ note }: Judged) => note === true;
 const asNote = ({ resource: machine, name: code, message }: Judged): Warning => ({
   machine,
   code,

@@ -11,6 +11,7 @@ import {
   type Word,
   wordsOf,
 } from "../../components/inference-server/argv/unknown";
+import type { ContainerRole } from "../../components/planned/container";
 import { EVERY_ADDRESS } from "../../components/planned/reach";
 
 /** What decides which program a container runs, and with which arguments. */
@@ -128,6 +129,8 @@ export interface DeclaredResource {
   readonly parent?: string;
   /** What says on which Docker host it lives: the URN of its provider, or the name of the machine in a plan. */
   readonly provider?: string;
+  /** What the plan says that a container of ours is; in the engine the types in its URN say so. */
+  readonly role?: ContainerRole;
   /** Inputs. After `withPlainProps`, `UNKNOWN` stands for each value that is not known yet. */
   readonly props: Readonly<Record<string, unknown>>;
 }

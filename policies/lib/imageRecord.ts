@@ -1,13 +1,23 @@
 import { knownMap, type Read, text } from "../../components/inference-server/argv/unknown";
-import { engineData, newestEngineData } from "../../components/inference-server/engineData";
+import { engineData, engineVersions, newestEngineData } from "../../components/inference-server/engineData";
+import { imageRecordName } from "../../components/inference-server/plannedServer";
+import { hubName, imageReference } from "../../components/planned/imageReference";
 import { TYPE } from "../../components/planned/type";
+import {
+  type ImageVerdict,
+  judgeServerImage,
+  knownRelease,
+  taggedVersion,
+} from "../../components/supply/imageVersions";
+import { sameRelease } from "../../components/supply/releases";
 import { type DeclaredResource, ofType } from "./container";
-import { imageReference } from "./imageReference";
 
 /** What is recorded of the packages inside an image, apart from any container that runs it. */
 export interface ImageRecord {
-  /** `sha256:` and 64 hex digits. */
+  /** Digest of the image that it stands beside: `sha256:` and 64 hex digits. */
   readonly digest: Read<string>;
+  /** Digest that the record itself names; `undefined` where it names none. */
+  readonly of: string | undefined;
   /** Package name to version. */
   readonly versions: ReadonlyMap<string, Read<string>>;
   /** `published`: said by release notes or wheel metadata; `read`: seen inside the image. */
@@ -17,43 +27,62 @@ export interface ImageRecord {
 export function imageRecord(resource: DeclaredResource): ImageRecord {
   const entries = Object.entries(knownMap(resource.props.versions));
   const digest = text(resource.props.digest);
+  const full = typeof digest === "string" && !digest.includes(":") ? `sha256:${digest}` : digest;
+  // What is written by hand names its digest by `digest`.
+  const named = text(resource.props.recordedOf) ?? full;
   return {
-    digest: typeof digest === "string" && !digest.includes(":") ? `sha256:${digest}` : digest,
+    digest: full,
+    of: typeof named === "string" && named !== "" ? named : undefined,
     versions: new Map(entries.map(([name, version]) => [name.toLowerCase(), text(version)])),
     evidence: text(resource.props.evidence),
   };
 }
 
-/** The records of each digest; of several that say the same one is kept. */
-export function recordsByDigest(resources: readonly DeclaredResource[]): Map<string, ImageRecord[]> {
-  const byDigest = new Map<string, ImageRecord[]>();
-  const seen = new Set<string>();
-  for (const record of ofType(resources, TYPE.imageRecord).map(imageRecord)) {
-    const { digest, versions, evidence } = record;
-    const says = [digest, ...versions.entries(), evidence].flat().map(String).join("\n");
-    if (typeof digest !== "string" || seen.has(says)) continue;
-    seen.add(says);
-    byDigest.set(digest, [...(byDigest.get(digest) ?? []), record]);
-  }
-  return byDigest;
+/** Tells the records of a container's image: those that name its digest, and its own. Of several that say the same one is kept. */
+export function recordsIn(resources: readonly DeclaredResource[]) {
+  const all = ofType(resources, TYPE.imageRecord)
+    .map((resource) => ({ name: resource.name, ...imageRecord(resource) }))
+    // A server of ours whose stack file records nothing has one without a word.
+    .filter(({ versions, evidence }) => versions.size > 0 || evidence !== "none");
+  return ({ name, props }: DeclaredResource): ImageRecord[] => {
+    const image = text(props.image);
+    const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
+    const own = imageRecordName(name);
+    const found = all.filter((each) => digest !== undefined && (each.of === digest || each.name === own));
+    return [...new Map(found.map((each) => [saying(each), each])).values()];
+  };
+}
+
+const saying = ({ of, versions, evidence }: ImageRecord) => [of, ...versions, evidence].flat().map(String).join("\n");
+
+/** What may be believed of a server's image: one verdict a record of its digest, or one without any. */
+export function verdictsOn(image: string, records: readonly ImageRecord[]): ImageVerdict[] {
+  if (records.length === 0) return [judgeServerImage({ image })];
+  return records.map(({ of, versions, evidence }) => {
+    const known = [...versions].filter((entry): entry is [string, string] => typeof entry[1] === "string");
+    const record = { of, versions: Object.fromEntries(known), evidence: String(evidence) };
+    return judgeServerImage({ image, record });
+  });
 }
 
 /** vLLM's own image. What other people build from it may take more. */
-const OFFICIAL = /^((index\.)?docker\.io\/)?vllm\/vllm-openai$/;
+const OFFICIAL = "vllm/vllm-openai";
 
 /**
- * What an image's vLLM takes, as far as it can be told: by what is recorded of the image's digest, else by its tag
+ * What an image's vLLM takes, as far as it can be told: by its known digest or what is recorded of it, else by its tag
  * (`v0.30.0-aarch64`); else the newest.
  */
 export function engineOf(image: unknown, records: readonly ImageRecord[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const recorded = records.map((record) => record.versions.get("vllm"));
-  const tagged = /^v?(\d+\.\d+\.\d+)(-[\w-]+)?$/.exec(reference?.tag ?? "")?.[1];
-  const version = recorded.find((each) => typeof each === "string") ?? tagged;
-  const data = typeof version === "string" ? engineData(version.replace(/\+.*$/, "")) : undefined;
+  const believed =
+    reference === undefined ? [] : verdictsOn(String(image), records).map(({ versions }) => versions.vllm);
+  const version = believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));
+  const same = version && engineVersions().find((each) => sameRelease(each, version));
+  const data = same ? engineData(same) : undefined;
+  const official = hubName(reference?.repository ?? "") === OFFICIAL || knownRelease(reference?.digest) !== undefined;
   return {
     data: data ?? newestEngineData(),
     /** vLLM's own image in exactly this version; else the data is the nearest that there is. */
-    exact: data !== undefined && OFFICIAL.test(reference?.repository ?? ""),
+    exact: data !== undefined && official,
   };
 }

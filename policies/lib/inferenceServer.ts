@@ -6,10 +6,11 @@ import {
 import { mentionsServer, serverInvocations } from "../../components/inference-server/argv/serverInvocations";
 import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
+import { imageReference } from "../../components/planned/imageReference";
 import { asksForGpus, type DeclaredResource, knownText, type LaunchInputs, launchOf, reachesGpus } from "./container";
 import { engineOf } from "./imageRecord";
-import { imageReference, roleOf } from "./imageReference";
 import namesOfOthers from "./namesOfOthers.json";
+import { declaredRole, roleByName } from "./role";
 
 /** What a container is, as far as an inference server goes. */
 export type ServerReading =
@@ -30,7 +31,9 @@ export function readContainer(resource: DeclaredResource): ServerReading {
   if (known !== undefined) return known;
   const { props } = resource;
   const hint = () => speaksForServer(resource);
-  const reading = readLaunch(launchOf(props), hint, () => reachesGpus(props));
+  const launch = launchOf(props);
+  const isServer = declaredRole(resource) === "inference-server" || isNamedServer(launch);
+  const reading = readLaunch(launch, hint, () => reachesGpus(props), isServer);
   readings.set(resource, reading);
   return reading;
 }
@@ -41,8 +44,19 @@ export function serversIn(resource: DeclaredResource): readonly ServerArguments[
   return reading.kind === "yes" ? reading.servers : [];
 }
 
-/** What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has tells it. */
-export function readLaunch(launch: LaunchInputs, hint = () => true, gpus = hint): ServerReading {
+const isNamedServer = ({ image }: LaunchInputs) =>
+  typeof image === "string" && roleByName(image) === "inference-server";
+
+/**
+ * What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has
+ * tells it; `isServer`: its image runs one by itself.
+ */
+export function readLaunch(
+  launch: LaunchInputs,
+  hint = () => true,
+  gpus = hint,
+  isServer = isNamedServer(launch),
+): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
   const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
@@ -57,10 +71,7 @@ export function readLaunch(launch: LaunchInputs, hint = () => true, gpus = hint)
   const onGpus = gpus();
   const wrapped = found.commands.flatMap((command) => wrapperArguments(command, onGpus));
 
-  if (
-    (typeof launch.image === "string" && roleOf(launch.image) === "inference-server") ||
-    (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))
-  ) {
+  if (isServer || (onGpus && !unknownWord && (imageTells || argv.length > 0) && saysVllm(launch))) {
     // The image's own entrypoint is the server, and the command its arguments.
     if (launch.entrypoint === undefined && found.unreadable.length === 0 && found.scripts.length === 0)
       return readable([launch.command], []);

@@ -4,7 +4,7 @@ import { TYPE } from "../../components/planned/type";
 import { attempt } from "../../faults/defined";
 import { isRecord } from "../../faults/json";
 import { type DeclaredResource, displayName, launchOf, textsIn } from "../lib/container";
-import { roleOf } from "../lib/imageReference";
+import { roleOf } from "../lib/role";
 import type { Rule } from "./rule";
 
 /** The prefix that newer bridges route through /v1/responses, whatever the client asked for. */
@@ -40,9 +40,8 @@ function inFacts(resource: DeclaredResource): Sent[] {
 
 /** `litellm --model openai/x` needs no file. */
 function inArguments(resource: DeclaredResource): Sent[] {
-  if (resource.type !== TYPE.container) return [];
-  const { image, entrypoint = [], command } = launchOf(resource.props);
-  if (typeof image !== "string" || roleOf(image) !== "bridge") return [];
+  if (resource.type !== TYPE.container || roleOf(resource) !== "bridge") return [];
+  const { entrypoint = [], command } = launchOf(resource.props);
   const words = [...entrypoint, ...command].filter(isText);
   return words.flatMap((word, index) => {
     const model = word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)$/.exec(word)?.[1];

@@ -13,8 +13,7 @@ import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";
 import { type DeclaredResource, displayName, launchOf, ofType } from "../lib/container";
-import { engineOf, type ImageRecord, recordsByDigest } from "../lib/imageRecord";
-import { imageReference } from "../lib/imageReference";
+import { engineOf, type ImageRecord, recordsIn } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -25,17 +24,16 @@ export const engineNames: Rule = {
   level: "mandatory",
   advises: true,
   judgeStack(resources) {
-    const records = recordsByDigest(resources);
-    return ofType(resources, TYPE.container).flatMap((container) => judge(container, records));
+    const recordsOf = recordsIn(resources);
+    return ofType(resources, TYPE.container).flatMap((container) => judge(container, recordsOf(container)));
   },
 };
 
-function judge(container: DeclaredResource, records: ReadonlyMap<string, readonly ImageRecord[]>): Finding[] {
+function judge(container: DeclaredResource, records: readonly ImageRecord[]): Finding[] {
   const reading = readContainer(container);
   if (reading.kind !== "yes") return [];
   const image = text(container.props.image);
-  const digest = typeof image === "string" ? imageReference(image)?.digest : undefined;
-  const { data, exact } = engineOf(image, records.get(digest ?? ""));
+  const { data, exact } = engineOf(image, records);
   const { variables } = launchOf(container.props);
   const who = displayName(container);
   const other = exact ? "" : " Its image may differ: it is not vLLM's own in this version.";

@@ -1,9 +1,9 @@
 import { satisfies } from "@renovatebot/pep440";
-import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { text } from "../../components/inference-server/argv/unknown";
+import { imageReference, referenceFault } from "../../components/planned/imageReference";
 import { TYPE } from "../../components/planned/type";
+import { knownRelease, taggedVersion, versionsOf } from "../../components/supply/imageVersions";
 import {
-  atLeast,
-  FLOORS,
   isVersion,
   KNOWN_SERIES,
   REFUSED_VARIABLES,
@@ -11,73 +11,11 @@ import {
   transformersFor,
   whyRefused,
 } from "../../components/supply/releases";
-import { type DeclaredResource, displayName, launchOf, ofType, shown } from "../lib/container";
-import { type ImageRecord, imageRecord, recordsByDigest } from "../lib/imageRecord";
-import { imageReference, packageOf, roleOf } from "../lib/imageReference";
+import { type DeclaredResource, displayName, launchOf } from "../lib/container";
+import { imageRecord } from "../lib/imageRecord";
 import { readContainer } from "../lib/inferenceServer";
+import { packagesOf, roleOf } from "../lib/role";
 import { advice, type Finding, type Rule, violation } from "./rule";
-
-const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
-
-/** An inference server's image is one exact image whose versions are known to reach the floors. */
-export const inferenceImage: Rule = {
-  name: "inference-image",
-  description: `An inference server runs an image pinned by digest that is recorded to hold at least ${FLOORS_TEXT}.`,
-  level: "mandatory",
-  fixed: true,
-  advises: true,
-  judgeResource(resource) {
-    const digest = pinned(resource);
-    return typeof digest === "object" ? digest : undefined;
-  },
-  judgeStack(resources) {
-    const records = recordsByDigest(resources);
-    return ofType(resources, TYPE.container).flatMap((container) => {
-      const digest = pinned(container);
-      return typeof digest === "string" ? judgeRecords(container, records.get(digest) ?? []) : [];
-    });
-  },
-};
-
-/** The digest of an inference server's image, or what is wrong with the image; `undefined` for other resources. */
-function pinned(resource: DeclaredResource): string | Finding | undefined {
-  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
-  const name = displayName(resource);
-  const image = text(resource.props.image);
-  const unknownImage = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
-  if (image === UNKNOWN || image === undefined) return violation(resource, unknownImage);
-  const reference = imageReference(image);
-  const unpinned = `${name} runs \`${image}\`, which is not pinned: an inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${reference === undefined ? "IMAGE:TAG" : image}\` finds the digest and the versions inside.`;
-  if (reference?.digest === undefined) return violation(resource, unpinned, { setting: "image" });
-  return reference.digest;
-}
-
-function judgeRecords(container: DeclaredResource, records: readonly ImageRecord[]) {
-  const name = displayName(container);
-  const image = shown(text(container.props.image));
-  const unrecorded = `${name} runs ${image}, and no ${TYPE.imageRecord} says which versions it holds. Record vllm and transformers for this digest; \`serving pin\` reads them inside the image.`;
-  if (records.length === 0) return violation(container, unrecorded);
-  return records.flatMap((record) => {
-    const faults = FLOORS.flatMap((floor) => floorFault(record, floor.package, floor.version) ?? []);
-    const { evidence } = record;
-    if (evidence !== "read" && evidence !== "published")
-      faults.push(`its evidence is ${shown(evidence)} instead of \`read\` or \`published\``);
-    const unusable = `${name} runs ${image}, which can't be used: ${faults.join("; ")}. The floors are ${FLOORS_TEXT}; pin an image that holds them.`;
-    if (faults.length > 0) return violation(container, unusable, { setting: "image" });
-    if (evidence === "read") return [];
-    const versions = FLOORS.map((floor) => `${floor.package} ${shown(record.versions.get(floor.package))}`);
-    const message = `${name}: ${versions.join(" and ")} are what was published about ${image}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
-    return advice(container, message, { setting: "versions" });
-  });
-}
-
-function floorFault(record: ImageRecord, package_: string, floor: string): string | undefined {
-  const version = record.versions.get(package_);
-  if (version === undefined) return `its record has no version of ${package_}`;
-  if (version === UNKNOWN) return `the version of ${package_} in its record is not known before the update`;
-  if (!isVersion(version)) return `\`${version}\` is not a version of ${package_} that can be compared`;
-  return atLeast(version, floor) ? undefined : `it holds ${package_} ${version}, below ${floor}`;
-}
 
 /** Tags that name a track, alone or as the start of a longer tag (`main-latest`, `nightly-aarch64`). */
 const TRACK = /^(latest|nightly|main|master|dev|edge|stable|rolling|git|cuda|ollama|openai)([-_.]|$)/i;
@@ -93,16 +31,24 @@ export const movingTag: Rule = {
   judgeResource(resource) {
     const image = text(resource.props.image);
     // An unrelated container, or an image that is not known, is not this rule's business.
-    if (typeof image !== "string" || roleOf(image) === undefined) return [];
+    if (typeof image !== "string" || roleOf(resource) === undefined) return [];
     const reference = imageReference(image);
-    if (reference === undefined || reference.digest !== undefined) return [];
-    const { tag } = reference;
+    if (reference === undefined) return unreadable(resource, image);
+    const { tag, digest } = reference;
+    if (digest !== undefined) return [];
     if (tag !== undefined && RELEASE.test(tag) && !TRACK.test(tag)) return [];
     const what = tag === undefined ? "has no tag, which means `latest`," : `has the tag \`${tag}\`, which`;
     const message = `${displayName(resource)}: the image \`${image}\` ${what} moves from release to release. Name a release and its digest, \`${reference.repository}:<release>@sha256:...\`.`;
     return violation(resource, message, { setting: "image" });
   },
 };
+
+/** What Docker doesn't take for an image; a server's own is refused by the rule for its image. */
+function unreadable(resource: DeclaredResource, image: string): Finding[] {
+  if (readContainer(resource).kind !== "no") return [];
+  const message = `${displayName(resource)}: \`${image}\` is no image: ${referenceFault(image)}. Write it as \`repository:<release>@sha256:...\`.`;
+  return [violation(resource, message, { setting: "image" })];
+}
 
 /** Known-bad releases stay out, whatever else is right about an image. */
 export const denyList: Rule = {
@@ -120,9 +66,9 @@ export const denyList: Rule = {
     }
     if (resource.type !== TYPE.container) return [];
     const image = text(resource.props.image);
-    const held = typeof image === "string" ? versionInTag(image) : undefined;
     const who = `${displayName(resource)} (image \`${String(image)}\`)`;
-    return [...(held === undefined ? [] : denied(resource, who, held)), ...openedBy(resource)];
+    const held = typeof image === "string" ? heldBy(image, resource) : [];
+    return [...held.flatMap((each) => denied(resource, who, each)), ...openedBy(resource)];
   },
 };
 
@@ -136,11 +82,14 @@ function openedBy(resource: DeclaredResource): Finding[] {
   });
 }
 
-/** The release that an image's own tag names: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
-function versionInTag(image: string): Map<string, string> | undefined {
-  const package_ = packageOf(image);
-  const version = /(?:^|[-_])v?(\d+\.\d+\.\d+)(?![\d.]*\d)/.exec(imageReference(image)?.tag ?? "")?.[1];
-  return package_ === undefined || version === undefined ? undefined : new Map([[package_, version]]);
+/** What an image holds by its known digest, and by its own tag: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */
+function heldBy(image: string, resource: DeclaredResource): ReadonlyMap<string, string>[] {
+  const reference = imageReference(image);
+  if (reference === undefined) return [];
+  const tagged = taggedVersion(reference);
+  const byTag =
+    tagged === undefined ? [] : packagesOf(image, roleOf(resource)).map((each) => new Map([[each, tagged]]));
+  return [new Map(Object.entries(versionsOf(knownRelease(reference.digest)))), ...byTag];
 }
 
 function denied(resource: DeclaredResource, who: string, held: ReadonlyMap<string, string>): Finding[] {
@@ -160,7 +109,9 @@ export const transformersRange: Rule = {
   advises: true,
   of: TYPE.imageRecord,
   judgeResource(resource) {
-    const { versions } = imageRecord(resource);
+    const { versions, digest, of } = imageRecord(resource);
+    // A record of another image is refused by the rule for images.
+    if (of !== undefined && of !== digest) return [];
     const vllm = versions.get("vllm");
     const transformers = versions.get("transformers");
     // Missing, unknown and unreadable versions are refused by the rule for images.

@@ -3,8 +3,8 @@ import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { isLoopback } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { type DeclaredResource, displayName, launchOf, publishedPorts } from "../lib/container";
-import { roleOf } from "../lib/imageReference";
 import { rankOf, readContainer } from "../lib/inferenceServer";
+import { roleOf } from "../lib/role";
 import { type Rule, violation } from "./rule";
 
 /** Whoever reaches the port of a server that checks nobody may use it. */
@@ -47,8 +47,8 @@ const REACHED = "everyone on the local network can use it";
 
 /** What is wrong with a port of this container that others can reach; `undefined` where nothing is. */
 function openTo(resource: DeclaredResource): string | undefined {
-  const { image, entrypoint, command, variables } = launchOf(resource.props);
-  const role = typeof image === "string" ? roleOf(image) : undefined;
+  const { entrypoint, command, variables } = launchOf(resource.props);
+  const role = roleOf(resource);
   if (role === "bridge") {
     const keyed = [...variables.keys(), ...(entrypoint ?? []), ...command].some(
       (word) => typeof word === "string" && word.includes(MASTER_KEY_VARIABLE),

@@ -1,18 +1,10 @@
-import {
-  figure,
-  holdsUnknown,
-  knownMap,
-  list,
-  map,
-  text,
-  UNKNOWN,
-} from "../../components/inference-server/argv/unknown";
+import { figure, holdsUnknown, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
 import { asksForGpus, type DeclaredResource, displayName, knownText } from "../lib/container";
-import { roleOf } from "../lib/imageReference";
 import { readContainer } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
+import { roleOf } from "../lib/role";
 import { advice, type Change, type Rule, violation } from "./rule";
 
 /** Sums of figures with two decimals are compared in hundredths of a GiB. */
@@ -125,8 +117,7 @@ export const otherGpuMemory: Rule = {
 };
 
 /** The chat UI with Ollama inside, whose models have a line of their own. */
-function holdsOllama({ props }: DeclaredResource, component: DeclaredResource): boolean {
+function holdsOllama(container: DeclaredResource, component: DeclaredResource): boolean {
   const { mode } = knownMap(component.props.simpleServer);
-  const image = text(props.image);
-  return mode === "integrated" && typeof image === "string" && roleOf(image) === "chat-ui";
+  return mode === "integrated" && roleOf(container) === "chat-ui";
 }

@@ -15,6 +15,8 @@ export interface Finding {
   readonly message: string;
   /** What to write in the stack file, where one setting of ours mends it. */
   readonly change?: Change;
+  /** Advice that is only good to know: nothing is at risk. */
+  readonly note?: true;
 }
 
 /** A setting of the resource that a finding is about, such as `tools.parser`, and its new value where that is known. */
@@ -76,3 +78,6 @@ const finding =
 
 export const violation = finding("violation");
 export const advice = finding("advice");
+
+/** Advice that is only good to know. */
+export const note = (...said: Parameters<typeof advice>): Finding => ({ ...advice(...said), note: true });

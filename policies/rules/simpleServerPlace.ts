@@ -1,7 +1,8 @@
 import { knownMap, text } from "../../components/inference-server/argv/unknown";
+import { imageReference } from "../../components/planned/imageReference";
 import { type DeclaredResource, displayName, launchOf } from "../lib/container";
-import { imageReference, roleOf } from "../lib/imageReference";
 import type { MachineGroup } from "../lib/machines";
+import { roleOf } from "../lib/role";
 import { type Found, type Rule, violation } from "./rule";
 
 /** Variable by which Open WebUI's image starts the Ollama that it holds. */
@@ -33,12 +34,11 @@ function judgeMachine({ component, containers }: MachineGroup): Found {
 }
 
 /** Ollama's own image, or the variant of Open WebUI that starts one. */
-function holdsOllama({ props }: DeclaredResource): boolean {
-  const { image, variables } = launchOf(props);
-  if (typeof image !== "string") return false;
-  const role = roleOf(image);
+function holdsOllama(container: DeclaredResource): boolean {
+  const { image, variables } = launchOf(container.props);
+  const role = roleOf(container);
   if (role === "simple-server") return true;
-  if (role !== "chat-ui") return false;
+  if (role !== "chat-ui" || typeof image !== "string") return false;
   const starts = variables.get(STARTS_OLLAMA);
   if (typeof starts === "string") return starts.toLowerCase() === "true";
   return /(^|-)ollama$/.test(imageReference(image)?.tag ?? "");

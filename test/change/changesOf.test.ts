@@ -118,7 +118,11 @@ describe("a changed setting", () => {
   });
 
   it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
-    ["versions", {}, { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", source: "test" } }],
+    [
+      "versions",
+      {},
+      { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", digest: DIGEST, source: "test" } },
+    ],
     ["the operating system's memory", { operatingSystemGiB: 6 }, {}],
   ])("that is a record (%s) touches nothing", (_, machine, server) => {
     expect(isUnchanged(changed(machine, server))).toBe(true);

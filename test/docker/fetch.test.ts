@@ -64,7 +64,7 @@ describeDocker("serving fetch with the real huggingface_hub", () => {
           model: { id: ${MODEL}${model} }
           servedModelName: model
           image: ${reference}
-          versions: { vllm: 0.30.0, transformers: 5.12.1, evidence: read, source: test }
+          versions: { vllm: 0.30.0, transformers: 5.12.1, evidence: read, digest: ${reference.split("@")[1]}, source: test }
           gpuMemoryUtilization: 0.45
           maxModelLen: 4096
 ${server}`,

@@ -6,7 +6,7 @@ import { run } from "../layers/run";
 import { runServing } from "../operate/runServing";
 import { describeEngineWithGpus } from "./available";
 import { type HostProcess, startInstanceA } from "./instanceA";
-import { SHARE, type StackParts, stackConfig } from "./stackConfig";
+import { digestOf, SHARE, type StackParts, stackConfig } from "./stackConfig";
 import { Workspace } from "./workspace";
 
 const BROKEN = "#!/bin/sh\necho 'this build is broken' >&2\nexit 1\n";
@@ -21,6 +21,8 @@ const servingIn =
       ...{ HOME: home, XDG_STATE_HOME: join(home, ".local/state"), NO_COLOR: "1" },
     });
   };
+
+const RECORD = { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", source: "test" };
 
 describeEngineWithGpus("a change", () => {
   let workspace: Workspace;
@@ -77,9 +79,10 @@ describeEngineWithGpus("a change", () => {
     ["an alias of the address", { listen: "0.0.0.0" }, {}],
     ["a folder of models", {}, { modelCache: "~/models" }],
     ["the memory floor", {}, { memoryFloorGiB: 0.1 }],
-    ["a record", { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", source: "test" } }, {}],
+    ["a record", { versions: RECORD }, {}],
   ])("the engine replaces what the plan says: %s", async (_, server, machine) => {
-    workspace.configure(config(server, machine));
+    const recorded = { versions: { ...RECORD, digest: digestOf(parts.image) } };
+    workspace.configure(config("versions" in server ? recorded : server, machine));
     const said = await changeAgainst("applied");
     const { preview, replaced } = await engineSays();
     workspace.configure(config());

@@ -48,7 +48,7 @@ describeEngine("the policy pack under the engine", () => {
     it.each([
       ["served-model-name", "slash", /slash serves its model as `a\/b`, which has a slash/],
       ["inference-image", "unpinned", /unpinned runs `vllm\/vllm-openai:nightly`, which is not pinned/],
-      ["inference-image", "unrecorded", /no local-serving:index:ImageRecord says which versions it holds/],
+      ["inference-image", "unrecorded", /nothing is recorded of the versions inside/],
       ["inference-image", "old", /vllm 0\.26\.0rc1, below 0\.26\.0; it holds transformers 5\.7\.0, below 5\.8\.0/],
       ["inference-image", "output", /its image is a value that is not known yet/],
       ["moving-tag", "unpinned", /has the tag `nightly`, which moves/],

@@ -6,7 +6,7 @@ import { freePort } from "../layers/freePort";
 import { mustRun, run } from "../layers/run";
 import { describeEngineWithGpus } from "./available";
 import { type HostProcess, startInstanceA } from "./instanceA";
-import { SHARE, type StackParts, stackConfig } from "./stackConfig";
+import { digestOf, SHARE, type StackParts, stackConfig } from "./stackConfig";
 import type { Update } from "./update";
 import { Workspace } from "./workspace";
 
@@ -159,7 +159,15 @@ describeEngineWithGpus("the stack on a real machine", () => {
 
   it("a corrected version record and a corrected declaration of A restart nothing", async () => {
     const preview = await previewOf(
-      { versions: { vllm: "0.30.0", transformers: "5.11.0", evidence: "read", source: "test" } },
+      {
+        versions: {
+          vllm: "0.30.0",
+          transformers: "5.11.0",
+          evidence: "read",
+          digest: digestOf(parts.image),
+          source: "test",
+        },
+      },
       { instanceA: { port: parts.portA, gpuMemoryUtilization: 2 * SHARE, maxModelLen: 131072 } },
     );
     expect(preview.code).toBe(0);

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { parseMeminfo } from "../../components/planned/evidence";
+import { imageReference } from "../../components/planned/imageReference";
 import { defined } from "../../faults/defined";
 import type { PinnedImage } from "../docker/makeImage";
 
@@ -10,6 +11,9 @@ export interface StackParts {
   /** Makes Docker's names unique, since test files share one daemon. */
   readonly unique: string;
 }
+
+/** The digest that an image is pinned by. */
+export const digestOf = ({ reference }: Pick<PinnedImage, "reference">) => imageReference(reference)?.digest;
 
 /** Memory of this machine, so that the preflight finds what is declared. */
 export const TOTAL_GIB = Number(parseMeminfo(readFileSync("/proc/meminfo", "utf8"))?.totalGiB.toFixed(2));
@@ -31,7 +35,13 @@ export function stackConfig(
     model: { id: "org/model", family: "qwen3", thinking: true },
     servedModelName: `model-${parts.unique}`,
     image: parts.image.reference,
-    versions: { vllm: "0.30.0", transformers: "5.10.4", evidence: "read", source: "test" },
+    versions: {
+      vllm: "0.30.0",
+      transformers: "5.10.4",
+      evidence: "read",
+      digest: digestOf(parts.image),
+      source: "test",
+    },
     port: parts.portB,
     gpuMemoryUtilization: SHARE,
     maxModelLen: 4096,

@@ -37,7 +37,7 @@ function kvOf(gpuMemoryUtilization: number, more: Record<string, unknown> = {}) 
   const server = {
     kvCacheDtype: "fp8",
     gpuMemoryUtilization,
-    versions: { vllm: "0.28.0", evidence: "read", source: "test" },
+    versions: { vllm: "0.28.0", evidence: "read", digest: DIGEST, source: "test" },
     speculative: { method: "mtp", numSpeculativeTokens: 3 },
     image: started(0.6).image,
     ...more,

@@ -75,7 +75,8 @@ describe("room for the KV cache", () => {
     const { kv, codes } = planned({
       measured,
       gpuMemoryUtilization: 0.6,
-      versions: { vllm: "0.28.0", evidence: "read", source: "test" },
+      image: `vllm/vllm-openai:v0.28.0@${DIGEST}`,
+      versions: { vllm: "0.28.0", evidence: "read", digest: DIGEST, source: "test" },
       speculative: { method: "mtp", numSpeculativeTokens: 3 },
     });
     expect(kv?.room).toMatchObject({

@@ -17,6 +17,8 @@ export const UNKNOWN_LIST = "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2";
 
 export const DIGEST = `sha256:${"8a69ffad".repeat(8)}`;
 export const IMAGE = `vllm/vllm-openai:v0.30.0@${DIGEST}`;
+/** The same image, named by its digest alone: its record may say any version. */
+export const UNTAGGED = `vllm/vllm-openai@${DIGEST}`;
 
 type Props = Record<string, unknown>;
 
@@ -64,8 +66,13 @@ export function serving(...command: unknown[]) {
   return server({ command });
 }
 
-export function record(versions: Props = { vllm: "0.30.0", transformers: "5.10.4" }, evidence: unknown = "read") {
-  return declared(TYPE.imageRecord, "v030", { digest: DIGEST, versions, evidence, source: "test" });
+export function record(
+  versions: Props = { vllm: "0.30.0", transformers: "5.10.4" },
+  evidence: unknown = "read",
+  more: Props = {},
+  name = "v030",
+) {
+  return declared(TYPE.imageRecord, name, { digest: DIGEST, versions, evidence, source: "test", ...more });
 }
 
 export function hostInstance(gpuMemoryUtilization: unknown = 0.45, machine = "dgx", port: unknown = 8000) {

@@ -5,7 +5,17 @@ import { enginePolicies } from "../../policies/enginePolicies";
 import { judge } from "../../policies/judge";
 import type { DeclaredResource } from "../../policies/lib/container";
 import { rules } from "../../policies/rules";
-import { CLEAN_COMMAND, DIGEST, declared, hostInstance, IMAGE, record, server, UNKNOWN_LIST } from "./declared";
+import {
+  CLEAN_COMMAND,
+  DIGEST,
+  declared,
+  hostInstance,
+  IMAGE,
+  record,
+  server,
+  UNKNOWN_LIST,
+  UNTAGGED,
+} from "./declared";
 
 /** What the SDK hands to a policy, as far as ours read it. */
 function asArgs(resource: DeclaredResource): ResourceValidationArgs {
@@ -71,7 +81,10 @@ describe("the policies of the pack", () => {
     const largestUtilization = { b: { bySum: 0.9, byAggregate: 0.9 } };
     const crowded = { lines: [{ name: "x", gib: 2, basis: "default" }], largestUtilization };
     const servers = [{ name: "b", image: IMAGE, entrypoints: [], command: CLEAN_COMMAND }];
-    const findings = judge([server(), record({ vllm: "0.34.0", transformers: "5.30" }, "published")]);
+    const findings = judge([
+      server({ image: UNTAGGED }),
+      record({ vllm: "0.34.0", transformers: "5.30" }, "published"),
+    ]);
     findings.push(
       ...judge([declared(TYPE.machine, "m", { hostInstance: "none", totalGiB: 1, memory: crowded, servers })]),
     );

@@ -29,7 +29,7 @@ const MACHINE = `config:
           model: { id: org/model, family: qwen3 }
           servedModelName: model
           image: vllm/vllm-openai:v0.30.0@${DIGEST}
-          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, digest: ${DIGEST}, source: test }
           gpuMemoryUtilization: 0.45
           maxModelLen: 262144
 `;

@@ -1,5 +1,6 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { toolParser } from "../../../components/inference-server/parsers";
+import { vllmOf } from "../../../components/supply/imageVersions";
 import { SWALLOWED } from "../../verify/tools";
 import { APPLY, type Row } from "../diagnosis";
 import { seen } from "../facts";
@@ -61,7 +62,7 @@ export const model: readonly Row[] = [
     say({ facts, server }) {
       const swallowed = seen(facts, NOTHING_SAID) !== undefined;
       if (!swallowed && seen(facts, NO_CALLS) === undefined) return undefined;
-      const { tools, model, versions } = server.settings ?? {};
+      const { tools, model } = server.settings ?? {};
       if (tools?.autoChoice === false)
         return {
           cause: "Tool calls are left as text because automatic tool choice is off.",
@@ -69,7 +70,7 @@ export const model: readonly Row[] = [
         };
       const parser = tools && model && toolParser(model.family, tools.parser);
       const hermes = seen(facts, HERMES_FORM) !== undefined;
-      const version = versions?.vllm ?? "";
+      const version = (server.settings && vllmOf(server.settings)) ?? "";
       const onlyRenamed =
         !hermes && parser === "qwen3_coder" && valid(version) !== null && gte(version, ONE_QWEN_PARSER);
       return {

@@ -1,6 +1,7 @@
 import { gte, valid } from "@renovatebot/pep440";
 import { GATE_SAYS } from "../../../components/inference-server/startGate";
 import { thousands } from "../../../components/kv";
+import { believedVllm } from "../../../components/supply/imageVersions";
 import { lowestAllowed } from "../../../components/supply/releases";
 import { objectOr, objectsIn, textOr } from "../../../faults/json";
 import { answeredText, refusalText } from "../api";
@@ -68,7 +69,7 @@ export const serverProbes: ProbesOf<"inference-server"> = [
     fix: ({ setting }) => `Record what runs: \`serving pin IMAGE:TAG\` prints ${setting("versions")}.`,
     run: async ({ api, server, setting }) => {
       const running = textOr((await api.json("/version")).version);
-      const recorded = server.imageRecord.versions.vllm;
+      const recorded = believedVllm(server.imageRecord);
       if (!isVersion(running))
         return fail(`it gives no version: \`${quote(running)}\``, `The image of ${setting("image")} is not a release.`);
       if (!gte(running, FLOOR)) {

@@ -5,7 +5,7 @@ import { plainProps, UNKNOWN } from "../../../components/inference-server/argv/u
 import { largestThatFits, shareText, tenThousandths } from "../../../components/planned/utilization";
 import { atLeast, isVersion, series } from "../../../components/supply/releases";
 import { isPlaceholder, isSecretName } from "../../../faults/secrets";
-import { imageReference, roleOf } from "../../../policies/lib/imageReference";
+import { roleByName } from "../../../policies/lib/role";
 import { DIGEST, UNKNOWN_LIST, UNKNOWN_NUMBER, UNKNOWN_TEXT, unknownCheckingProxy } from "../../policies/declared";
 
 describe("plainProps", () => {
@@ -43,22 +43,7 @@ describe("plainProps", () => {
   });
 });
 
-describe("imageReference", () => {
-  it.each([
-    ["nginx", { repository: "nginx" }],
-    ["nginx:1.27", { repository: "nginx", tag: "1.27" }],
-    ["localhost:5000/x/y", { repository: "localhost:5000/x/y" }],
-    [`localhost:5000/x:v1@${DIGEST}`, { repository: "localhost:5000/x", tag: "v1", digest: DIGEST }],
-    [`x@${DIGEST}`, { repository: "x", digest: DIGEST }],
-  ])("%s", (image, parts) => expect(imageReference(image)).toEqual(parts));
-
-  it.each([DIGEST, "x@sha256:abc", `x@${DIGEST.toUpperCase()}`, `x@${DIGEST}0`, `x@${DIGEST}@${DIGEST}`, ""])(
-    "%s is none",
-    (image) => expect(imageReference(image)).toBeUndefined(),
-  );
-});
-
-describe("roleOf", () => {
+describe("roleByName", () => {
   it.each([
     ["vllm/vllm-openai:v0.30.0", "inference-server"],
     ["nvcr.io/nvidia/vllm:25.10-py3", "inference-server"],
@@ -69,7 +54,7 @@ describe("roleOf", () => {
     ["ollama/ollama", "simple-server"],
     ["nginx:vllm", undefined],
     ["nginx:1.27", undefined],
-  ])("%s is %s", (image, role) => expect(roleOf(image)).toBe(role));
+  ])("%s is %s", (image, role) => expect(roleByName(image)).toBe(role));
 });
 
 describe("versions in the order of PEP 440", () => {

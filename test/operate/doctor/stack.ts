@@ -30,7 +30,7 @@ config:
             weightsGB: 22
           servedModelName: qwen3.6-35b-a3b
           image: vllm/vllm-openai:v0.30.0@${DIGEST}
-          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: read, digest: ${DIGEST}, source: test }
           gpuMemoryUtilization: 0.45
           maxModelLen: 262144
           maxNumSeqs: 16

@@ -172,6 +172,7 @@ describe("serving inventory", () => {
       ["vllm", "0.30.0"],
       ["transformers", "5.12.1"],
       ["evidence", "read"],
+      ["digest", "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90"],
       ["source", "serving inventory, sha256:8a69ffad015f"],
     ]);
     const folderOfPatch = temporaryFolder("inventory-patch-");
@@ -183,6 +184,7 @@ describe("serving inventory", () => {
       vllm: "0.30.0",
       transformers: "5.12.1",
       evidence: "read",
+      digest: "sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90",
       source: "serving inventory, sha256:8a69ffad015f",
     });
   });

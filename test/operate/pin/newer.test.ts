@@ -19,10 +19,13 @@ const TAGS = [
   "v0.32.0",
 ];
 
-/** A stack file whose server runs this image. */
+/** A stack file whose server runs this image, and has read it. */
 function stackWith(image: string, text = STACK_TEXT): string {
   const file = join(temporaryFolder("pin-newer-"), "Pulumi.dgx.yaml");
-  writeFileSync(file, text.replace(/vllm\/vllm-openai:\S+/, image));
+  const [, version = "0.30.0"] = /:v(\d+\.\d+\.\d+)/.exec(image) ?? [];
+  const [, digest = digestOf("none")] = image.split("@");
+  const recorded = text.replace(/digest: sha256:\w+/, `digest: ${digest}`).replace("vllm: 0.30.0", `vllm: ${version}`);
+  writeFileSync(file, recorded.replace(/vllm\/vllm-openai:\S+/, image));
   return file;
 }
 

@@ -83,7 +83,7 @@ describe("serving pin --write", () => {
     const lines = STACK_TEXT.split("\n").map((line) => {
       if (line.startsWith("          image:")) return `          image: vllm/vllm-openai:v0.31.0@${DIGEST}`;
       if (!line.startsWith("          versions:")) return line;
-      return `          versions: { vllm: 0.31.0, transformers: 5.16.1, evidence: read, source: "${SOURCE}" }`;
+      return `          versions: { vllm: 0.31.0, transformers: 5.16.1, evidence: read, digest: ${DIGEST}, source: "${SOURCE}", platformDigest: ${PLATFORM} }`;
     });
     expect(after.split("\n")).toEqual(lines);
     expect(readFileSync(`${file}.bak`, "utf8")).toBe(STACK_TEXT);
@@ -121,7 +121,7 @@ describe("serving pin --write", () => {
 
   it.each([
     ["below a floor", { vllm: "0.25.1", transformers: "5.16.1" }, "below 0.26.0"],
-    ["without the packages", {}, "its record has no version of vllm"],
+    ["without the packages", {}, "no vLLM was found inside"],
   ])("writes nothing of an image that is refused: %s", async (_, versions, reason) => {
     const { code, out, file, after } = await pin(STACK_TEXT, ["vllm/vllm-openai:v0.25.1", "--write"], {
       versions,
@@ -213,6 +213,8 @@ describe("serving pin --write", () => {
       vllm: "0.31.0",
       transformers: "5.16.1",
       evidence: "read",
+      digest: DIGEST,
+      platformDigest: PLATFORM,
       source: SOURCE,
     });
   });

@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 const serving = (...args: string[]) =>
   runServing(["plan", "--file", file, ...args], { HOME: home, XDG_STATE_HOME: join(home, "state"), NO_COLOR: "1" });
-const WINDOW_LINE = "  `machines.dgx.inferenceServers.b.maxModelLen` (line 38): 262144 -> 131072";
+const WINDOW_LINE = "  `machines.dgx.inferenceServers.b.maxModelLen` (line 39): 262144 -> 131072";
 
 /** Lays the plan of a stack file's text where `up` leaves it. */
 function apply(text: string) {
@@ -176,7 +176,7 @@ describe("the formats of a comparison", () => {
       { name: "inference-image", path: "machines.dgx.inferenceServers.b.versions", line: 30 },
     ]);
     expect(change).toMatchObject({
-      settings: [{ path: "machines.dgx.inferenceServers.b.maxModelLen", before: 262144, after: 131072, line: 38 }],
+      settings: [{ path: "machines.dgx.inferenceServers.b.maxModelLen", before: 262144, after: 131072, line: 39 }],
       machines: [
         {
           containers: [

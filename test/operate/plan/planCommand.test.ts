@@ -73,7 +73,12 @@ describe("serving plan", () => {
     ],
     [SERVED, "servedModelName: qwen/qwen3.6", "served-model-name", "qwen/qwen3.6"],
     ["@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90", "", "inference-image", "not pinned"],
-    ["vllm: 0.30.0", "vllm: 0.25.1", "inference-image", "below 0.26.0"],
+    [
+      "vllm: 0.30.0",
+      "vllm: 0.25.1",
+      "inference-image",
+      "its record says vllm 0.25.1, and its digest is that of vllm/vllm-openai:v0.30.0.",
+    ],
     ["transformers: 5.10.4", "transformers: 5.7.0", "inference-image, transformers-range", "below 5.8.0"],
   ])("refuses %s -> %s with exit code 1 and prints the whole plan", async (from, to, rule, words) => {
     const { code, out } = await runServing(["plan", "--file", edited(from, to), "--format", "json"]);

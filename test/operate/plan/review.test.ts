@@ -27,7 +27,7 @@ const SECOND = `        # A second one.
           model: { id: Qwen/Qwen3-Embedding-0.6B, kind: embedding }
           servedModelName: qwen3-embedding
           image: vllm/vllm-openai:v0.30.0@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90
-          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: published, source: wheel metadata }
+          versions: { vllm: 0.30.0, transformers: 5.10.4, evidence: published, digest: sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90, source: wheel metadata }
           port: 8002
           gpuMemoryUtilization: 0.05
           maxModelLen: 8192
@@ -53,6 +53,7 @@ const CHANGES: readonly [name: string, edits: readonly (readonly [from: string, 
     [
       [/image: vllm.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", `image: vllm/vllm-openai:v0.31.0@${DIGEST}`],
       ["vllm: 0.30.0", "vllm: 0.31.0"],
+      [/digest: sha256.*/.exec(readFileSync(BEFORE, "utf8"))?.[0] ?? "", `digest: ${DIGEST}`],
     ],
     { containers: ["b replaced"], gone: `for 14 to 25 min, or 4 to 10 min ${KERNELS}`, memory: FITS },
   ],

@@ -8,7 +8,7 @@ import {
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
 import { loadStackFile } from "../../../components/settings/load";
-import { CLEAN_COMMAND, DIGEST, record, said, server, serving } from "../declared";
+import { CLEAN_COMMAND, DIGEST, record, said, server, serving, UNTAGGED } from "../declared";
 
 const RULE = "engine-names";
 const FORK = `eugr/spark-vllm-b12x:v0.30.0@${DIGEST}`;
@@ -89,15 +89,18 @@ describe("engine-names", () => {
     expect(fork).toEqual([
       expect.stringMatching(/^warned: b: vLLM 0.30.0 has no `b12x` for `--load-format`.* Its image may differ/),
     ]);
-    const later = serving(...CLEAN_COMMAND, "--moe-backend", "newest");
+    const later = server({ image: UNTAGGED, command: [...CLEAN_COMMAND, "--moe-backend", "newest"] });
     expect(said(RULE, [later, record({ vllm: "0.99.0", transformers: "6" })])).toEqual([
       expect.stringMatching(/^warned: b: vLLM 0.33.0 has no `newest` for `--moe-backend`/),
     ]);
   });
 
-  it("takes the version from the record of the digest before the tag", () => {
+  it("takes the version from the record of the digest, else from the tag", () => {
     const of033 = record({ vllm: "0.33.0", transformers: "5.17.0" });
-    expect(said(RULE, [serving(...CLEAN_COMMAND, "--tool-call-parser", "qwen3_json"), of033])).toEqual([]);
+    const command = [...CLEAN_COMMAND, "--tool-call-parser", "qwen3_json"];
+    expect(said(RULE, [server({ image: UNTAGGED, command }), of033])).toEqual([]);
+    // A record that contradicts the tag is refused, and believed in nothing.
+    expect(said(RULE, [serving(...command), of033])).toHaveLength(1);
     expect(said(RULE, [serving(...CLEAN_COMMAND, "--tool-call-parser", "qwen3_json")])).toEqual([
       expect.stringContaining("refused: b: vLLM 0.30.0 has no `qwen3_json`"),
     ]);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { TYPE } from "../../../components/planned/type";
 import { container, DIGEST, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 describe("moving-tag", () => {
@@ -26,7 +27,6 @@ describe("moving-tag", () => {
     ["a release that is called stable", "ghcr.io/berriai/litellm:v1.103.0-stable"],
     ["a track with a digest", `vllm/vllm-openai:nightly@${DIGEST}`],
     ["an unrelated image", "nginx:latest"],
-    ["what is no reference", "ollama/ollama@sha256:abc"],
     ["an unknown image", UNKNOWN_TEXT],
   ])("passes: %s", (_, image) => expect(said(RULE, [container("x", { image })])).toEqual([]));
 
@@ -35,6 +35,72 @@ describe("moving-tag", () => {
     expect(verdictsOf(RULE, moving, { [RULE]: "advisory" })).toMatchObject([{ level: "advisory", verdict: "warned" }]);
     expect(verdictsOf(RULE, moving, { [RULE]: "disabled" })).toEqual([]);
     expect(verdictsOf(RULE, moving, { all: "disabled", [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+  });
+});
+
+describe("what a container of ours runs", () => {
+  /** A container below a component of ours, as the engine names it. */
+  const below = (component: string, image: string) => {
+    const types = `${TYPE.machine}$${component}$${TYPE.containerService}$${TYPE.container}`;
+    return container("x", { image }, { urn: `urn:pulumi:dgx::local-serving::${types}::x` });
+  };
+
+  it.each([
+    [
+      TYPE.bridge,
+      "mirror.local/gateway:latest",
+      "moving-tag",
+      /^refused: x: the image `mirror.local\/gateway:latest` has the tag `latest`/,
+    ],
+    [TYPE.chatUi, "mirror.local/ui", "moving-tag", /^refused: x: the image `mirror.local\/ui` has no tag/],
+    [
+      TYPE.bridge,
+      `mirror.local/gateway:v1.82.7@${DIGEST}`,
+      "deny-list",
+      /holds litellm 1\.82\.7: these releases were compromised/,
+    ],
+    [
+      TYPE.bridge,
+      `mirror.local/open-webui:v1.82.7@${DIGEST}`,
+      "deny-list",
+      /holds litellm 1\.82\.7: these releases were compromised/,
+    ],
+    [
+      TYPE.inferenceServer,
+      "mirror.local/thing:v1",
+      "inference-image",
+      /^refused: x runs `mirror.local\/thing:v1`, which is not pinned: it has no digest\./,
+    ],
+  ])("is told by what declares it: %s with %s", (component, image, rule, message) => {
+    expect(said(rule, [below(component, image)])).toEqual([expect.stringMatching(message)]);
+    // The same image in a container made by hand says nothing.
+    if (!image.includes("open-webui")) expect(said(rule, [container("x", { image })])).toEqual([]);
+  });
+
+  it("is told by the plan, which has no URNs", () => {
+    const planned = container("x", { image: "mirror.local/gateway:latest" }, { role: "bridge" });
+    expect(said("moving-tag", [planned])).toHaveLength(1);
+  });
+
+  it("is told by the image's name where nobody declares it", () => {
+    expect(said("moving-tag", [container("x", { image: "ghcr.io/berriai/litellm" })])).toHaveLength(1);
+    const above = container("x", { image: "mirror.local/gateway" }, { urn: `urn:pulumi:a::b::${TYPE.container}::x` });
+    expect(said("moving-tag", [above])).toEqual([]);
+  });
+
+  it.each([
+    ["ollama/ollama@sha256:abc", "its digest is not `sha256:` with 64 hex digits in small letters"],
+    ["ghcr.io/berriai/LiteLLM:v1.103.0", "its repository has capitals"],
+    ["ghcr.io//litellm:v1.103.0", "a part of its name is empty"],
+    ["ghcr.io/berriai/litellm:v1.103.0 ", "it has a blank or a control character"],
+  ])("is no image: %s", (image, why) => {
+    expect(said("moving-tag", [container("x", { image })])).toEqual([
+      `refused: x: \`${image}\` is no image: ${why}. Write it as \`repository:<release>@sha256:...\`.`,
+    ]);
+  });
+
+  it("is left alone where an unrelated container has such an image", () => {
+    expect(said("moving-tag", [container("x", { image: "own/NGINX" })])).toEqual([]);
   });
 });
 
@@ -54,7 +120,7 @@ describe("deny-list", () => {
       const messages = said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })]);
       expect(messages).toHaveLength(1);
       expect(messages[0]).toMatch(
-        /^refused: bridge .* holds litellm 1\.8[23]\.\d+: releases below 1\.84\.0 let strangers past their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
+        /^refused: bridge .* holds litellm 1\.8[23]\.\d+(\.post1)?: releases below 1\.84\.0 let strangers past their keys, .*CVE-2026-59822.*\. Take 1\.84\.0 or newer\.$/,
       );
     },
   );

@@ -1,5 +1,16 @@
 import { describe, expect, it } from "vitest";
-import { container, DIGEST, declared, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import {
+  container,
+  DIGEST,
+  declared,
+  IMAGE,
+  record,
+  said,
+  server,
+  UNKNOWN_TEXT,
+  UNTAGGED,
+  verdictsOf,
+} from "../declared";
 
 const RULE = "inference-image";
 
@@ -48,9 +59,8 @@ describe("the image's form", () => {
 describe("the versions inside", () => {
   it("pass when they were read and reach the floors", () => {
     expect(verdictsOf(RULE, [server(), record()])).toMatchObject([{ verdict: "pass" }]);
-    expect(verdictsOf(RULE, [server(), record({ vllm: "0.26.0", transformers: "5.8.0" })])).toMatchObject([
-      { verdict: "pass" },
-    ]);
+    const least = record({ vllm: "0.26.0", transformers: "5.8.0" });
+    expect(verdictsOf(RULE, [server({ image: UNTAGGED }), least])).toMatchObject([{ verdict: "pass" }]);
   });
 
   it("are only warned about when they were published", () => {
@@ -62,8 +72,8 @@ describe("the versions inside", () => {
 
   it("are refused without a record of this digest", () => {
     expect(said(RULE, [server()])).toEqual([
-      `refused: b runs \`${IMAGE}\`, and no local-serving:index:ImageRecord says which versions it holds. Record vllm and ` +
-        "transformers for this digest; `serving pin` reads them inside the image.",
+      `refused: b runs \`${IMAGE}\`, which can't be used: nothing is recorded of the versions inside. \`serving pin ${IMAGE}\` ` +
+        "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
     ]);
     const other = server({ image: `vllm/vllm-openai@sha256:${"0".repeat(64)}` });
     expect(said(RULE, [other, record()])).toHaveLength(1);
@@ -75,7 +85,7 @@ describe("the versions inside", () => {
     ["a nightly of it", { vllm: "0.26.0.dev3+gabc", transformers: "5.10.4" }, "vllm 0.26.0.dev3+gabc, below 0.26.0"],
     ["transformers below", { vllm: "0.30.0", transformers: "5.7.9" }, "it holds transformers 5.7.9, below 5.8.0"],
     ["9 is below 10 only as text", { vllm: "0.9.0", transformers: "5.10.4" }, "it holds vllm 0.9.0, below 0.26.0"],
-    ["no vllm", { transformers: "5.10.4" }, "its record has no version of vllm"],
+    ["no vllm", { transformers: "5.10.4" }, "no vLLM was found inside. A server runs vLLM: name an image of it."],
     ["no transformers", { vllm: "0.30.0" }, "its record has no version of transformers"],
     [
       "no version",
@@ -84,19 +94,21 @@ describe("the versions inside", () => {
     ],
     ["unknown", { vllm: UNKNOWN_TEXT, transformers: "5.10.4" }, "the version of vllm in its record is not known"],
   ])("are refused: %s", (_, versions, why) => {
-    const messages = said(RULE, [server(), record(versions)]);
+    const messages = said(RULE, [server({ image: UNTAGGED }), record(versions)]);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(/^refused: b runs .*which can't be used: /);
     expect(messages[0]).toContain(why);
-    expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
+    if ("vllm" in versions) expect(messages[0]).toContain("The floors are vllm 0.26.0 and transformers 5.8.0");
   });
 
   it("accept a development build above the floor", () => {
-    expect(said(RULE, [server(), record({ vllm: "0.27.1.dev3+gabc", transformers: "5.8.0" })])).toEqual([]);
+    const build = record({ vllm: "0.27.1.dev3+gabc", transformers: "5.8.0" });
+    expect(said(RULE, [server({ image: UNTAGGED }), build])).toEqual([]);
   });
 
   it("name both faults at once", () => {
-    expect(said(RULE, [server(), record({ vllm: "0.25.0", transformers: "5.0.0" })]).join()).toMatch(
+    const low = record({ vllm: "0.25.0", transformers: "5.0.0" });
+    expect(said(RULE, [server({ image: UNTAGGED }), low]).join()).toMatch(
       /vllm 0\.25\.0, below 0\.26\.0; it holds transformers 5\.0\.0, below 5\.8\.0/,
     );
   });
@@ -111,6 +123,66 @@ describe("the versions inside", () => {
     const below = record({ vllm: "0.25.0", transformers: "5.10.4" });
     expect(said(RULE, [server(), record(), record(), below])).toHaveLength(1);
     expect(said(RULE, [server(), record(), record()])).toEqual([]);
+  });
+
+  it("are refused where their record is of another image, and only that", () => {
+    const other = `sha256:${"0".repeat(64)}`;
+    const beside = record(undefined, "read", { recordedOf: other }, "b-image-record");
+    expect(said(RULE, [server(), beside])).toEqual([
+      `refused: b runs \`${IMAGE}\`, which can't be used: its record is of another image, ${other}. \`serving pin ${IMAGE}\` ` +
+        "looks inside: declare what it finds as a local-serving:index:ImageRecord.",
+    ]);
+    // Another server's record of another image is none of this one.
+    expect(
+      said(RULE, [server(), record(), record(undefined, "read", { recordedOf: other }, "c-image-record")]),
+    ).toEqual([]);
+  });
+
+  it("are warned about where their record names no digest", () => {
+    const unnamed = record(undefined, "read", { recordedOf: "" }, "b-image-record");
+    expect(verdictsOf(RULE, [server(), unnamed])).toMatchObject([{ verdict: "warned" }]);
+    expect(verdictsOf(RULE, [server(), unnamed])[0]).not.toHaveProperty("note");
+    expect(said(RULE, [server({ image: UNTAGGED }), unnamed]).join()).toMatch(
+      /^refused: .* its record names no digest/,
+    );
+    // A record that names the digest speaks for every container that runs it, and not for a record that names none.
+    expect(said(RULE, [server(), unnamed, server({}, "c"), record()])).toHaveLength(1);
+  });
+
+  it("name the entry where several run one repository", () => {
+    const labelled = (key: string, image: string) =>
+      server(
+        {
+          image,
+          labels: [
+            { label: "local-serving.machine", value: "dgx" },
+            { label: "local-serving.server", value: key },
+          ],
+        },
+        key,
+      );
+    const other = UNTAGGED.replace("8a69", "9a69");
+    expect(said(RULE, [labelled("b", UNTAGGED)])[0]).toContain(`\`serving pin ${UNTAGGED} --write\` looks inside`);
+    expect(
+      said(RULE, [labelled("b", UNTAGGED), labelled("c", other)]).map((each) => /`serving.*?`/.exec(each)?.[0]),
+    ).toEqual([
+      `\`serving pin ${UNTAGGED} --write --entry dgx.inferenceServers.b\``,
+      `\`serving pin ${other} --write --entry dgx.inferenceServers.c\``,
+    ]);
+    // Two ranks of one server have one entry.
+    const rank = labelled("dgx.b", UNTAGGED);
+    expect(said(RULE, [labelled("b", UNTAGGED), rank]).join()).not.toContain("--entry");
+  });
+
+  it("are a note where they were published, which is no warning", () => {
+    expect(verdictsOf(RULE, [server(), record(undefined, "published")])).toMatchObject([
+      { verdict: "warned", note: true },
+    ]);
+  });
+
+  it("need no record where the digest is known", () => {
+    const known = "vllm/vllm-openai@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
+    expect(verdictsOf(RULE, [server({ image: known })])).toMatchObject([{ verdict: "warned", note: true }]);
   });
 
   it("keep their level", () => {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, expect, inject, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
 import { describeEngineWithDocker } from "../../engine/available";
-import { TOTAL_GIB } from "../../engine/stackConfig";
+import { digestOf, TOTAL_GIB } from "../../engine/stackConfig";
 import type { Update } from "../../engine/update";
 import { Workspace } from "../../engine/workspace";
 import { describeLayer } from "../../layers/describeLayer";
@@ -42,7 +42,13 @@ describeMachines("one model on two machines, with the real vLLM", () => {
       model: { id: "rig/dense", family: "qwen3", thinking: true },
       servedModelName: "rig-dense",
       image: rig.image,
-      versions: { vllm: "0.30.0", transformers: "5.23.0", evidence: "read", source: "the environment" },
+      versions: {
+        vllm: "0.30.0",
+        transformers: "5.23.0",
+        evidence: "read",
+        digest: digestOf({ reference: rig.image }),
+        source: "the environment",
+      },
       port: PORT,
       gpuMemoryUtilization: 0.1,
       maxModelLen: 16_384,

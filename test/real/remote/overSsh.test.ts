@@ -154,7 +154,7 @@ describeMachine("a machine over ssh", () => {
       model: { id: MODEL },
       servedModelName: "model",
       image: tool.reference,
-      versions: { vllm: "0.30.0", transformers: "5.12.1", evidence: "read", source: "test" },
+      versions: { vllm: "0.30.0", transformers: "5.12.1", evidence: "read", digest: tool.digest, source: "test" },
       ...{ gpuMemoryUtilization: 0.45, maxModelLen: 4096, huggingFaceTokenVariable: "MY_TOKEN" },
     };
     const dgx = { totalGiB: 121.63, dockerHost: machine.dockerHost, instanceA: "none", inferenceServers: { b } };

@@ -4,6 +4,7 @@ import { probesOf } from "../../../operate/verify/run/catalog";
 import { CHAT } from "../../../operate/verify/surfaces/chat";
 import type { Question } from "../../../operate/verify/surfaces/surface";
 import { READ_FILE } from "../../../operate/verify/tools";
+import { DIGEST } from "../../fixtures/machine";
 import { planned, run } from "../../operate/verify/environment";
 import { ENGINE_VERSIONS, type Engine, installEngine, type RunningEngine, serveEngine } from "./engine";
 import { told } from "./told";
@@ -59,7 +60,8 @@ describe.each(RUNS)("serving verify on the real vLLM %s with the %s model", (ver
     const plan = planned(server.port, {
       ...settings,
       model: { id: `rig/${model}`, family: "qwen3", thinking: true },
-      versions: { vllm: version, evidence: "read", source: "test" },
+      image: `vllm/vllm-openai:v${version}@${DIGEST}`,
+      versions: { vllm: version, evidence: "read", digest: DIGEST, source: "test" },
     });
     results = await run(plan, {
       only: probesOf("inference-server").map(({ name }) => name),

@@ -2,7 +2,7 @@ import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, statfsSync, wri
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, inject, it } from "vitest";
 import type { ProbeResult } from "../../../operate/verify/probe";
-import { stackConfig } from "../../engine/stackConfig";
+import { digestOf, stackConfig } from "../../engine/stackConfig";
 import { Workspace } from "../../engine/workspace";
 import { freePort } from "../../layers/freePort";
 import { mustRun, type RunOptions, run } from "../../layers/run";
@@ -148,7 +148,13 @@ describe.skipIf(why !== undefined)(
             servedModelName: "rig-dense",
             tools: { parser: "qwen3_coder" },
             reasoningParser: "qwen3",
-            versions: { vllm: "0.30.0", transformers: "5.23.0", evidence: "read", source: "the environment" },
+            versions: {
+              vllm: "0.30.0",
+              transformers: "5.23.0",
+              evidence: "read",
+              digest: digestOf(image),
+              source: "the environment",
+            },
             gpuMemoryUtilization: 0.2,
             maxModelLen: 131_072,
             kvCacheDtype: KV_DTYPE,

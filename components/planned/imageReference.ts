@@ -1,0 +1,81 @@
+/** The parts of `repository[:tag][@digest]`. */
+export interface ImageReference {
+  /** With its registry, as it was written. */
+  readonly repository: string;
+  readonly tag?: string | undefined;
+  /** `sha256:` and 64 hex digits. */
+  readonly digest?: string | undefined;
+}
+
+/** A digest as images are pinned by here. */
+export const IMAGE_DIGEST = /^sha256:[0-9a-f]{64}$/;
+
+/** An image's id, also as `docker images` prints it. */
+const ID = /^(sha256:)?[0-9a-f]{12,64}$/;
+
+const TAG = /^\w[\w.-]{0,127}$/;
+
+const LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?";
+/** A registry: a host's name or address, with or without a port. */
+const REGISTRY = String.raw`(?:${LABEL}(?:\.${LABEL})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
+const PART = String.raw`[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`;
+const REPOSITORY = new RegExp(`^(?:${REGISTRY}/)?${PART}(?:/${PART})*$`);
+
+/** Longest name of a repository, its registry included. */
+const LONGEST = 255;
+
+/**
+ * Reads an image reference by the grammar of the distribution project, which Docker goes by; digests must be sha256.
+ * `undefined` if it isn't one, such as a bare image id: `referenceFault` says why.
+ */
+export function imageReference(image: string): ImageReference | undefined {
+  if (referenceFault(image) !== undefined) return undefined;
+  return split(image);
+}
+
+function split(image: string): ImageReference {
+  const [name = "", digest] = image.split("@");
+  // A colon before the last slash belongs to the registry's port.
+  const colon = name.indexOf(":", name.lastIndexOf("/") + 1);
+  const [repository, tag] = colon < 0 ? [name] : [name.slice(0, colon), name.slice(colon + 1)];
+  return { repository, tag, digest };
+}
+
+/** Why a text is no image reference, as a clause about it; `undefined` for one that is. It quotes nothing of the text. */
+export function referenceFault(image: string): string | undefined {
+  const { repository, tag, digest } = split(image);
+  if (/[\s\p{Cc}]/u.test(image)) return "it has a blank or a control character";
+  if (image.split("@").length > 2) return "it has two digests";
+  if (digest !== undefined && !IMAGE_DIGEST.test(digest))
+    return "its digest is not `sha256:` with 64 hex digits in small letters";
+  if (ID.test(image.split("@", 1)[0] ?? "")) return "it is an image's id, which names no repository";
+  if (tag !== undefined && !TAG.test(tag))
+    return "its tag is not 1 to 128 letters, digits, `_`, `.` and `-`, the first a letter, a digit or `_`";
+  if (repository.length > LONGEST) return `its name is longer than ${LONGEST} characters`;
+  if (!REPOSITORY.test(repository)) return repositoryFault(repository);
+  return undefined;
+}
+
+/** Why a text is no repository. */
+function repositoryFault(repository: string): string {
+  const parts = repository.split("/");
+  if (parts.includes("")) return "a part of its name is empty";
+  const { path } = places(repository);
+  if (/[A-Z]/.test(path)) return "its repository has capitals";
+  return "a part of its name is not letters and digits, joined by single `.`, `_` or `__`, or by `-`";
+}
+
+/** Tells a registry from the path behind it as Docker does: by a dot, a colon, a capital, or the name localhost. */
+function places(repository: string): { readonly registry?: string; readonly path: string } {
+  const slash = repository.indexOf("/");
+  const first = repository.slice(0, Math.max(slash, 0));
+  if (!/[.:A-Z]|^localhost$/.test(first)) return { path: repository };
+  return { registry: first, path: repository.slice(slash + 1) };
+}
+
+/** A repository in one spelling: Docker Hub's may be written with its host or without, and with `library/`. */
+export const hubName = (repository: string): string =>
+  repository.replace(/^(?:index\.)?docker\.io\//, "").replace(/^library\//, "");
+
+/** A repository's path without its registry, which a mirror keeps. */
+export const pathOf = (repository: string): string => places(hubName(repository)).path;

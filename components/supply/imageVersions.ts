@@ -1,0 +1,192 @@
+import { parse } from "@renovatebot/pep440";
+import type { ImageFacts } from "../planned/facts";
+import { hubName, type ImageReference, imageReference, pathOf } from "../planned/imageReference";
+import images from "./images.json";
+import { atLeast, isVersion, lowestAllowed, sameRelease } from "./releases";
+import { versionInTag } from "./tagVersion";
+
+type Versions = Readonly<Record<string, string>>;
+
+/** An image that a vLLM server runs, and what is recorded of the versions inside. */
+export interface ImageClaim {
+  /** `repository[:tag]@sha256:...` */
+  readonly image: string;
+  readonly record?: ImageRecordClaim | undefined;
+}
+
+interface ImageRecordClaim {
+  /** The digest that the record names; `undefined` where it names none. */
+  readonly of: string | undefined;
+  readonly versions: Versions;
+  /** `read` inside the image, or anything less. */
+  readonly evidence: string;
+}
+
+/** A reason not to run an image, as a clause about it. */
+export interface ImageDoubt {
+  readonly why: string;
+  /** A sentence that says what to do; without one, `serving pin` with this image mends it. */
+  readonly remedy?: string;
+}
+
+/** What may be believed of an image. */
+export interface ImageVerdict {
+  /** Versions inside, as far as they are known; empty where there is a reason not to believe the record. */
+  readonly versions: Versions;
+  readonly evidence: "read" | "published" | "none";
+  readonly doubts: readonly ImageDoubt[];
+  /** The record counts only because the tag or a known digest agrees with it. */
+  readonly namesNoDigest: boolean;
+}
+
+/** What is known of the image with this digest, wherever it is pulled from. */
+export const knownRelease = (digest: string | undefined) => images.releases.find((each) => each.digest === digest);
+
+type KnownRelease = NonNullable<ReturnType<typeof knownRelease>>;
+
+/** Versions inside a known release, by package. */
+export const versionsOf = (release: KnownRelease | undefined): Versions =>
+  Object.fromEntries(Object.entries(release?.versions ?? {}));
+
+/** The version of a package that an image's tag names; `undefined` where it names none, or a date. */
+export function taggedVersion({ repository, tag }: ImageReference): string | undefined {
+  if (tag === undefined) return undefined;
+  const dated = images.repositories.some(
+    (each) => each.tags === "date" && `/${pathOf(repository)}`.endsWith(`/${pathOf(each.repository)}`),
+  );
+  return dated ? undefined : versionInTag(tag);
+}
+
+/** The other engine that an image's path or tag names. */
+const otherEngine = ({ repository, tag = "" }: ImageReference) =>
+  images.engines.find(({ image }) => new RegExp(image, "i").test(`${pathOf(repository)}:${tag}`));
+
+const isKnownRepository = ({ repository }: ImageReference) =>
+  images.repositories.some((each) => each.repository === hubName(repository));
+
+/**
+ * Says what may be believed of the image that a vLLM server runs: whether it is a vLLM, and which versions are inside. A
+ * record counts for the digest that it names. One that names none counts where a known release or the tag says the same.
+ */
+export function judgeServerImage({ image, record }: ImageClaim): ImageVerdict {
+  const reference = imageReference(image);
+  if (reference === undefined) return NOTHING_KNOWN;
+  const engine = otherEngine(reference);
+  if (engine !== undefined)
+    return { ...NOTHING_KNOWN, doubts: [{ why: `its name says ${engine.name}`, remedy: engine.belongs }] };
+  const known = knownRelease(reference.digest);
+  const tagged = taggedVersion(reference);
+  const around = { reference, known, tagged };
+  const of = record?.of;
+  const own = of === undefined || of === reference.digest ? record : undefined;
+  const doubts = [
+    ...foreign(around, own),
+    ...(of === undefined || own !== undefined ? [] : [{ why: `its record is of another image, ${of}` }]),
+    ...(own === undefined ? [] : recordDoubts(own, around)),
+    ...(record === undefined && known === undefined ? [NOTHING_RECORDED] : []),
+    ...tagDoubts(own, around),
+  ];
+  const believed = doubts.length === 0;
+  const versions = believed ? { ...versionsOf(known), ...own?.versions } : {};
+  return {
+    versions,
+    evidence: !believed ? "none" : own?.evidence === "read" ? "read" : "published",
+    doubts: [...doubts, ...lowTag(tagged, versions.vllm)],
+    namesNoDigest: believed && own !== undefined && of === undefined,
+  };
+}
+
+/** What an image's reference alone tells. */
+interface Around {
+  readonly reference: ImageReference;
+  readonly known: KnownRelease | undefined;
+  /** The vLLM that its tag names. */
+  readonly tagged: string | undefined;
+}
+
+const NOTHING_KNOWN: ImageVerdict = { versions: {}, evidence: "none", doubts: [], namesNoDigest: false };
+
+const NOTHING_RECORDED: ImageDoubt = { why: "nothing is recorded of the versions inside" };
+
+/** What speaks for another program than vLLM. */
+function foreign({ reference, known }: Around, own: ImageRecordClaim | undefined): ImageDoubt[] {
+  if (known !== undefined && versionsOf(known).vllm === undefined)
+    return [{ why: `its digest is that of ${known.image}`, remedy: "A server runs vLLM: name an image of it." }];
+  const isRead = own?.of !== undefined && own.evidence === "read";
+  if (isRead && own.versions.vllm === undefined)
+    return [{ why: "no vLLM was found inside", remedy: "A server runs vLLM: name an image of it." }];
+  if (known !== undefined || isRead || isKnownRepository(reference)) return [];
+  return [{ why: `nobody has seen a vLLM in ${reference.repository}` }];
+}
+
+/** Why a record, of this digest or of none, can't be believed. */
+function recordDoubts({ of, versions }: ImageRecordClaim, { known, tagged }: Around): ImageDoubt[] {
+  const { vllm } = versions;
+  const published = versionsOf(known).vllm;
+  if (published !== undefined && vllm !== undefined && !sameRelease(vllm, published))
+    return [{ why: `its record says vllm ${vllm}, and its digest is that of ${known?.image}` }];
+  if (of !== undefined || known !== undefined || (vllm !== undefined && tagged !== undefined)) return [];
+  return [{ why: "its record names no digest, and nothing else tells that it is of this image" }];
+}
+
+/** Why a tag is not that of what is inside. */
+function tagDoubts(own: ImageRecordClaim | undefined, { reference, known, tagged }: Around): ImageDoubt[] {
+  const published = versionsOf(known).vllm;
+  const vllm = published ?? own?.versions.vllm;
+  if (tagged === undefined || vllm === undefined || agree(tagged, vllm)) return [];
+  const pin = `pin the release that you mean: \`serving pin ${reference.repository}:TAG --write\`.`;
+  const isSure = own?.of !== undefined || known !== undefined;
+  return [
+    {
+      why: `its tag says vllm ${tagged}, and its ${published === undefined ? "record" : "digest"} vllm ${vllm}`,
+      remedy: isSure ? `Leave the tag out, or ${pin}` : `P${pin.slice(1)}`,
+    },
+  ];
+}
+
+/** Whether a tag can be that of a release: `0.30` is that of 0.30.2, too. */
+function agree(tagged: string, vllm: string): boolean {
+  // What is no version is refused where the floors are.
+  if (!isVersion(vllm) || sameRelease(tagged, vllm)) return true;
+  const release = parse(vllm);
+  return /^\d+\.\d+$/.test(tagged) && release?.epoch === 0 && tagged === release.release.slice(0, 2).join(".");
+}
+
+/** A tag below the floor; where the versions inside are known, the floors are held against those. */
+function lowTag(tagged: string | undefined, vllm: string | undefined): ImageDoubt[] {
+  const floor = lowestAllowed("vllm");
+  if (tagged === undefined || vllm !== undefined || atLeast(tagged, floor)) return [];
+  return [{ why: `its tag says vllm ${tagged}, below ${floor}`, remedy: `Pin vllm ${floor} or newer.` }];
+}
+
+/** A server's image and its `versions`, as in the stack file. */
+interface ServerImage {
+  readonly image: string;
+  readonly versions?: RecordedVersions | undefined;
+}
+
+interface RecordedVersions {
+  readonly vllm?: string | undefined;
+  readonly evidence: string;
+  readonly digest?: string | undefined;
+}
+
+/** The vLLM inside a server's image, where it is known. */
+export function vllmOf({ image, versions: recorded }: ServerImage): string | undefined {
+  if (recorded === undefined) return judgeServerImage({ image }).versions.vllm;
+  const { digest: of, evidence, vllm } = recorded;
+  const versions: Versions = vllm === undefined ? {} : { vllm };
+  return judgeServerImage({ image, record: { of, evidence, versions } }).versions.vllm;
+}
+
+/** The same of a planned server. What an earlier version planned names its digest by `digest`. */
+export function believedVllm({
+  image,
+  digest,
+  recordedOf = digest,
+  versions,
+  evidence,
+}: ImageFacts): string | undefined {
+  const record = { of: recordedOf || undefined, versions, evidence };
+  return judgeServerImage(evidence === "none" ? { image } : { image, record }).versions.vllm;
+}

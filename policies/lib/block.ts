@@ -1,0 +1,27 @@
+import { knownMaps } from "../../components/inference-server/argv/unknown";
+import { MACHINE_LABEL, SERVER_LABEL } from "../../components/planned/container";
+import { TYPE } from "../../components/planned/type";
+import { onOtherMachine } from "../../components/settings/bridge";
+import type { DeclaredResource } from "./container";
+import { roleOf } from "./role";
+
+/** The block of a machine of ours, of one of its servers by its container's name, or of a container of ours. */
+export function blockOf(resource: DeclaredResource, server?: string): string[] | undefined {
+  const { type, name, props } = resource;
+  if (type === TYPE.machine) {
+    const key = server && knownMaps(props.servers).find((each) => each.name === server)?.key;
+    if (server === undefined) return ["machines", name];
+    return typeof key === "string" ? serverBlock(name, key) : undefined;
+  }
+  const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));
+  const [machine, key] = [labels.get(MACHINE_LABEL), labels.get(SERVER_LABEL)];
+  if (typeof machine !== "string") return undefined;
+  if (typeof key === "string") return serverBlock(machine, key);
+  return ["machines", machine, roleOf(resource) === "bridge" ? "bridge" : "chatUi"];
+}
+
+/** Where a server is declared; a worker goes by its head's machine and key. */
+function serverBlock(machine: string, name: string): string[] {
+  const { on, key } = onOtherMachine(name) ?? { on: machine, key: name };
+  return ["machines", on, "inferenceServers", key];
+}

@@ -1,0 +1,119 @@
+import { text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { hubName, imageReference, referenceFault } from "../../components/planned/imageReference";
+import { TYPE } from "../../components/planned/type";
+import type { ImageVerdict } from "../../components/supply/imageVersions";
+import { atLeast, FLOORS, isVersion } from "../../components/supply/releases";
+import { blockOf } from "../lib/block";
+import { type DeclaredResource, displayName, ofType, shown } from "../lib/container";
+import { type ImageRecord, recordsIn, verdictsOn } from "../lib/imageRecord";
+import { readContainer } from "../lib/inferenceServer";
+import { advice, type Finding, note, type Rule, violation } from "./rule";
+
+const FLOORS_TEXT = FLOORS.map((floor) => `${floor.package} ${floor.version}`).join(" and ");
+
+/** An inference server's image is one exact image of vLLM whose versions are known to reach the floors. */
+export const inferenceImage: Rule = {
+  name: "inference-image",
+  description: `An inference server runs an image of vLLM, pinned by digest, that is known to hold at least ${FLOORS_TEXT}.`,
+  level: "mandatory",
+  fixed: true,
+  advises: true,
+  judgeResource(resource) {
+    const image = pinned(resource);
+    return typeof image === "object" ? image : undefined;
+  },
+  judgeStack(resources) {
+    const recordsOf = recordsIn(resources);
+    const servers = ofType(resources, TYPE.container).flatMap((container) => {
+      const image = pinned(container);
+      return typeof image === "string" ? [{ container, image }] : [];
+    });
+    return servers.flatMap(({ container, image }) => {
+      const own = recordsOf(container);
+      const look = lookText(container, image, servers);
+      return verdictsOn(image, own).flatMap((verdict, index) => judgeVerdict(container, verdict, own[index], look));
+    });
+  },
+};
+
+/** The image of an inference server, or what is wrong with its form; `undefined` for other resources. */
+function pinned(resource: DeclaredResource): string | Finding | undefined {
+  if (resource.type !== TYPE.container || readContainer(resource).kind === "no") return undefined;
+  const name = displayName(resource);
+  const image = text(resource.props.image);
+  if (image === UNKNOWN || image === undefined) {
+    const message = `${name} is or may be an inference server, and its image is ${shown(image)} before the update. Give the image as plain text, \`repository:tag@sha256:...\`, not as another resource's output.`;
+    return violation(resource, message);
+  }
+  const reference = imageReference(image);
+  if (reference?.digest !== undefined) return image;
+  const why = referenceFault(image) ?? "it has no digest";
+  const named = reference === undefined ? "IMAGE:TAG" : image;
+  const message = `${name} runs \`${image}\`, which is not pinned: ${why}. An inference server's image is written as \`repository:tag@sha256:<64 hex digits>\`. \`serving pin ${named}\` finds the digest and the versions inside.`;
+  return violation(resource, message, { setting: "image" });
+}
+
+/** The command that looks into a container's image, and what it does. */
+function lookText(
+  container: DeclaredResource,
+  image: string,
+  servers: readonly { readonly container: DeclaredResource; readonly image: string }[],
+): string {
+  const entry = blockOf(container);
+  if (entry === undefined)
+    return `\`serving pin ${image}\` looks inside: declare what it finds as a ${TYPE.imageRecord}.`;
+  const name = entry.slice(1).join(".");
+  const repositoryOf = (each: string) => hubName(imageReference(each)?.repository ?? "");
+  const isShared = servers.some(
+    (other) =>
+      repositoryOf(other.image) === repositoryOf(image) && blockOf(other.container)?.slice(1).join(".") !== name,
+  );
+  return `\`serving pin ${image} --write${isShared ? ` --entry ${name}` : ""}\` looks inside and records what it finds.`;
+}
+
+function judgeVerdict(
+  container: DeclaredResource,
+  { versions, evidence, doubts, namesNoDigest }: ImageVerdict,
+  record: ImageRecord | undefined,
+  look: string,
+): Finding[] {
+  const image = `${displayName(container)} runs ${shown(text(container.props.image))}`;
+  const unusable = (faults: readonly string[], remedies: readonly string[]) => {
+    const message = `${image}, which can't be used: ${faults.join("; ")}. ${[...new Set(remedies)].join(" ")}`;
+    return [violation(container, message, { setting: "image" })];
+  };
+  const held = (name: string) => record?.versions.get(name) ?? versions[name];
+  const isKnown = FLOORS.every((floor) => held(floor.package) !== UNKNOWN);
+  if (isKnown && doubts.length > 0) {
+    const remedies = doubts.flatMap(({ remedy }) => remedy ?? []);
+    // Looking inside mends what is not known; what must not run stays so.
+    return unusable(
+      doubts.map(({ why }) => why),
+      remedies.length > 0 ? remedies : [look],
+    );
+  }
+  const lacks = record === undefined ? "nothing says which version it has of" : "its record has no version of";
+  const faults = FLOORS.flatMap((floor) => {
+    const version = held(floor.package);
+    return version === undefined ? `${lacks} ${floor.package}` : (floorFault(version, floor) ?? []);
+  });
+  if (record !== undefined && record.evidence !== "read" && record.evidence !== "published")
+    faults.push(`its evidence is ${shown(record.evidence)} instead of \`read\` or \`published\``);
+  if (faults.length > 0) return unusable(faults, [`The floors are ${FLOORS_TEXT}; pin an image that holds them.`]);
+  if (namesNoDigest) {
+    const message = `${image}, and its record names no digest. It is believed because the tag or a known digest says the same. ${look}`;
+    const value = imageReference(String(container.props.image))?.digest ?? "";
+    return [advice(container, message, { setting: "versions.digest", value })];
+  }
+  if (evidence === "read") return [];
+  const known = FLOORS.map((floor) => `${floor.package} ${shown(held(floor.package))}`).join(" and ");
+  const message = `${displayName(container)}: ${known} are what was published about ${shown(text(container.props.image))}, not what was read inside it. Run \`serving pin\` on a machine with Docker and record the result as evidence \`read\`.`;
+  return [note(container, message, { setting: "versions" })];
+}
+
+function floorFault(version: string | typeof UNKNOWN, floor: (typeof FLOORS)[number]): string | undefined {
+  const { package: name, version: least } = floor;
+  if (version === UNKNOWN) return `the version of ${name} in its record is not known before the update`;
+  if (!isVersion(version)) return `\`${version}\` is not a version of ${name} that can be compared`;
+  return atLeast(version, least) ? undefined : `it holds ${name} ${version}, below ${least}`;
+}
