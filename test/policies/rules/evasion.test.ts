@@ -1,7 +1,12 @@
 import { describe, expect, it } from "vitest";
+import { declaredResources } from "../../../components/machine/declaredResources";
+import { plan } from "../../../components/plan/plan";
+import { stackSettings } from "../../../components/settings/stackSettings";
 import { judge } from "../../../policies/judge";
+import { DIGEST, stack, stackInput } from "../../fixtures/machine";
 import { container, record } from "../declared";
 import { ATTEMPTS, type By, INNOCENT, MACHINES, OUT_OF_SCOPE } from "./evasions";
+import { DENIED_RECORDS, GOOD_IMAGES, NO_REFERENCES, SERVER_IMAGES, SERVICE_IMAGES, UNSEEN } from "./imageEvasions";
 
 const RULES: Readonly<Record<By, string>> = {
   sum: "aggregate-utilization",
@@ -41,8 +46,54 @@ it.each(OUT_OF_SCOPE)("lets through, for a reason: %s", (_, declares, why) => {
   expect(why).toMatch(/\w+ \w+/);
 });
 
+describe("images of the stack file", () => {
+  /** What a stack with this server and these services is refused by, as `rule: message`. */
+  const refusedBy = (server: Record<string, unknown>, machine: Record<string, unknown> = {}) =>
+    judge(declaredResources(plan(stack(machine, server), { home: "/home/me" })))
+      .filter(({ verdict }) => verdict === "refused")
+      .map(({ name, message }) => `${name}: ${message}`);
+
+  it.each(SERVER_IMAGES)("refuses %s", (_, image, versions, says) => {
+    const refused = refusedBy({ image, versions }).filter((each) => each.startsWith("inference-image: "));
+    expect(refused).toHaveLength(1);
+    expect(refused[0]).toContain(says);
+  });
+
+  it.each(DENIED_RECORDS)("refuses vllm %s with transformers %s", (vllm, transformers) => {
+    const versions = { vllm, transformers, evidence: "read", source: "test", digest: DIGEST };
+    const refused = refusedBy({ image: `vllm/vllm-openai@${DIGEST}`, versions });
+    expect(refused).toEqual([expect.stringMatching(/^deny-list: .*it breaks vLLM 0\.27/)]);
+  });
+
+  it.each(SERVICE_IMAGES)("refuses %s as the %s: %s", (_, block, image, rule) => {
+    const refused = refusedBy({}, { [block]: { image } });
+    expect(refused.map((each) => each.split(":")[0])).toContain(rule);
+    expect(refused.join()).toContain(image);
+  });
+
+  it.each(NO_REFERENCES)("is a fault of the stack file: %s", (_, image) => {
+    const services = { bridge: { image }, chatUi: { image } };
+    const { issues } = stackSettings.safeParse(stackInput(services, { image })).error ?? { issues: [] };
+    expect(issues.map(({ path }) => path.join("."))).toEqual([
+      "machines.dgx.inferenceServers.b.image",
+      "machines.dgx.bridge.image",
+      "machines.dgx.chatUi.image",
+    ]);
+    for (const { message } of issues)
+      expect(message).toMatch(/^Expected an image as `repository\[:tag\]@sha256:...`: (it|a part)/);
+  });
+
+  it.each(GOOD_IMAGES)("lets through %s", (_, image, versions) => {
+    expect(refusedBy({ image, versions })).toEqual([]);
+  });
+
+  it.each(UNSEEN)("can't see %s", (_, why) => expect(why).toMatch(/\w+ \w+/));
+});
+
 it("holds as many as were asked for", () => {
-  const attempts = Object.values(ATTEMPTS).flat().length + MACHINES.length + OUT_OF_SCOPE.length;
+  const ofImages = [SERVER_IMAGES, DENIED_RECORDS, SERVICE_IMAGES, NO_REFERENCES, UNSEEN].flat(1).length;
+  expect(ofImages).toBeGreaterThanOrEqual(110);
+  const attempts = Object.values(ATTEMPTS).flat().length + MACHINES.length + OUT_OF_SCOPE.length + ofImages;
   expect(attempts).toBeGreaterThanOrEqual(150);
   expect(INNOCENT.length).toBeGreaterThanOrEqual(40);
 });
