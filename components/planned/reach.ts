@@ -16,7 +16,8 @@ const DEFAULT_SOCKET = "/run/docker.sock";
 
 /**
  * One name for every way to write the address of a Docker engine, so that two machines on one engine are seen: user, slashes,
- * letter case and the default port make no difference, and /var/run is /run.
+ * letter case, the form of a number and the default port make no difference, and /var/run is /run. Every engine of this
+ * computer's network that is reached by `tcp://` counts as its usual one.
  */
 export function engineOf({ dockerHost }: { readonly dockerHost: string }): string {
   const [, scheme = "", rest = ""] = /^([a-z]+):\/\/(.*)$/s.exec(dockerHost) ?? [];
@@ -26,10 +27,18 @@ export function engineOf({ dockerHost }: { readonly dockerHost: string }): strin
   }
   const [authority = ""] = rest.split(/[/?#]/, 1);
   const [, host = "", port = ""] = /^(?:.*@)?(\[.*\]|[^:]*)(?::(\d*))?$/.exec(authority.toLowerCase()) ?? [];
-  const named = host.replace(/\.$/, "");
+  const named = canonicalHost(host);
   const byDefault = port === "" || Number(port) === 22;
-  if (!isLoopback(named)) return byDefault ? named : `${named}:${Number(port)}`;
-  return byDefault ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
+  // Who asks for every address is given this computer.
+  if (!isLoopback(named) && !["0.0.0.0", "[::]"].includes(named)) return byDefault ? named : `${named}:${Number(port)}`;
+  return byDefault || scheme === "tcp" ? DEFAULT_SOCKET : `localhost:${Number(port)}`;
+}
+
+/** A host in one form: `0x7f000001` and `127.1` are 127.0.0.1. */
+function canonicalHost(host: string): string {
+  const bare = host.toLowerCase().replace(/^\[|\]$|%.*$/g, "");
+  const url = `http://${bare.includes(":") ? `[${bare}]` : bare}`;
+  return (URL.canParse(url) ? new URL(url).hostname : bare).replace(/\.$/, "");
 }
 
 /** The usual Docker engine of this computer. */
@@ -65,9 +74,12 @@ export interface Endpoint extends Pick<Reach, "key" | "name"> {
   readonly network?: string;
 }
 
-/** `true` for an address that only the machine itself can reach. */
-export const isLoopback = (address: string): boolean =>
-  address.startsWith("127.") || ["::1", "[::1]", "localhost"].includes(address);
+/** Loopback's addresses, also as IPv6 has those of IPv4, and its names. */
+const LOOPBACK =
+  /^(?:127(?:\.\d+){3}|\[::1\]|\[::ffff:7f[\da-f]{2}:[\da-f]{1,4}\]|(?:.+\.)?localhost(?:\.localdomain)?|ip6-(?:localhost|loopback))$/;
+
+/** `true` for an address, in any form, that only the machine itself can reach. */
+export const isLoopback = (address: string): boolean => LOOPBACK.test(canonicalHost(address));
 
 /** Whether no computer on the network reaches it: it listens on loopback, or on a link between machines. */
 export const isClosed = ({ address, onLink }: Listening): boolean => isLoopback(address) || onLink === true;

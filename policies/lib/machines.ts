@@ -1,4 +1,5 @@
 import { knownMap, knownMaps, list, text, UNKNOWN } from "../../components/inference-server/argv/unknown";
+import { engineOf as engineAt, HERE } from "../../components/planned/reach";
 import { TYPE } from "../../components/planned/type";
 import { containerName, type DeclaredResource, knownText, ofType, shown } from "./container";
 
@@ -44,6 +45,7 @@ function placesOf(
   machines: readonly string[],
 ): Map<DeclaredResource, readonly (string | undefined)[]> {
   const stated = statedMachines(resources);
+  const engineOf = engines(resources);
   const known = new Set(machines);
   const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
   const above = (resource: DeclaredResource): string | undefined => {
@@ -61,20 +63,35 @@ function placesOf(
       (said.length === 1 ? said[0] : undefined)
     );
   };
-  // A provider is one Docker engine: what is said of one of its containers holds for all of them.
-  const ofProvider = new Map<string | undefined, Set<string>>();
+  // What is said of one container of a Docker engine holds for all of them.
+  const ofEngine = new Map<string, Set<string>>();
   for (const container of containers) {
     const machine = told(container);
-    if (machine === undefined || container.provider === undefined) continue;
-    ofProvider.set(container.provider, (ofProvider.get(container.provider) ?? new Set()).add(machine));
+    const engine = engineOf(container);
+    if (machine === undefined || engine === undefined) continue;
+    ofEngine.set(engine, (ofEngine.get(engine) ?? new Set()).add(machine));
   }
   const anywhere = machines.length === 0 ? [undefined] : machines;
   return new Map(
     containers.map((container) => {
       const own = told(container);
-      return [container, [...(ofProvider.get(container.provider) ?? (own === undefined ? anywhere : [own]))]];
+      return [container, [...(ofEngine.get(engineOf(container) ?? "") ?? (own === undefined ? anywhere : [own]))]];
     }),
   );
+}
+
+/** Docker's provider, as a program declares it. */
+const DOCKER_PROVIDER = "pulumi:providers:docker";
+
+/** Finds the Docker engine of a container: by the host of its provider, whatever way it is written, else by the provider. */
+function engines(resources: readonly DeclaredResource[]): (container: DeclaredResource) => string | undefined {
+  const hosts = new Map(
+    ofType(resources, DOCKER_PROVIDER).flatMap(({ urn, props: { host } }) => {
+      const dockerHost = host === undefined ? HERE : knownText(host);
+      return urn === undefined || dockerHost === undefined ? [] : [[urn, engineAt({ dockerHost })] as const];
+    }),
+  );
+  return ({ provider }) => (provider === undefined ? undefined : (hosts.get(provider) ?? provider));
 }
 
 /** Container name to the machines that are said to run it. */

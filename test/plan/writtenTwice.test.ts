@@ -30,14 +30,16 @@ describe("two machines", () => {
     return `config:\n  local-serving:machines:\n    dgx:\n      ${lines}    spark:\n      ${lines}      dockerHost: ${dockerHost}\n`;
   };
 
-  it.each(["unix:///var/run/docker.sock", "unix:///run/docker.sock", "unix:///var/run/docker.sock/"])(
-    "on one Docker engine are refused: the default and %s",
-    (dockerHost) => {
-      expect(messages(() => parseStackFile("stack", onOne(dockerHost)))).toEqual([
-        `machines.spark.dockerHost: spark and dgx are on one Docker engine (${dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
-      ]);
-    },
-  );
+  it.each([
+    ...["unix:///var/run/docker.sock", "unix:///run/docker.sock", "unix:///var/run/docker.sock/"],
+    ...["127.0.0.1", "127.1", "0x7f000001", "localhost", "[::1]", "[::ffff:127.0.0.1]", "me@0.0.0.0"].map(
+      (host) => `ssh://${host}`,
+    ),
+  ])("on one Docker engine are refused: the default and %s", (dockerHost) => {
+    expect(messages(() => parseStackFile("stack", onOne(JSON.stringify(dockerHost))))).toEqual([
+      `machines.spark.dockerHost: spark and dgx are on one Docker engine (${dockerHost}), so they are one machine with one memory: put their servers below one of them, or give each its own \`dockerHost\`.`,
+    ]);
+  });
 
   it("on two engines pass", () => {
     expect(messages(() => parseStackFile("stack", onOne("ssh://me@spark")))).toEqual([]);

@@ -18,7 +18,9 @@ it("a machine is this computer when its Docker engine listens on a socket file",
 
 it("loopback is reached from the machine alone", () => {
   expect(["127.0.0.1", "127.0.1.1", "::1", "[::1]", "localhost"].filter(isLoopback)).toHaveLength(5);
-  expect(["0.0.0.0", "192.168.1.20", "128.0.0.1"].filter(isLoopback)).toEqual([]);
+  expect(["127.1", "0x7f000001", "::ffff:127.0.0.1", "LocalHost.", "dgx.localhost"].filter(isLoopback)).toHaveLength(5);
+  const others = ["0.0.0.0", "::", "192.168.1.20", "128.0.0.1", "127.example.com", "localhost.example.com", ""];
+  expect(others.filter(isLoopback)).toEqual([]);
 });
 
 describe("what listens on", () => {
@@ -65,6 +67,30 @@ describe("what listens on", () => {
   });
 });
 
+/** Names of this computer, and numbers of its loopback. */
+const HERE_BY_NAME = [
+  ...["127.0.0.1", "127.0.0.2", "127.1", "127.0.1", "0x7f000001", "0x7f.1", "0177.0.0.1", "2130706433", "017700000001"],
+  ...[
+    "localhost",
+    "LOCALHOST",
+    "localhost.",
+    "localhost.localdomain",
+    "dgx.localhost",
+    "ip6-localhost",
+    "ip6-loopback",
+  ],
+  ...[
+    "[::1]",
+    "[0:0:0:0:0:0:0:1]",
+    "[::ffff:127.0.0.1]",
+    "[::FFFF:7f00:1]",
+    "[::ffff:127.8.9.10]",
+    "0.0.0.0",
+    "0",
+    "[::]",
+  ],
+];
+
 describe("the name of a Docker engine", () => {
   it.each([
     ["unix:///var/run/docker.sock", "unix:///run/docker.sock"],
@@ -76,6 +102,9 @@ describe("the name of a Docker engine", () => {
     ["ssh://me@dgx", "ssh://dgx/"],
     ["ssh://me@dgx", "ssh://root@DGX.:022"],
     ["ssh://me@[::1]:4000", "ssh://127.0.0.1:4000/"],
+    ...HERE_BY_NAME.map((host) => ["unix:///var/run/docker.sock", `ssh://me@${host}`]),
+    ...HERE_BY_NAME.map((host) => ["unix:///run/docker.sock", `tcp://${host}:2375`]),
+    ["ssh://me@10.0.0.5", "ssh://me@0x0a000005"],
   ])("is the same for %s and %s", (one, other) => {
     expect(engineOf({ dockerHost: one })).toBe(engineOf({ dockerHost: other }));
   });
@@ -84,6 +113,11 @@ describe("the name of a Docker engine", () => {
     ["unix:///var/run/docker.sock", "unix:///run/user/1000/docker.sock"],
     ["ssh://me@dgx", "ssh://me@dgx2"],
     ["ssh://me@gate:2201", "ssh://me@gate:2202"],
+    ["unix:///run/docker.sock", "ssh://me@127.example.com"],
+    ["unix:///run/docker.sock", "ssh://me@localhost.example.com"],
+    ["unix:///run/docker.sock", "ssh://me@128.0.0.1"],
+    ["unix:///run/docker.sock", "ssh://me@[fe80::1]"],
+    ["unix:///run/docker.sock", "tcp://dgx:2375"],
   ])("differs for %s and %s", (one, other) => {
     expect(engineOf({ dockerHost: one })).not.toBe(engineOf({ dockerHost: other }));
   });
