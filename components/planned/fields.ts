@@ -11,6 +11,17 @@ export const matching = (form: RegExp, expected: Parameters<z.ZodString["regex"]
 /** Text that is not empty. */
 export const text = () => z.string().min(1);
 
+/** What is wrong with a value that would be an option of the command line that it becomes a word of. */
+export const AN_OPTION = "Expected a value that does not begin with `-`: it would be taken for an option";
+
+/** Text that becomes a word of a command line, and no option there. */
+export const word = () =>
+  matching(/^[^-]/, { error: ({ input }) => (input === "" ? "Expected text that is not empty" : AN_OPTION) });
+
+/** The same without blanks, of ASCII characters that are printed; `expected` says so. */
+export const plainWord = (expected: string) =>
+  matching(/^[!-,.-~][!-~]*$/, { error: ({ input }) => (String(input).startsWith("-") ? AN_OPTION : expected) });
+
 /** A setting with the value that it has where the stack file leaves it out. */
 export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.output<Schema>>, schema: Schema) =>
   schema.default(value);
@@ -42,7 +53,7 @@ export const PROTO = "JavaScript keeps the name `__proto__` for itself: write an
 
 /** Name of a model for those who ask for it: it stands in URLs, files and messages. */
 export const servedName = () =>
-  matching(/^[!-~]+$/, "Expected a name without blanks, of ASCII letters, digits and signs").refine(
+  plainWord("Expected a name without blanks, of ASCII letters, digits and signs").refine(
     (name) => !isProto(name),
     PROTO,
   );

@@ -4,11 +4,11 @@ import { isPooling } from "../planned/modelKind";
 import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import { onOtherMachine } from "./bridge";
-import { extraArgumentFault } from "./extraArguments";
 import { harnessFaults } from "./harnessFaults";
 import type { MachineSettings } from "./machine";
 import { rankFaults } from "./rankFaults";
 import { type MachineFault, referenceFaults } from "./referenceFaults";
+import { repeatedFlags, repeatedVariable } from "./repeatedSettings";
 import type { StackSettings } from "./stackSettings";
 
 /** Faults that need more than one value to be seen: what can't be understood, not what is merely unwise. */
@@ -37,9 +37,11 @@ export function crossFaults(settings: StackSettings, document?: SourceDocument):
       fault(["machines", machineName, ...path], "impossible_value", message);
     for (const [name, server] of Object.entries(machine.inferenceServers)) {
       const at = ["machines", machineName, "inferenceServers", name];
-      for (const [index, argument] of server.extraArgs.entries()) {
-        const reason = extraArgumentFault(argument);
-        if (reason !== undefined) fault([...at, "extraArgs", index], "repeated_flag", reason);
+      for (const { index, message } of repeatedFlags(server.extraArgs))
+        fault([...at, "extraArgs", index], "repeated_flag", message);
+      for (const variable of Object.keys(server.environment)) {
+        const message = repeatedVariable(variable);
+        if (message !== undefined) fault([...at, "environment", variable], "repeated_variable", message);
       }
       const doubled = server.aliases?.indexOf(server.servedModelName) ?? -1;
       if (doubled >= 0)

@@ -10,6 +10,7 @@ import {
   usual,
   utilization,
   variableName,
+  word,
 } from "../planned/fields";
 import { imageReference, imageVersions } from "./image";
 import { measured, measuredSpeeds } from "./measured";
@@ -19,7 +20,7 @@ const tools = strictObject({
   autoChoice: usual(true, z.boolean()).describe(
     "`--enable-auto-tool-choice`: the model decides when to call a tool. Coding agents need it.",
   ),
-  parser: usual("auto", text())
+  parser: usual("auto", word())
     .describe(
       "`--tool-call-parser`. `auto` takes the family's parser (qwen3: `qwen3_coder`). Use `qwen3_xml` when `tool_calls` is empty with XML in `content`; from vLLM 0.24 on both names are one parser.",
     )
@@ -110,18 +111,18 @@ export const inferenceServer = strictObject(
       "`--enable-prefix-caching`: decides between a working agent loop and a very slow one.",
     ),
     tools,
-    reasoningParser: usual("auto", text()).describe(
+    reasoningParser: usual("auto", word()).describe(
       "`--reasoning-parser`. `auto` takes the family's parser for a model with a thinking mode, and passes no flag at all for one without.",
     ),
-    moeBackend: optional(text()).describe(
+    moeBackend: optional(word()).describe(
       "`--moe-backend`: `marlin` is the sound choice for NVFP4 mixture-of-experts models on a GB10.",
     ),
-    attentionBackend: optional(text()).describe("`--attention-backend`, for example `FLASHINFER`."),
-    gdnPrefillBackend: optional(text()).describe(
+    attentionBackend: optional(word()).describe("`--attention-backend`, for example `FLASHINFER`."),
+    gdnPrefillBackend: optional(word()).describe(
       "`--gdn-prefill-backend`: kernel for gated-deltanet prefill, for example `triton`. Needs vLLM 0.33 or later.",
     ),
-    loadFormat: optional(text()).describe("`--load-format`, for example `fastsafetensors`."),
-    chatTemplate: optional(text()).describe(
+    loadFormat: optional(word()).describe("`--load-format`, for example `fastsafetensors`."),
+    chatTemplate: optional(word()).describe(
       "`--chat-template`: a path inside the container, the template itself, or `tolerant`: the model's own, made to take a system element in the middle of a conversation, which it puts behind the message before. A client with `via: native` finds its prefix again with it.",
     ),
     speculative: speculative.optional(),
@@ -137,7 +138,7 @@ export const inferenceServer = strictObject(
       "MAX_JOBS and NINJA_JOBS: compile processes at once. About 8 of them beside resident weights end in exit 137.",
     ),
     environment: usual({}, z.record(variableName(), z.string().describe("Value of this variable, as text."))).describe(
-      "Further environment variables. No secrets: values are shown in the plan and kept in the state.",
+      "Further environment variables. No secrets: values are shown in the plan and kept in the state. A variable that a setting gives is refused here.",
     ),
     huggingFaceTokenVariable: optional(variableName()).describe(
       "NAME of the variable of your shell that holds a Hugging Face token, for a gated model. Its value reaches the container as a file of mode 0600, and is in no plan, preview, log or environment.",

@@ -5,7 +5,7 @@ import { isRecord, objectOr } from "../../faults/json";
 import { schemaFaults, secretFaults } from "../../faults/schemaFaults";
 import { readTextFile } from "../../faults/textFile";
 import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlDocument";
-import { isProto, PROTO } from "../planned/fields";
+import { AN_OPTION, isProto, PROTO } from "../planned/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
@@ -118,11 +118,16 @@ function parseSettings(
     ...(proto === undefined ? [] : [errorAt(dotted(proto), "unknown_key", PROTO, document?.locate(proto, "key"))]),
     ...judged.filter(({ path }) => proto === undefined || path !== dotted(proto)),
   ];
-  const faults = [...found, ...secretFaults(value, found, "secret_value", SECRET, document)];
+  // A key in its armour begins with dashes, too; that it is a key says more.
+  const exact = found.filter((each) => !each.message.startsWith(AN_OPTION));
+  const secrets = secretFaults(value, exact, "secret_value", SECRET, document);
+  const faults = [...found.filter((each) => exact.includes(each) || !samePath(each, secrets)), ...secrets];
   if (!result.success || hasErrors(faults)) throw new FaultyInput(input, faults);
   if (document !== undefined) rememberDocument(result.data, document);
   return result.data;
 }
+
+const samePath = ({ path }: Fault, others: readonly Fault[]) => others.some((each) => each.path === path);
 
 /** Where a key is `__proto__`, which no schema sees. */
 function protoPath(value: unknown, path: readonly string[] = []): readonly string[] | undefined {

@@ -23,11 +23,18 @@ import { simpleServer } from "./simpleServer";
 /** What an operating system without a desktop needs at the least, in GiB; nothing that was measured on the machine. */
 export const DEFAULT_OPERATING_SYSTEM_GIB = 4;
 
+/** A user, a host as a name or in brackets, and a port. */
+const SSH = /^ssh:\/\/(?:[\w.+-]+@)?(?:[\w.-]+|\[[\da-f:.]+\])(?::\d+)?\/?$/i;
+
+/** Whether ssh would take the user or the host of an address for an option of its own. */
+const isOption = (address: string) => /^ssh:\/\/(?:-|[^@]*@-)/i.test(address);
+
 /** Whether an address can lead to a Docker engine. */
 function isEngine(address: string): boolean {
   if (!/^[!-~]+$/.test(address) || !URL.canParse(address)) return false;
   const { protocol, hostname, port, pathname, search, hash, password } = new URL(address);
-  // Neither ssh nor Docker takes more of such an address.
+  // Neither ssh nor Docker takes more of such an address, and only a name or a number is read alike by both.
+  if (protocol === "ssh:" && !SSH.test(address)) return false;
   if (protocol === "ssh:" && (pathname.length > 1 || `${search}${hash}${password}` !== "")) return false;
   return protocol === "unix:" ? address.startsWith("unix:///") : hostname !== "" && port !== "0";
 }
@@ -79,7 +86,7 @@ const PRIVATE = new RegExp(
 );
 
 const link = strictObject({
-  interface: matching(/^[\w.-]{1,15}$/, "Expected the name of a network interface, such as enp1s0f1np1")
+  interface: matching(/^[\w.][\w.-]{0,14}$/, "Expected the name of a network interface, such as enp1s0f1np1")
     .describe("Network interface of the link, as `ip -br link` prints it on the machine.")
     .meta({ examples: ["enp1s0f1np1"] }),
   address: matching(
@@ -116,6 +123,10 @@ export const machine = strictObject(
       .refine(
         isEngine,
         "Expected a host or path behind `://`, of ASCII characters, and a port from 1 to 65535; ssh://user@host:port and no more",
+      )
+      .refine(
+        (address) => !isOption(address),
+        "Expected a user and a host that do not begin with `-`: ssh would take them for options",
       )
       .default(HERE)
       .describe(

@@ -1,5 +1,5 @@
 import { optional, strictObject, z } from "zod";
-import { gibibytes, matching, usual } from "../planned/fields";
+import { gibibytes, matching, plainWord, usual } from "../planned/fields";
 import { MODEL_KINDS } from "../planned/modelKind";
 
 /** Families whose tool and reasoning parsers are known, with their models; components/inference-server/parsers.ts has the parsers. */
@@ -21,7 +21,7 @@ const modelsOfFamilies = families.map((family) => `\`${family}\`: ${FAMILIES[fam
 
 /** A model and the facts about it that no flag carries. */
 export const model = strictObject({
-  id: matching(/^[!-~]+$/, "Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
+  id: plainWord("Expected a hub id or a path without blanks, of ASCII letters, digits and signs")
     .describe("Hub id of the model, or its path inside the container. It is the first argument of `vllm serve`.")
     .meta({ examples: ["nvidia/Qwen3.6-35B-A3B-NVFP4"] }),
   family: optional(z.enum(families)).describe(

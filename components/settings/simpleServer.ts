@@ -48,9 +48,10 @@ const onTheHost = strictObject({
   serviceUser: usual("ollama", matching(/^[a-z_][a-z0-9_-]*$/, "Expected a user name")).describe(
     "User that the service runs as; Ollama's installer makes `ollama`.",
   ),
-  unit: usual("ollama.service", matching(/^[\w@:.-]+\.service$/, "Expected a unit such as ollama.service")).describe(
-    "systemd unit of the service.",
-  ),
+  unit: usual(
+    "ollama.service",
+    matching(/^[\w@:.][\w@:.-]*\.service$/, "Expected a unit such as ollama.service"),
+  ).describe("systemd unit of the service."),
   systemdDirectory: usual("/etc/systemd/system", hostPath(/^\//, "Expected an absolute path")).describe(
     "Directory of systemd's local configuration.",
   ),

@@ -8,7 +8,7 @@ import {
   optionInsteadOf,
 } from "../../components/inference-server/engineData";
 import { TYPE } from "../../components/planned/type";
-import { FLAGS_WITH_SETTING } from "../../components/settings/extraArguments";
+import { FLAGS_WITH_SETTING } from "../../components/settings/repeatedSettings";
 import { defined } from "../../faults/defined";
 import { jsonIn, objectOr } from "../../faults/json";
 import { nearestKey } from "../../faults/quoting";

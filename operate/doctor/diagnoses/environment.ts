@@ -1,5 +1,5 @@
 import { optionInsteadOf } from "../../../components/inference-server/engineData";
-import { FLAGS_WITH_SETTING } from "../../../components/settings/extraArguments";
+import { FLAGS_WITH_SETTING } from "../../../components/settings/repeatedSettings";
 import type { Row, Told } from "../diagnosis";
 import { sign } from "../sign";
 

@@ -130,14 +130,13 @@ export const killings: readonly (Weighed | Row)[] = [
       const hit = compiling(facts);
       if (hit === undefined) return undefined;
       const { container, set, settings } = serverOf(facts, hit.log);
-      const overridden = ["MAX_JOBS", "NINJA_JOBS"].filter((name) => settings?.environment[name] !== undefined);
       const jobs = settings?.compileJobs ?? SAFE_JOBS + 1;
-      const fewer = overridden.length > 0 ? jobs : jobs > SAFE_JOBS ? SAFE_JOBS : 1;
+      const fewer = jobs > SAFE_JOBS ? SAFE_JOBS : 1;
       const running = stateOf(facts, container)?.compileJobs.MAX_JOBS;
       return {
         cause: `Compilers of kernels were killed for lack of memory: several ran at once, each with 3 to 8 GiB, beside the resident weights${running === undefined ? "" : ` (MAX_JOBS is ${running})`}.`,
         evidence: hit.line,
-        edits: [set(["compileJobs"], fewer), ...overridden.map((name) => set(["environment", name], undefined))],
+        edits: [set(["compileJobs"], fewer)],
         advice: "The volume of kernels keeps what was compiled: resume, don't wipe it.",
       };
     },

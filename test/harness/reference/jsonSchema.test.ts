@@ -93,6 +93,9 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
       inMachine({
         dockerHost: "ssh://host:99999",
       }),
+    "Expected a user and a host that do not begin with `-`: ssh would take them for options": inMachine({
+      dockerHost: "ssh://-x@host",
+    }),
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
       inMachine({ modelCache: "/a/../b" }),
     [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),

@@ -256,11 +256,11 @@ export const cases: readonly MatrixCase[] = [
   },
   {
     ...own("jit-killed", "(cicc)", {
-      edits: [[`${B}.environment.MAX_JOBS`, undefined]],
+      edits: [[`${B}.compileJobs`, 2]],
     }),
     name: "jit-killed, by the kernel and with a bound of the operator's own",
     files: { dmesg: "jit-killed.dmesg" },
-    text: withServer(["environment", { MAX_JOBS: "16" }]),
+    text: withServer(["compileJobs", 16]),
     editsAgain: [expect.objectContaining({ value: 1 })],
     after: ({ plan }) => expect(plan.containers[0]?.env.MAX_JOBS).toBe("2"),
   },
