@@ -11,7 +11,7 @@ export function machineFacts(machine: MachinePlan) {
   return {
     machine: machine.name,
     totalGiB: machine.ledger.totalGiB,
-    ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
+    ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB, gpus: machine.gpus }),
     hostInstance: machine.hostInstance,
     simpleServer: simpleServerFacts(machine.simpleServer),
     memory: {

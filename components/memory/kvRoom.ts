@@ -75,8 +75,21 @@ export function isJudged({ model }: InferenceServerSettings, evidence?: ModelEvi
 const startText = ({ source, vllm, draftTokens }: PublishedStart): string =>
   `${source} (vLLM ${vllm}${draftTokens === undefined ? "" : `, ${draftTokens} draft tokens`})`;
 
+/**
+ * What the loader InstantTensor keeps outside the KV cache once it has loaded, in GiB: with it alone changed a GB10 had 10.58 of
+ * 15.01 GiB left (MiaAI-Lab GLM-5.3-Flash-EXL3-2x-DGX-Sparks #204).
+ */
+export const INSTANT_TENSOR_GIB = 4.4;
+
+/** Whether a server loads its weights by InstantTensor. */
+export const loadsByInstantTensor = ({ loadFormat }: InferenceServerSettings): boolean =>
+  loadFormat?.trim().toLowerCase() === "instanttensor";
+
 /** What lies outside the KV cache, in GiB, and how that is known. */
 type Outside = Pick<KvRoom, "basis" | "source"> & KvRoom["outsideGiB"];
+
+const loaderText = (server: InferenceServerSettings): string =>
+  loadsByInstantTensor(server) ? `, and ${INSTANT_TENSOR_GIB} of InstantTensor` : "";
 
 function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence): Outside | undefined {
   const { measured } = server;
@@ -88,11 +101,12 @@ function outsideKvCache(server: InferenceServerSettings, model?: ModelEvidence):
   if (published !== undefined) return published;
   const weightsGiB = residentGiB(server, model);
   if (weightsGiB === undefined) return undefined;
+  const loader = loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0;
   return {
     basis: "estimated",
-    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least),
-    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most),
-    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them`,
+    low: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.least + loader),
+    high: hundredths(weightsGiB + BESIDE_WEIGHTS_GIB.most + loader),
+    source: `${hundredths(weightsGiB)} GiB of weights${rankCount(server) === 1 ? "" : ` for each of ${rankCount(server)} ranks`} and the ${BESIDE_WEIGHTS_GIB.least} to ${BESIDE_WEIGHTS_GIB.most} GiB that were seen beside them${loaderText(server)}`,
   };
 }
 
@@ -102,5 +116,7 @@ export function publishedOutside(server: InferenceServerSettings, model?: ModelE
   if (starts.length === 0) return undefined;
   const seen = starts.map((each) => hundredths(each.utilization * each.totalGiB - each.availableKvGiB));
   const sources = [...new Set(starts.map(startText))].join("; ");
-  return { basis: "published", low: Math.min(...seen), high: Math.max(...seen), source: sources };
+  // By which loader they started isn't published.
+  const high = hundredths(Math.max(...seen) + (loadsByInstantTensor(server) ? INSTANT_TENSOR_GIB : 0));
+  return { basis: "published", low: Math.min(...seen), high, source: `${sources}${loaderText(server)}` };
 }

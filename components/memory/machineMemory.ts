@@ -6,7 +6,7 @@ import { isPooling } from "../planned/modelKind";
 import { type MemoryDemand, takenGiB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
-import { isMeasured, publishedOutside, residentGiB } from "./kvRoom";
+import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";
 import { ENGINE_OVERHEAD_GIB, hundredths, ledger, type MemoryShare, takenBy } from "./ledger";
 
 /** One of our servers with what is known of it. */
@@ -44,16 +44,12 @@ export function machineMemory(
 
 function shareOf({ settings, model, plan: { container, memory } }: KnownServer): MemoryShare {
   const weights = residentGiB(settings, model);
-  // A variable of the operator's own wins over the setting, in the container and here.
-  const jobs = Number(container.env.MAX_JOBS);
   return {
     ...memory,
     name: container.name,
     ours: true,
     // The kernels that compiling takes memory for are those of decoding.
-    ...(isPooling(settings.model.kind)
-      ? {}
-      : { compileJobs: Number.isInteger(jobs) && jobs > 0 ? jobs : settings.compileJobs }),
+    ...(isPooling(settings.model.kind) ? {} : { compileJobs: settings.compileJobs }),
     ...defined({ weightsGiB: weights }),
     ...(settings.kvCacheMemoryBytes === undefined ? {} : outside(settings, model)),
   };
@@ -68,7 +64,8 @@ function outside(
   const outsideGiB = residentGiB(settings, model);
   if (outsideGiB === undefined) return {};
   const seen = publishedOutside(settings, model);
-  return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB };
+  const loader = loadsByInstantTensor(settings) ? INSTANT_TENSOR_GIB : 0;
+  return { outsideGiB, publishedOutsideGiB: seen?.high ?? outsideGiB + ENGINE_OVERHEAD_GIB + loader };
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */

@@ -1,3 +1,5 @@
+import { objectOr } from "../../faults/json";
+import { isOn, readServerArguments } from "../inference-server/argv/serverArguments";
 import { instanceAFromContainer } from "../inference-server/startGate";
 import { reuseText, thousands } from "../kv";
 import type { Warning } from "../planned/facts";
@@ -31,7 +33,7 @@ export function memoryWarnings(
 ): Warning[] {
   const warnings: Warning[] = [];
   const warn: Warn = (code, message) => warnings.push({ machine: name, code, message });
-  for (const { settings, plan, kv: result } of servers) {
+  for (const { settings, model, plan, kv: result } of servers) {
     const { key, container } = plan;
     const ofServer: Warn = (code, message) => warn(code, `${key}: ${message}`);
     const { gpuMemoryUtilization: share, measured } = settings;
@@ -41,6 +43,8 @@ export function memoryWarnings(
     if (measured !== undefined && !isMeasured(settings)) ofServer("measurement-stale", stale);
     const raised = windowRaised(settings, appliedWindows[key]);
     if (raised !== undefined) ofServer("window-raised", raised);
+    const images = takesImages(model?.config) ? imageCache(container.command) : undefined;
+    if (images !== undefined) ofServer("image-cache", images);
     for (const note of result.notes) ofServer(result.kv === null ? "kv-unknown" : "kv-note", note);
     if (result.kv === null) continue;
     const largest = ledger.largestUtilizationThatFits[container.name] ?? 0;
@@ -56,6 +60,21 @@ export function memoryWarnings(
     warn("not-admitted", message);
   }
   return warnings;
+}
+
+/** Whether a model reads images or sound beside text, by its class. */
+const takesImages = (config: unknown): boolean =>
+  [objectOr(config).architectures].flat().some((each) => /ForConditionalGeneration$/.test(String(each)));
+
+/** GiB of vLLM's cache of processed images in each of its processes, where nothing else is said. */
+const IMAGE_CACHE_GIB = 4;
+
+/** What vLLM may keep of images beside a server's share; `undefined` where the size is stated, and then counted. */
+function imageCache(command: readonly string[]): string | undefined {
+  const args = readServerArguments(command);
+  if (args.options.has("mm-processor-cache-gb") || isOn(args, "language-model-only") || isOn(args, "headless"))
+    return undefined;
+  return `Images that clients send may fill up to ${2 * IMAGE_CACHE_GIB} GiB beside its share: vLLM keeps ${IMAGE_CACHE_GIB} GiB of processed ones in each of two processes. They are not counted, as text never fills them. \`extraArgs: [--mm-processor-cache-gb, "0"]\` keeps none; any other size that is stated so counts in the sum.`;
 }
 
 export type Warn = (code: string, message: string) => void;

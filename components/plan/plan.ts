@@ -127,6 +127,7 @@ export function machinePlan(
     waitForRequestsMinutes: machine.waitForRequestsMinutes,
     ledger: memory.ledger,
     ...defined({ otherGpuMemoryGiB: machine.otherGpuMemoryGiB }),
+    ...defined({ gpus: machine.gpus === 1 ? undefined : machine.gpus }),
     kv: Object.fromEntries(servers.map((server) => [server.plan.container.name, server.kv.kv])),
     starts: Object.fromEntries(
       servers.map((server) => [server.plan.container.name, startNeeds(server, machine.totalGiB, server.kv)]),

@@ -54,6 +54,8 @@ export interface MachinePlan {
   readonly ledger: Ledger;
   /** What containers with GPUs take that are no inference servers, in GiB, where it is declared. */
   readonly otherGpuMemoryGiB?: number;
+  /** GPUs of the machine, where it has more than one. */
+  readonly gpus?: number;
   /** KV cache plan by container name; `null` where the model's layers or its room are not known. */
   readonly kv: Readonly<Record<string, ServerKv | null>>;
   /** The least that each server of ours needs to start, by container name. */

@@ -18,6 +18,7 @@ export interface Warning {
 export const NOTES: ReadonlySet<string> = new Set([
   ...["unproven", "inert-variable", "same-parser", "kv-queue", "window-raised", "measurement-stale"],
   ...["simple-server-by-hand", "harness-no-embedding", "harness-no-embedding-model"],
+  "image-cache",
 ]);
 
 /** Versions inside an image, and how they are known. */

@@ -1,4 +1,4 @@
-import { demandOf, type Share, shareFrom } from "../../components/inference-server/argv/memoryDemand";
+import { demandOf, gpusNeeded, type Share, shareFrom } from "../../components/inference-server/argv/memoryDemand";
 import type { ServerArguments } from "../../components/inference-server/argv/serverArguments";
 import { figure, knownMap, list, map, UNKNOWN } from "../../components/inference-server/argv/unknown";
 import { TYPE } from "../../components/planned/type";
@@ -26,6 +26,8 @@ type Claim = Share & {
   readonly ours: boolean;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
+  /** What to do about a claim that is not known; it is to be made plain where nothing else is said. */
+  readonly remedy?: string;
 };
 
 type KnownClaim = Extract<Claim, { known: true }>;
@@ -34,7 +36,7 @@ type KnownClaim = Extract<Claim, { known: true }>;
 export const aggregateUtilization: Rule = {
   name: "aggregate-utilization",
   description:
-    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading and swap count as well.",
+    "The memory shares of all inference servers of a machine, the host-installed one included, sum to at most 0.90. A KV cache of fixed size counts with what lies outside it, where that is more than the share; offloading, swap and other buffers of the host count as well.",
   level: "mandatory",
   fixed: true,
   advises: true,
@@ -58,8 +60,9 @@ function judged(subject: DeclaredResource, claims: readonly Claim[], component?:
   const limit = tenThousandths(AGGREGATE_LIMIT);
   const unknown = claims.filter((claim) => !claim.known);
   if (unknown.length > 0)
-    return unknown.map(({ who, why }) => {
-      const message = `${who} has no memory share that can be judged: ${why}. Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+    return unknown.map(({ who, why, remedy: cure }) => {
+      const plain = `Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+      const message = `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`;
       return violation(subject, message);
     });
   const known = claims.filter((claim) => claim.known);
@@ -123,7 +126,7 @@ function claimText({ who, tenThousandths: share, byDefault, beyond }: KnownClaim
 
 function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string {
   const { utilization, kvCacheGiB = 0, outsideGiB, hostGiB = 0 } = demand;
-  const host = `${hostGiB.toFixed(2)} GiB of offloading and swap`;
+  const host = `${hostGiB.toFixed(2)} GiB of buffers outside it`;
   if (kvCacheGiB === 0) return `${utilizationText(utilization)} and ${host}`;
   const rest = outsideGiB ?? utilization * totalGiB;
   const outside = outsideGiB === undefined ? "its share, as its weights are not known" : "outside its KV cache";
@@ -169,14 +172,20 @@ function hostClaim({ port, gpuMemoryUtilization: value }: Readonly<Record<string
   return { who, ours: false, ...shareFrom(value, "its gpuMemoryUtilization") };
 }
 
-/** What the machine component says: its total, and what servers take outside their KV cache. */
-type MachineSize = { readonly totalGiB: number | undefined; readonly outsideGiB: ReadonlyMap<string, number> };
+/** What the machine component says: its total, its GPUs, and what servers take outside their KV cache. */
+type MachineSize = {
+  readonly totalGiB: number | undefined;
+  readonly gpus: number;
+  readonly outsideGiB: ReadonlyMap<string, number>;
+};
 
 function sizeOf(component: DeclaredResource | undefined): MachineSize {
   const total = figure(component?.props.totalGiB);
   const servers = knownMap(knownMap(component?.props.memory).fixedKvCache);
   return {
     totalGiB: total > 0 && Number.isFinite(total) ? total : undefined,
+    // A machine whose memory is its GPU's has one, unless its component says more.
+    gpus: Math.max(1, figure(component?.props.gpus) || 1),
     outsideGiB: new Map(
       Object.entries(servers).flatMap(([name, entry]) => {
         const gib = figure(knownMap(entry).outsideGiB);
@@ -186,14 +195,20 @@ function sizeOf(component: DeclaredResource | undefined): MachineSize {
   };
 }
 
-function serverClaim(who: string, args: ServerArguments, { totalGiB, outsideGiB }: MachineSize): Claim {
+function serverClaim(who: string, args: ServerArguments, { totalGiB, gpus, outsideGiB }: MachineSize): Claim {
+  const needed = gpusNeeded(args);
+  if (typeof needed === "string") return unknownClaim(who, needed);
+  if (needed > gpus) {
+    const why = `its processes need ${needed} GPUs, one each, and the machine has ${gpus} (\`gpus\`)`;
+    return { ...unknownClaim(who, why), remedy: FEWER_PROCESSES };
+  }
   const read = demandOf(args);
   if (!read.known) return unknownClaim(who, read.why);
   const { memory, byDefault } = read;
   const ours = { who, ours: true, known: true, byDefault } as const;
   if (takesItsShare(memory)) return { ...ours, tenThousandths: tenThousandths(memory.utilization) };
   const unknownTotal =
-    "`--kv-cache-memory-bytes`, offloading and swap take memory whatever the share says, and the machine's total is not known";
+    "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known";
   if (totalGiB === undefined) return unknownClaim(who, unknownTotal);
   const known = outsideGiB.get(who);
   const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
@@ -211,6 +226,9 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
   if (reading.kind === "possible") return [];
   return reading.servers.map((server) => serverClaim(who, server, size));
 }
+
+const FEWER_PROCESSES =
+  "Lower `--tensor-parallel-size` and `--pipeline-parallel-size`, or leave `--data-parallel-size` out: each process takes the whole share of its GPU.";
 
 /** Nothing is added up where one claim is not known, so whose it is decides nothing. */
 const unknownClaim = (who: string, why: string): Claim => ({ who, ours: true, known: false, why });

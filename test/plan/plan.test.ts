@@ -87,6 +87,7 @@ describe("the plan of the default stack", () => {
       "operating-system-unmeasured",
       "inert-variable",
       "simple-server-by-hand",
+      "image-cache",
       "kv-queue",
     ]);
     // What is at risk: the others are only good to know.
@@ -135,21 +136,19 @@ describe("a plan", () => {
   });
 
   it("counts the compile jobs that will really run", () => {
-    const compiling = (environment: Record<string, string>) => {
-      const weights = { model: { id: "org/model", weightsGB: 22 }, gpuMemoryUtilization: 0.2, environment };
+    const compiling = (jobs: { compileJobs?: number }) => {
+      const weights = { model: { id: "org/model", weightsGB: 22 }, gpuMemoryUtilization: 0.2, ...jobs };
       const [machine] = plan(stack({}, weights), evidence).machines;
       return machine?.ledger.lines.find(({ name }) => name.endsWith("compiling"))?.gib;
     };
     // 20.49 + 6.7 + jobs x 8 GiB, less the 24.33 of its own budget.
-    expect([compiling({}), compiling({ MAX_JOBS: "8" }), compiling({ MAX_JOBS: "many" })]).toEqual([
-      18.86, 66.86, 18.86,
-    ]);
+    expect([compiling({}), compiling({ compileJobs: 8 })]).toEqual([18.86, 66.86]);
   });
 
   it("lets the operator's variables win over ours", () => {
-    const env = plan(stack({}, { environment: { MAX_JOBS: "1", NCCL_DEBUG: "INFO" } }), evidence).machines[0]
+    const env = plan(stack({}, { environment: { VLLM_CACHE_ROOT: "/c", NCCL_DEBUG: "INFO" } }), evidence).machines[0]
       ?.containers[0]?.env;
-    expect(env).toMatchObject({ MAX_JOBS: "1", NINJA_JOBS: "2", NCCL_DEBUG: "INFO" });
+    expect(env).toMatchObject({ VLLM_CACHE_ROOT: "/c", NINJA_JOBS: "2", NCCL_DEBUG: "INFO" });
   });
 
   it("warns of heavy weights by band, and of one parser under two names", () => {

@@ -5,9 +5,10 @@ import {
   tenThousandths,
   VLLM_DEFAULT_UTILIZATION,
 } from "../../planned/utilization";
-import { readServerArguments, type ServerArguments } from "./serverArguments";
+import { connectorsGiB } from "./connectors";
+import { isOn, readServerArguments, type ServerArguments } from "./serverArguments";
 import { serverInvocations } from "./serverInvocations";
-import { isText } from "./unknown";
+import { isText, type Word } from "./unknown";
 
 /** What a server's arguments ask of the memory, or why that can't be told. */
 export type Demand =
@@ -40,22 +41,84 @@ export function demandOf(args: ServerArguments): Demand {
 /** Options that give vLLM so many GiB beside its share, as the CPU's memory: on this machine it is the same. */
 const HOST_OPTIONS = ["cpu-offload-gb", "kv-offloading-size", "swap-space"];
 
-/** Sum of what those options ask for, or what is wrong with one. Releases without an option refuse to start with it. */
-function hostGiB({ options }: ServerArguments): number | string {
+/** Sum of all that is asked for beside the share, or what is wrong with an option. */
+function hostGiB(args: ServerArguments): number | string {
+  const offloaded = offloadedGiB(args);
+  if (typeof offloaded === "string") return offloaded;
+  const images = processorCacheGiB(args);
+  if (typeof images === "string") return images;
+  const connectors = connectorsGiB(args);
+  return typeof connectors === "number" ? offloaded + images + connectors : connectors.why;
+}
+
+/** Sum of what those options ask for. Releases without an option refuse to start with it. */
+function offloadedGiB({ options }: ServerArguments): number | string {
   let sum = 0;
   for (const [name, [value]] of options) {
     const option = HOST_OPTIONS.find((each) => each === name || (name.length > 2 && each.startsWith(name)));
     if (option === undefined) continue;
-    const gib = isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
-    if (gib === undefined) return `the value of \`--${option}\` is not an amount of GiB that can be read`;
+    const gib = amount(value);
+    if (gib === undefined) return noAmount(option);
     sum += gib;
   }
   return sum;
 }
 
-/** Connectors that move KV cache and keep none in the host's memory. */
-const KEEPS_NOTHING =
-  /^(Nixl(Pull|Push)?|Mooncake|MoRIIO|Example|ExampleHiddenStates|DecodeBench|P2pNccl|SharedStorage|Multi)Connector$/;
+/** Amount of GiB as Python reads a float. */
+const amount = (value: Word | undefined): number | undefined =>
+  isText(value) && /^\+?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(value.trim()) ? Number(value) : undefined;
+
+const noAmount = (option: string) => `the value of \`--${option}\` is not an amount of GiB that can be read`;
+
+const PROCESSOR_CACHE = "mm-processor-cache-gb";
+
+/**
+ * GiB of a stated cache of processed images: vLLM keeps one in each API server and in each engine (its own rule,
+ * `mm_processor_cache_gb * (api_server_count + data_parallel_size)`). Its default of 4 GiB is filled by images alone, and no line.
+ */
+function processorCacheGiB({ options }: ServerArguments): number | string {
+  const stated = options.get(PROCESSOR_CACHE);
+  if (stated === undefined) return 0;
+  const gib = amount(stated[0]);
+  if (gib === undefined) return noAmount(PROCESSOR_CACHE);
+  const engines = countOf(options, "data-parallel-size");
+  const servers = countOf(options, "api-server-count", engines ?? 1);
+  if (engines === undefined) return noCount("data-parallel-size");
+  return servers === undefined ? noCount("api-server-count") : gib * (servers + engines);
+}
+
+/** A whole number that an option is given; `byDefault` where it is missing, `undefined` where it can't be read. */
+function countOf(options: ServerArguments["options"], option: string, byDefault = 1): number | undefined {
+  const values = options.get(option);
+  if (values === undefined) return byDefault;
+  const [value] = values;
+  return isText(value) && /^\+?\d+$/.test(value.trim()) ? Number(value) : undefined;
+}
+
+const noCount = (option: string) => `the value of \`--${option}\` is not a number that can be read`;
+
+/**
+ * GPUs of its machine that a server's processes need, or why that can't be told. Each takes its share of a GPU of its own, and
+ * vLLM starts none of them on a GPU that another has.
+ */
+export function gpusNeeded(args: ServerArguments): number | string {
+  const { options } = args;
+  const parts = ["tensor-parallel-size", "pipeline-parallel-size", "prefill-context-parallel-size"];
+  const counts = new Map(
+    [...parts, "data-parallel-size", "nnodes"].map((each) => [each, countOf(options, each)] as const),
+  );
+  const unread = [...counts].find(([, count]) => count === undefined)?.[0];
+  if (unread !== undefined) return noCount(unread);
+  const count = (option: string) => counts.get(option) ?? 1;
+  const engine = parts.reduce((product, part) => product * count(part), 1);
+  const nodes = Math.max(1, count("nnodes"));
+  // With a balancer of somebody else's this is one engine of several.
+  const alone = isOn(args, "data-parallel-external-lb") || options.has("data-parallel-rank");
+  const engines = alone ? 1 : count("data-parallel-size");
+  const local = countOf(options, "data-parallel-size-local", engines);
+  if (local === undefined) return noCount("data-parallel-size-local");
+  return Math.ceil((engine * (nodes > 1 || alone ? engines : local)) / nodes);
+}
 
 /** Why a server takes memory whose size its arguments don't give; `undefined` if it doesn't. */
 function uncountable({ options }: ServerArguments): string | undefined {
@@ -67,33 +130,13 @@ function uncountable({ options }: ServerArguments): string | undefined {
   const backend = options.get("kv-offloading-backend")?.[0] ?? "native";
   if (options.has("kv-offloading-size") && backend !== "native")
     return "`--kv-offloading-backend` other than native keeps no limit of ours: take native";
-  for (const [name, [value]] of options) {
-    if (name.split(".", 1)[0] !== "kv-transfer-config") continue;
-    const connectors = isText(value) ? connectorsIn(name, value) : undefined;
-    const unknown = connectors?.find((each) => !KEEPS_NOTHING.test(each));
-    if (connectors === undefined || unknown !== undefined)
-      return `\`--kv-transfer-config\` ${unknown === undefined ? "can't be read" : `with ${unknown} may keep KV cache in the host's memory, which is the same here`}: take \`--kv-offloading-size\``;
-  }
+  if (countOf(options, "api-server-count") !== 1 && !options.has(PROCESSOR_CACHE))
+    return "`--api-server-count` starts processes with a cache of 4 GiB for images in each: state `--mm-processor-cache-gb`, which then counts for all of them";
+  const adapters = countOf(options, "max-cpu-loras", 0);
+  const onGpu = countOf(options, "max-loras");
+  if (adapters === undefined || onGpu === undefined || adapters > onGpu)
+    return "`--max-cpu-loras` keeps adapters in the host's memory, which is the same here, and doesn't say how much: leave it out";
   return undefined;
-}
-
-/** Every connector that a `--kv-transfer-config` names, at any depth; `undefined` where it is no JSON. */
-function connectorsIn(option: string, value: string): string[] | undefined {
-  const found: string[] = [];
-  const last = option.split(".").at(-1) ?? "";
-  if (last === "kv_connector") return [value];
-  try {
-    JSON.parse(value, (key, inner: unknown) => {
-      if (key === "kv_connector") found.push(String(inner));
-      // A connector of one's own, and a buffer of the CPU's, may hold anything.
-      if (key === "kv_connector_module_path" || (key === "kv_buffer_device" && inner === "cpu")) found.push(key);
-      return inner;
-    });
-    return found;
-  } catch {
-    // `--kv-transfer-config.kv_role kv_both` is one key's plain value.
-    return ["kv_role", "engine_id", "kv_ip"].includes(last) ? [] : undefined;
-  }
 }
 
 /** GiB of `--kv-cache-memory-bytes`, or what is wrong with it. vLLM takes 0 for not given. */

@@ -98,11 +98,7 @@ function resolve(word: string, { long, short }: OptionTable): Resolved {
   const equals = word.indexOf("=");
   const flag = equals < 0 ? word : word.slice(0, equals);
   const explicit = equals < 0 ? {} : { explicit: word.slice(equals + 1) };
-  if (!flag.startsWith("--")) {
-    const level = /^-O=?(.+)/.exec(word)?.[1];
-    if (level !== undefined) return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
-    return { ...(short.get(flag) ?? { name: flag, takes: "one" }), candidates: [flag], ...explicit };
-  }
+  if (!flag.startsWith("--")) return { ...resolveShort(word, flag, short), ...explicit };
   // `--compilation-config.level 3` sets one key of an option that takes JSON; underscores behind the dot stay.
   const [base = "", ...inner] = flag.slice(2).split(".");
   const written = base.replaceAll("_", "-");
@@ -116,6 +112,24 @@ function resolve(word: string, { long, short }: OptionTable): Resolved {
     return { name, takes: "one", candidates: candidates.slice(0, 1), ...explicit };
   }
   return { ...(meant ?? { name: written, takes: "one" }), candidates, ...explicit };
+}
+
+/** What a word with one dash means: argparse takes beginnings of its name, and a value right behind one letter (`-n2`). */
+function resolveShort(word: string, flag: string, short: OptionTable["short"]): Resolved {
+  const level = /^-O=?(.+)/.exec(word)?.[1];
+  if (level !== undefined) return { name: "optimization-level", takes: "one", explicit: level, candidates: [flag] };
+  const [base = "", ...inner] = flag.split(".");
+  const letter = short.get(base.slice(0, 2));
+  if (letter !== undefined && base.length > 2 && !short.has(base))
+    return { ...letter, explicit: word.slice(2), candidates: [flag] };
+  const fitting = short.has(base) ? [base] : [...short.keys()].filter((each) => each.startsWith(base));
+  const [first] = fitting;
+  const meant = first !== undefined && fitting.length === 1 ? short.get(first) : undefined;
+  if (meant !== undefined && inner.length > 0)
+    return { name: [meant.name, ...inner].join("."), takes: "one", candidates: [flag] };
+  // vLLM says which options it doesn't have; several that fit can't be read.
+  const candidates = fitting.length > 1 ? fitting.map((each) => short.get(each)?.name ?? each) : [flag];
+  return { ...(meant ?? { name: flag, takes: "one" }), candidates };
 }
 
 /** What a spelling of an option means. */

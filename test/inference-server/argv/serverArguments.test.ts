@@ -51,6 +51,32 @@ describe("the model", () => {
   it.each(cases)("%s", (_, words, model) => expect(readServerArguments(words).model).toBe(model));
 });
 
+describe("options with one dash", () => {
+  it.each<[string, string, string]>([
+    ["-tp 2", "tensor-parallel-size", "2"],
+    ["-tp=2", "tensor-parallel-size", "2"],
+    ["-t 2", "tensor-parallel-size", "2"],
+    ["-n2", "nnodes", "2"],
+    ["-n 2", "nnodes", "2"],
+    ["-r1", "node-rank", "1"],
+    ["-s {}", "speculative-config", "{}"],
+    ["-sc.model o/m", "speculative-config.model", "o/m"],
+    ["-ac.backend=X", "attention-config.backend", "X"],
+    ["-O3", "optimization-level", "3"],
+    ["-as 4", "api-server-count", "4"],
+  ])("%s", (words, name, value) => {
+    const read = readServerArguments(["m", ...words.split(" ")]);
+    expect([read.options.get(name), read.unreadable, read.model]).toEqual([[value], [], "m"]);
+  });
+
+  it("that may mean several can't be read, and one that vLLM lacks stays as it is", () => {
+    expect(readServerArguments(["m", "-p", "2"]).unreadable).toEqual([
+      "`-p` may mean --prefill-context-parallel-size or --pipeline-parallel-size",
+    ]);
+    expect(readServerArguments(["m", "-tp2"]).options).toEqual(new Map([["-tp2", []]]));
+  });
+});
+
 describe("names, switches and what can't be read", () => {
   it("reads all served names up to the next option", () => {
     const { options } = readServerArguments(["m", "--served-model-name", "a", "b/c", "--port", "1"]);
