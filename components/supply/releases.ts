@@ -74,3 +74,6 @@ export const KNOWN_SERIES: readonly string[] = Object.keys(RANGES);
 
 /** Variables of an inference server's environment that must not be set. */
 export const REFUSED_VARIABLES = releases.variables;
+
+/** Options of an inference server that must not be given. */
+export const REFUSED_OPTIONS = releases.options;

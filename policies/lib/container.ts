@@ -21,7 +21,9 @@ export interface LaunchInputs {
   readonly entrypoint: readonly Word[] | undefined;
   readonly command: readonly Word[];
   readonly variables: ReadonlyMap<string, Word>;
-  /** What it may run beside its command: uploaded files and its health check, as far as they are known. */
+  /** What its health check runs, as far as it is known: none, or one command. */
+  readonly checks: readonly (readonly Word[])[];
+  /** Its uploaded files, as far as they are known. */
   readonly files: readonly string[];
 }
 
@@ -33,8 +35,17 @@ export function launchOf(props: DeclaredResource["props"]): LaunchInputs {
     entrypoint: entrypoint.length === 0 ? undefined : entrypoint,
     command: wordsOf(list(props.command)),
     variables: variables(props.envs ?? props.environment),
-    files: textsIn([props.uploads, props.healthcheck]),
+    checks: checkOf(props.healthcheck),
+    files: textsIn(props.uploads),
   };
+}
+
+/** The command of a health check: Docker hands `CMD-SHELL` to a shell, and runs what follows `CMD`. */
+function checkOf(healthcheck: unknown): Word[][] {
+  const [kind, ...words] = wordsOf(list(knownMap(healthcheck).tests));
+  if (kind === undefined || kind === "NONE") return [];
+  if (kind === "CMD-SHELL") return [["sh", "-c", ...words]];
+  return [kind === "CMD" ? words : [kind, ...words]];
 }
 
 /** Every text inside a value, as far as it is known. */

@@ -57,6 +57,28 @@ export function readLaunch(
   gpus = hint,
   isServer = isNamedServer(launch),
 ): ServerReading {
+  const reading = readCommand(launch, hint, gpus, isServer);
+  // A health check is a command as any other: what it starts runs beside the first.
+  const checks = checksOf(launch);
+  const { data } = engineOf(launch.image);
+  const started = checks.flatMap(({ servers: found, commands }) =>
+    found.length > 0 ? found : commands.flatMap((command) => wrapperArguments(command, false)),
+  );
+  const servers = started.map((words) => readServerArguments(words, data));
+  const unreadable = [
+    ...checks.flatMap((check) => check.unreadable.map((why) => `in its health check, ${why}`)),
+    ...servers.flatMap((each) => each.unreadable),
+  ];
+  if (servers.length === 0 && unreadable.length === 0) return reading;
+  if (reading.kind === "no") return { kind: "yes", servers, unreadable };
+  const own = reading.kind === "yes" ? reading.servers : [];
+  return { kind: "yes", servers: [...own, ...servers], unreadable: [...reading.unreadable, ...unreadable] };
+}
+
+const checksOf = ({ checks, variables }: LaunchInputs) => checks.map((words) => serverInvocations(words, variables));
+
+/** The same of its command alone. */
+function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => boolean, isServer: boolean): ServerReading {
   const argv: readonly Word[] = [...(launch.entrypoint ?? []), ...launch.command];
   const found = serverInvocations(argv, launch.variables);
   const readable = (servers: readonly (readonly Word[])[], unreadable: readonly string[]): ServerReading => {
@@ -83,7 +105,8 @@ export function readLaunch(
   }
   if (found.unreadable.length > 0) return { kind: "yes", servers: [], unreadable: found.unreadable };
   if (wrapped.length > 0) return readable(wrapped, []);
-  const hidden = onGpus ? hiddenVllm(launch, found.scripts) : [];
+  const scripts = () => [...found.scripts, ...checksOf(launch).flatMap((check) => check.scripts)];
+  const hidden = onGpus ? hiddenVllm(launch, scripts()) : [];
   if (hidden.length > 0) return { kind: "yes", servers: [], unreadable: hidden };
 
   if (imageTells && !unknownWord) return NOT_A_SERVER;

@@ -1,19 +1,20 @@
 import { satisfies } from "@renovatebot/pep440";
-import { text } from "../../components/inference-server/argv/unknown";
+import { isText, text } from "../../components/inference-server/argv/unknown";
 import { imageReference, referenceFault } from "../../components/planned/imageReference";
 import { TYPE } from "../../components/planned/type";
 import { knownRelease, taggedVersion, versionsOf } from "../../components/supply/imageVersions";
 import {
   isVersion,
   KNOWN_SERIES,
+  REFUSED_OPTIONS,
   REFUSED_VARIABLES,
   series,
   transformersFor,
   whyRefused,
 } from "../../components/supply/releases";
-import { type DeclaredResource, displayName, launchOf } from "../lib/container";
+import { type DeclaredResource, displayName, type LaunchInputs, launchOf } from "../lib/container";
 import { imageRecord } from "../lib/imageRecord";
-import { readContainer } from "../lib/inferenceServer";
+import { readContainer, serversIn } from "../lib/inferenceServer";
 import { packagesOf, roleOf } from "../lib/role";
 import { advice, type Finding, type Rule, violation } from "./rule";
 
@@ -54,7 +55,7 @@ function unreadable(resource: DeclaredResource, image: string): Finding[] {
 export const denyList: Rule = {
   name: "deny-list",
   description:
-    "Nothing runs that the supply list refuses: a release known to be bad, or a variable that opens a server.",
+    "Nothing runs that the supply list refuses: a release known to be bad, or a variable or an option that opens a server or turns it into another.",
   level: "mandatory",
   judgeResource(resource) {
     if (resource.type === TYPE.imageRecord) {
@@ -72,14 +73,41 @@ export const denyList: Rule = {
   },
 };
 
+/** What opens or turns a server: variables, also those that a command sets, and options. */
 function openedBy(resource: DeclaredResource): Finding[] {
-  const { variables } = launchOf(resource.props);
-  return REFUSED_VARIABLES.flatMap(({ name, reason, source, remedy }) => {
-    const value = variables.get(name);
-    if (value === undefined || value === "0") return [];
-    const message = `${displayName(resource)} sets ${name}: ${reason} (${source}). ${remedy}`;
-    return violation(resource, message, { setting: `environment.${name}` });
+  const launch = launchOf(resource.props);
+  const set = (name: string) => [launch.variables.get(name), ...assignedIn(launch, name)];
+  const variables = REFUSED_VARIABLES.flatMap(({ name, ...why }) => {
+    if (set(name).every((value) => value === undefined || value === "0")) return [];
+    return opened(resource, `sets ${name}`, why, `environment.${name}`);
   });
+  const options = REFUSED_OPTIONS.flatMap(({ name, ...why }) => {
+    const given = serversIn(resource).some((server) =>
+      [...server.options].some(
+        ([option, [value]]) => (option === name && value !== "off") || option.startsWith(`${name}.`),
+      ),
+    );
+    return given ? opened(resource, `is started with --${name}`, why, "extraArgs") : [];
+  });
+  return [...variables, ...options];
+}
+
+type Why = Readonly<Record<"reason" | "source" | "remedy", string>>;
+
+function opened(resource: DeclaredResource, what: string, { reason, source, remedy }: Why, setting: string): Finding {
+  return violation(resource, `${displayName(resource)} ${what}: ${reason} (${source}). ${remedy}`, { setting });
+}
+
+/** Values that a variable is given inside a command, a script, a health check or an uploaded file. */
+function assignedIn({ entrypoint = [], command, checks, files }: LaunchInputs, name: string): string[] {
+  const texts = [...entrypoint, ...command, ...checks.flat(), ...files].filter(isText);
+  return texts.flatMap((each) =>
+    each.includes(name)
+      ? [...each.matchAll(new RegExp(`(?<![\\w$])${name}["']?[=:]\\s*["']?([^\\s"';&|)]*)`, "g"))].map(
+          ([, value = ""]) => value,
+        )
+      : [],
+  );
 }
 
 /** What an image holds by its known digest, and by its own tag: `litellm:main-v1.82.7-stable` holds litellm 1.82.7. */

@@ -4,8 +4,8 @@ import releases from "../../components/supply/releases.json";
 
 describe("the supply list", () => {
   it("gives each refusal a reason, a source and a remedy", () => {
-    const { refused, variables, kernels } = releases;
-    for (const { reason, source, remedy } of [...refused, ...variables]) {
+    const { refused, variables, options, kernels } = releases;
+    for (const { reason, source, remedy } of [...refused, ...variables, ...options]) {
       expect(reason).toMatch(/^[a-z].*[^.]$/);
       expect(source).toMatch(/\S.*[^.]$/);
       expect(remedy).toMatch(/^[A-Z].*\.$/);

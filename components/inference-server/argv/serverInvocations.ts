@@ -25,8 +25,8 @@ const COMMAND = /(?:^|\/)vllm$|^(?:-[A-Za-z]*m)?vllm(?:\.entrypoints\.cli\.\w+)?
 const MENTION =
   /\bvllm\s+serve\b|\bvllm[./]entrypoints|(?:^|[\n;'"])\s*(?:from\s+vllm\b|import\s[\w ,.]*\bvllm\b)|\(\s*\[?\s*['"]vllm['"]/;
 const BASE64 = /[\w+/]{16,}={0,2}/g;
-/** What a script prints where nobody else reads it, and its comments. */
-const ONLY_SAID = /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|(?:^|\s)#[^\n]*/g;
+/** What a script prints where nobody else reads it, what it looks for, and its comments. */
+const ONLY_SAID = /\b(?:echo|printf)\s[^;\n|&<>$`()]*(?=$|[;\n])|\b(?:grep|pgrep)\s[^;\n|&<>$`()]*|(?:^|\s)#[^\n]*/g;
 /** A shell runs text that the script made itself. */
 const RUNS_TEXT = /\b(?:ba|da|a|z|k)?sh\b|\beval\b|\bsource\b|(?:^|[\s;&|])\.\s/;
 /** Shells within shells that are followed; deeper ones are called unreadable. */
@@ -54,8 +54,8 @@ export function serverInvocations(words: readonly Word[], variables: ShellScope[
   }
   const start = serverStart(words);
   if (start !== undefined) return { ...none, servers: [words.slice(start)], commands: [words] };
-  // What a shell prints is not a command.
-  const prints = isText(words[0]) && ["echo", "printf"].includes(baseName(words[0]));
+  // What a shell prints, or looks for, is not a command.
+  const prints = isText(words[0]) && ["echo", "printf", "grep", "pgrep"].includes(baseName(words[0]));
   const mention = words.some(
     (word) => isText(word) && (holdsBase64(word) || (!prints && /[\s(]/.test(word) && MENTION.test(word))),
   );

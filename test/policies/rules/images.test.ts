@@ -141,6 +141,58 @@ describe("deny-list", () => {
     expect(set("0")).toEqual([]);
   });
 
+  const DOORS = [
+    ...["VLLM_SERVER_DEV_MODE", "VLLM_ALLOW_INSECURE_SERIALIZATION", "VLLM_ALLOW_RUNTIME_LORA_UPDATING"],
+    ...["VLLM_MODEL_REDIRECT_PATH", "VLLM_PLUGINS", "VLLM_TORCH_PROFILER_DIR"],
+  ];
+  const held = (name: string, text: string): readonly [string, Record<string, unknown>][] => [
+    ["a variable", { envs: [`${name}=${text}`] }],
+    ["env", { command: ["env", `${name}=${text}`, "vllm", "serve", "m"] }],
+    ["a shell", { command: ["sh", "-c", `${name}=${text} exec vllm serve m`] }],
+    ["an export in a shell", { entrypoints: ["bash", "-c"], command: [`export ${name}="${text}"; vllm serve m`] }],
+    ["an export behind others", { command: ["sh", "-c", `export A=1 ${name}='${text}' && vllm serve m`] }],
+    ["a health check's shell", { healthcheck: { tests: ["CMD-SHELL", `${name}=${text} vllm serve m &`] } }],
+    ["a health check's words", { healthcheck: { tests: ["CMD", "env", `${name}=${text}`, "vllm", "serve"] } }],
+    [
+      "an uploaded file",
+      { uploads: [{ file: "/s", content: `#!/bin/sh\nexport ${name}=${text}\nexec vllm serve m` }] },
+    ],
+  ];
+
+  it.each(DOORS)("refuses %s wherever it is set", (name) => {
+    for (const [where, props] of held(name, "x1")) {
+      const messages = said(RULE, [server(props)]);
+      expect(messages, where).toHaveLength(1);
+      expect(messages[0], where).toContain(`b sets ${name}: it `);
+    }
+    for (const [where, props] of held(name, "0")) expect(said(RULE, [server(props)]), where).toEqual([]);
+    const other = { envs: [`MY_${name}=1`, `A=${name}`], command: ["sh", "-c", `echo $${name}; echo ${name}`] };
+    expect(said(RULE, [server(other)])).toEqual([]);
+  });
+
+  it.each([
+    ["--enable-sleep-mode"],
+    ["--enable_sleep_mode"],
+    ["--enable-sleep"],
+    ["--sleep-mode-backend", "cumem"],
+    ["--sleep_mode_backend=x"],
+    ["--sleep-mode-offload-cudagraph"],
+    ["--sleep-preserve-parameter-names", "a", "b"],
+    ["--profiler-config", '{"profiler":"torch"}'],
+    ["--profiler_config.profiler=torch"],
+  ])("refuses %s %s", (...words) => {
+    const messages = said(RULE, [server({ command: ["m", ...words] })]);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(
+      /^refused: b is started with --(enable-sleep-mode|sleep-|profiler-config).*: .*\. Remove it/,
+    );
+  });
+
+  it("passes sleep mode that is off", () => {
+    expect(said(RULE, [server({ command: ["m", "--no-enable-sleep-mode"] })])).toEqual([]);
+    expect(said(RULE, [server({ command: ["m", "--enable-sleep-mode", "--disable-sleep-mode"] })])).toEqual([]);
+  });
+
   it.each(["v1.84.0", "v1.103.0", "main-latest"])("passes litellm:%s", (tag) => {
     expect(said(RULE, [container("bridge", { image: `ghcr.io/berriai/litellm:${tag}` })])).toEqual([]);
   });
