@@ -309,7 +309,93 @@ const UNKNOWN: readonly Attempt[] = [
   ["the image and the runtime", { image: UNKNOWN_TEXT, runtime: UNKNOWN_TEXT }, "sum", "name", "image"],
 ];
 
-export const ATTEMPTS = { SPELLINGS, PROGRAMS, SHELLS, SIGNS, IMAGES, UNKNOWN } as const;
+/** Options that take memory beside a small share, or more GPUs than there are, each with its shortest beginning that is its own. */
+const BESIDE_OPTIONS: readonly (readonly [option: string, value: string, short: string])[] = [
+  ["mm-processor-cache-gb", "64", "mm-processor-cache-g"],
+  ["api-server-count", "16", "api-s"],
+  ["max-cpu-loras", "64", "max-cp"],
+  ["kv-transfer-config", '{"kv_connector":"P2pNcclConnector","kv_role":"kv_both"}', "kv-t"],
+  ["ec-transfer-config", '{"ec_connector":"ECCPUConnector","ec_role":"ec_both"}', "ec-t"],
+  ["data-parallel-size", "2", "data-parallel-size"],
+  ["tensor-parallel-size", "2", "tensor-p"],
+  ["pipeline-parallel-size", "2", "pi"],
+  ["prefill-context-parallel-size", "2", "prefill-c"],
+];
+
+/** The same option in each way that vLLM takes it, in a container's own words and through a shell and its variables. */
+const BESIDE: readonly Attempt[] = BESIDE_OPTIONS.flatMap(([option, value, short]): Attempt[] => {
+  const fine = `m ${FINE}`;
+  const [flag, under] = [`--${option}`, `--${option.replaceAll("-", "_")}`];
+  return [
+    [`${option}, two words`, own(`${fine} ${flag} ${value}`), "sum"],
+    [`${option}, an equals sign`, own(`${fine} ${flag}=${value}`), "sum"],
+    [`${option}, underscores`, own(`${fine} ${under}=${value}`), "sum"],
+    [`${option}, cut short`, own(`${fine} --${short}=${value}`), "sum"],
+    [`${option}, repeated`, own(`${fine} ${flag}=${option.endsWith("config") ? "{}" : "1"} ${flag} ${value}`), "sum"],
+    [`${option}, in front of the model`, own(`${flag}=${value} ${fine}`), "sum"],
+    [`${option}, in a shell`, sh(`exec vllm serve ${fine} ${flag} '${value}'`), "sum"],
+    [`${option}, in a shell's variable`, sh(`exec vllm serve ${fine} ${flag} "$V"`, { envs: [`V=${value}`] }), "sum"],
+  ];
+});
+
+/** Single forms of the same options. */
+// biome-ignore format: one row a line
+const BESIDE_FORMS: readonly Attempt[] = [
+  ["-tp 2", own(`m ${FINE} -tp 2`), "sum"],
+  ["-t 2", own(`m ${FINE} -t 2`), "sum"],
+  ["-pp=2", own(`m ${FINE} -pp=2`), "sum"],
+  ["-dp 2", own(`m ${FINE} -dp 2`), "sum"],
+  ["-dp=8, two of them here", own(`m ${FINE} -dp=8 -dpl 2`), "sum"],
+  ["-pcp 2", own(`m ${FINE} -pcp 2`), "sum"],
+  ["-p, which may be either", own(`m ${FINE} -p 2`), "sum", "name"],
+  ["four processes on two machines", own(`m ${FINE} -n2 -tp 4`), "sum"],
+  ["-asc 16", own(`m ${FINE} -asc 16`), "sum"],
+  ["a cache for four servers", own(`m ${FINE} -asc 4 --mm-processor-cache-gb 20`), "sum"],
+  ["a connector key by key", own(`m ${FINE} --kv-transfer-config.kv_connector P2pNcclConnector --kv-transfer-config.kv_role kv_both`), "sum"],
+  ["a connector key by key, cut short, underscores", own(`m ${FINE} --kv_t.kv_connector=P2pNcclConnector`), "sum"],
+  ["a connector behind its own JSON", own(`m ${FINE} --kv-transfer-config {"kv_connector":"NixlConnector"} --kv-transfer-config.kv_connector=OffloadingConnector`), "sum"],
+  ["a connector inside another", own(`m ${FINE} --kv-transfer-config {"kv_connector":"MultiConnector","kv_connector_extra_config":{"connectors":[{"kv_connector":"P2pNcclConnector"}]}}`), "sum"],
+  ["a connector of one's own", own(`m ${FINE} --kv-transfer-config {"kv_connector":"NixlConnector","kv_connector_module_path":"x.y"}`), "sum"],
+  ["an encoder's connector of one's own", own(`m ${FINE} --ec-transfer-config {"ec_connector":"ECExampleConnector","ec_connector_module_path":"x.y"}`), "sum"],
+  ["a connector that nobody knows", own(`m ${FINE} --kv-transfer-config {"kv_connector":"NewConnector"}`), "sum"],
+  ["a connector's name in other letters", own(`m ${FINE} --kv-transfer-config {"kv_connector":"nixlconnector"}`), "sum"],
+  ["the CPU's buffer in capitals", own(`m ${FINE} --kv-transfer-config {"kv_connector":"NixlConnector","kv_buffer_device":"CPU"}`), "sum"],
+  ["the CPU's buffer key by key", own(`m ${FINE} --kv-transfer-config.kv_buffer_device Cpu --kv-transfer-config.kv_connector NixlConnector`), "sum"],
+  ["a list of connectors that grows", own(`m ${FINE} --kv-transfer-config.kv_connector_extra_config.connectors+ OffloadingConnector`), "sum"],
+  ["an encoder's connector key by key", own(`m ${FINE} --ec-transfer-config.ec_connector=ECMooncakeConnector`), "sum"],
+  ["a connector's JSON in a file", sh(`vllm serve m ${FINE} --kv-transfer-config "$(cat /x)"`), "sum"],
+  ["a cache whose size is no number", own(`m ${FINE} --mm-processor-cache-gb 1_0`), "sum"],
+];
+
+/** Health checks that start a server, beside a good one or another program. */
+// biome-ignore format: one row a line
+const CHECKS: readonly Attempt[] = [
+  ["a shell", own(`m ${FINE}`, { healthcheck: { tests: ["CMD-SHELL", `vllm serve ${BAD} &`] } }), "sum", "name"],
+  ["words", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "vllm", "serve", ...words(BAD)] } }), "sum", "name"],
+  ["a shell by words", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "sh", "-c", `vllm serve ${BAD}`] } }), "sum", "name"],
+  ["a module", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "python3", "-m", "vllm.entrypoints.openai.api_server", "--model", ...words(BAD)] } }), "sum", "name"],
+  ["Python", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "python3", "-c", "import vllm; vllm.LLM('org/m')"] } }), "sum", "name"],
+  ["base64", own(`m ${FINE}`, { healthcheck: { tests: ["CMD-SHELL", `eval "$(echo ${base64(`vllm serve ${BAD}`)} | base64 -d)"`] } }), "sum", "name"],
+  ["env", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "env", "A=1", "vllm", "serve", ...words(BAD)] } }), "sum", "name"],
+  ["a wrapper with the share", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "/start.sh", ...words(BAD)] } }), "sum", "name"],
+  ["no form of Docker's", own(`m ${FINE}`, { healthcheck: { tests: ["vllm", "serve", ...words(BAD)] } }), "sum", "name"],
+  ["a good name, but the share of both", own("m --served-model-name m --gpu-memory-utilization 0.5", { healthcheck: { tests: ["CMD-SHELL", "vllm serve m --served-model-name m --gpu-memory-utilization 0.5"] } }), "sum"],
+  ["memory beside a good share", own(`m ${FINE}`, { healthcheck: { tests: ["CMD-SHELL", "vllm serve m --served-model-name m --gpu-memory-utilization 0.1 --mm-processor-cache-gb=64"] } }), "sum"],
+  ["a shell in nginx", { image: "nginx:1.27", healthcheck: { tests: ["CMD-SHELL", `vllm serve ${BAD} &`] } }, "sum", "name", "image"],
+  ["words in nginx", { image: "nginx:1.27", healthcheck: { tests: ["CMD", "vllm", "serve", ...words(BAD)] } }, "sum", "name", "image"],
+];
+
+/** Servers as people write them: the fixed rules refuse none. */
+// biome-ignore format: one row a line
+export const GOOD_SERVERS: readonly (readonly [what: string, declares: Props])[] = [
+  ["vLLM with a health check", own(`m ${FINE}`, { healthcheck: { tests: ["CMD", "curl", "-fsS", "http://127.0.0.1:8000/health"] } })],
+  ["vLLM with a health check in a shell", own(`m ${FINE}`, { healthcheck: { tests: ["CMD-SHELL", "pgrep -f 'vllm serve' && curl -f http://localhost:8000/health || exit 1"] } })],
+  ["vLLM without a health check", own(`m ${FINE}`, { healthcheck: { tests: ["NONE"] } })],
+  ["vLLM that keeps no images and moves its cache", own(`m ${FINE} --mm-processor-cache-gb 0 -asc 4 --kv-transfer-config {"kv_connector":"NixlConnector","kv_role":"kv_both","kv_buffer_device":"CUDA"} --max-cpu-loras 1`)],
+  ["vLLM with one rank of two", own(`m ${FINE} --nnodes 2 -tp 2 --node-rank 1`)],
+];
+
+export const ATTEMPTS = { SPELLINGS, PROGRAMS, SHELLS, SIGNS, IMAGES, UNKNOWN, BESIDE, BESIDE_FORMS, CHECKS } as const;
 
 const half = own(`m --served-model-name m --gpu-memory-utilization 0.5`);
 const onMachine = (name: string, host: unknown = 0.45) => hostInstance(host, name);
@@ -321,6 +407,16 @@ const machine = (name: string, props: Props = {}) => ({
   ...declared(TYPE.machine, name, { machine: name, hostInstance: "none", servers: [], ...props }),
   urn: `urn:${name}`,
 });
+
+/** A provider of Docker, with the address of its engine. */
+const at = (name: string, host?: string) => ({
+  ...declared("pulumi:providers:docker", name, host === undefined ? {} : { host }),
+  urn: `urn:${name}`,
+});
+const HERE_IN_OTHER_FORMS = [
+  ...["unix:///run/docker.sock", "ssh://me@localhost", "ssh://127.1", "ssh://me@0x7f000001", "ssh://[::1]"],
+  ...["ssh://[::ffff:127.0.0.1]", "tcp://localhost:2375", "tcp://127.0.0.1:2376", "ssh://0.0.0.0"],
+];
 
 /** More than one resource: each is refused by the sum. */
 // biome-ignore format: one row a line
@@ -342,6 +438,8 @@ export const MACHINES: readonly (readonly [what: string, resources: readonly Ret
   ["a container that runs other arguments than the component says", [machine("dgx", { servers: [{ name: "b", image: IMAGE, command: words(`m ${FINE}`) }] }), container("b", own("m --served-model-name m --gpu-memory-utilization 0.95"), { parent: "urn:dgx" })]],
   ["a component that says nothing of instance A", [machine("dgx", { hostInstance: undefined }), b({ parent: "urn:dgx" })]],
   ["a component whose servers are not known", [machine("dgx", { servers: UNKNOWN_LIST }), b({ parent: "urn:dgx" })]],
+  ["two providers of one engine", [at("p1"), at("p2"), onMachine("dgx", 0.1), onMachine("decoy", 0.1), says("b", "dgx"), says("c", "decoy"), b({ provider: "urn:p1" }), c({ provider: "urn:p2" })]],
+  ...HERE_IN_OTHER_FORMS.map((host) => [`two providers of one engine, one by ${host}`, [at("p1"), at("p2", host), onMachine("dgx", 0.1), onMachine("decoy", 0.1), says("b", "dgx"), says("c", "decoy"), b({ provider: "urn:p1" }), c({ provider: "urn:p2" })]] as const),
   ["Pulumi's own name for the second", [b(), declared(TYPE.container, "b", half, { urn: "urn:b2" })]],
 ];
 
@@ -356,6 +454,7 @@ const gpu = (image: string, command = "", more: Props = {}) => ({
 // biome-ignore format: one row a line
 export const INNOCENT: readonly (readonly [what: string, declares: Props])[] = [
   ["nginx", { image: "nginx:1.27" }],
+  ["a client whose health check looks for a server", { image: "curlimages/curl:8", healthcheck: { tests: ["CMD-SHELL", "ps aux | grep -q 'vllm serve' || exit 1"] } }],
   ["nginx with everything unknown but its image", { image: "nginx:1.27", command: UNKNOWN_LIST, envs: UNKNOWN_LIST, ports: UNKNOWN_LIST }],
   ["nginx from another resource's output", { image: UNKNOWN_TEXT, name: "nginx" }],
   ["nginx from an output, privileged", { image: UNKNOWN_TEXT, privileged: true }],
