@@ -202,11 +202,7 @@ describe("a server's image is doubted", () => {
       { image: `ghcr.io/ggml-org/llama.cpp:server-cuda@${DIGEST}`, ...of(DIGEST) },
       ["its name says llama.cpp"],
     ],
-    [
-      "SGLang in the tag",
-      { image: `own/thing:sglang-v0.5@${DIGEST}`, ...of(DIGEST) },
-      ["its name says SGLang"],
-    ],
+    ["SGLang in the tag", { image: `own/thing:sglang-v0.5@${DIGEST}`, ...of(DIGEST) }, ["its name says SGLang"]],
   ])("%s", (_, claim, doubts) => {
     const { versions, evidence, ...verdict } = judgeServerImage(claim);
     expect({ versions, evidence }).toEqual({ versions: {}, evidence: "none" });
