@@ -42,8 +42,12 @@ export function putAt(document: Record<string, unknown>, path: readonly string[]
 export function inKeyOrder(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(inKeyOrder);
   if (typeof value !== "object" || value === null) return value;
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(entries.map(([key, inner]) => [key, inKeyOrder(inner)]));
+  const map = value as Readonly<Record<string, unknown>>;
+  return Object.fromEntries(
+    Object.keys(map)
+      .sort()
+      .map((key) => [key, inKeyOrder(map[key])]),
+  );
 }
 
 /** The JSON value of a text; `undefined` if the text is not JSON. */

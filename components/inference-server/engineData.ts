@@ -25,12 +25,14 @@ export interface EngineData {
 /** One file a version. A plan reads only its own. */
 const FOLDER = join(__dirname, "engine-data");
 const read = new Map<string, EngineData>();
+let versions: readonly string[] | undefined;
 
 /** Every version that there is data of, oldest first. */
-export function engineVersions(): string[] {
-  return readdirSync(FOLDER)
+export function engineVersions(): readonly string[] {
+  versions ??= readdirSync(FOLDER)
     .map((file) => file.replace(/\.json$/, ""))
     .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
+  return versions;
 }
 
 /** The data of exactly this version. */

@@ -74,7 +74,17 @@ export function engineRules(model: ModelShape, engine: ResolvedKvEngineSettings)
 
 /** Release candidates and nightlies of a version have its rules already, so only the release numbers count. */
 export function since(version: string, first: string): boolean {
-  const [major = 0, minor = 0] = parse(version)?.release ?? [];
-  const [firstMajor = 0, firstMinor = 0] = parse(first)?.release ?? [];
+  const [[major, minor], [firstMajor, firstMinor]] = [release(version), release(first)];
   return (major - firstMajor || minor - firstMinor) >= 0;
+}
+
+/** Major and minor numbers by version: a plan compares the same few hundreds of times. */
+const releases = new Map<string, readonly [major: number, minor: number]>();
+
+function release(version: string): readonly [major: number, minor: number] {
+  const known = releases.get(version);
+  if (known !== undefined) return known;
+  const [major = 0, minor = 0] = parse(version)?.release ?? [];
+  releases.set(version, [major, minor]);
+  return [major, minor];
 }

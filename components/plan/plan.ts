@@ -148,14 +148,26 @@ export function machinePlan(
   return { machine: { ...planned, files }, warnings, unreached: around.unreached };
 }
 
+type OnSeveral = { readonly head: string; readonly key: string; readonly server: InferenceServerSettings };
+
+/** The servers that run on several machines: every machine of a stack looks for its ranks among them. */
+const onSeveral = new WeakMap<StackSettings["machines"], readonly OnSeveral[]>();
+
 /** Servers of other machines that have a rank on this one, by the keys that these get here. */
 function workers(name: string, machines: StackSettings["machines"]): [string, InferenceServerSettings][] {
-  return Object.entries(machines).flatMap(([head, { inferenceServers }]) =>
-    Object.entries(inferenceServers).flatMap(([key, server]): [string, InferenceServerSettings][] =>
-      head !== name && server.nodes?.includes(name) ? [[workerKey(head, key), server]] : [],
-    ),
+  const found = onSeveral.get(machines) ?? serversOnSeveral(machines);
+  onSeveral.set(machines, found);
+  return found.flatMap(({ head, key, server }): [string, InferenceServerSettings][] =>
+    head !== name && server.nodes?.includes(name) ? [[workerKey(head, key), server]] : [],
   );
 }
+
+const serversOnSeveral = (machines: StackSettings["machines"]): OnSeveral[] =>
+  Object.entries(machines).flatMap(([head, { inferenceServers }]) =>
+    Object.entries(inferenceServers).flatMap(([key, server]) =>
+      server.nodes === undefined ? [] : { head, key, server },
+    ),
+  );
 
 function withClients(server: KnownServer, clients: readonly ClientPlan[]): KnownServer {
   const coding = clients.filter((client) => client.coding && client.server === server.plan.key);

@@ -44,6 +44,16 @@ export function serversIn(resource: DeclaredResource): readonly ServerArguments[
   return reading.kind === "yes" ? reading.servers : [];
 }
 
+/** Several rules read what a machine component says of each of its servers. */
+const declared = new WeakMap<Readonly<Record<string, unknown>>, ServerReading>();
+
+/** What `readContainer` tells, of a server by the arguments that its machine component declares. */
+export function readDeclared(server: Readonly<Record<string, unknown>>): ServerReading {
+  const reading = declared.get(server) ?? readLaunch(launchOf(server));
+  declared.set(server, reading);
+  return reading;
+}
+
 const isNamedServer = ({ image }: LaunchInputs) =>
   typeof image === "string" && roleByName(image) === "inference-server";
 

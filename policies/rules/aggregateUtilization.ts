@@ -14,8 +14,8 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";
-import { type DeclaredResource, displayName, knownText, launchOf } from "../lib/container";
-import { readContainer, readLaunch, type ServerReading } from "../lib/inferenceServer";
+import { type DeclaredResource, displayName, knownText } from "../lib/container";
+import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
@@ -154,7 +154,7 @@ function claimsOf(machine: DeclaredResource): Claim[] {
     const server = map(entry);
     if (typeof server !== "object") return unknownClaim(`Server ${index + 1}`, "its arguments are not known");
     const who = knownText(server.name) ?? `server ${index + 1}`;
-    return readingClaims(who, readLaunch(launchOf(server)), size);
+    return readingClaims(who, readDeclared(server), size);
   });
   return [...claims, ...ofServers];
 }

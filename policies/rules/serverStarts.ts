@@ -3,8 +3,7 @@ import { figure, isText, knownMaps, text } from "../../components/inference-serv
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
 import { utilizationText } from "../../components/planned/utilization";
-import { launchOf } from "../lib/container";
-import { readLaunch } from "../lib/inferenceServer";
+import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
 
@@ -42,7 +41,7 @@ export const serverStarts: Rule = {
 };
 
 function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
-  const reading = readLaunch(launchOf(server));
+  const reading = readDeclared(server);
   const [args] = reading.kind === "yes" ? reading.servers : [];
   const demand = args && demandOf(args);
   if (args === undefined || !demand?.known) return undefined;

@@ -41,7 +41,16 @@ config:
 
 export const SERVER = ["machines", "dgx", "inferenceServers", "b"] as const;
 
+const stacks = new Map<string, Stack>();
+
+/** The stack of a text, read, planned and judged once: most cases ask the same. */
 export function stackOf(text = STACK_TEXT): Stack {
+  const stack = stacks.get(text) ?? judgedStack(text);
+  stacks.set(text, stack);
+  return stack;
+}
+
+function judgedStack(text: string): Stack {
   const settings = parseStackFile("Pulumi.dgx.yaml", text);
   const planned = plan(settings, { home: HOME });
   const own = settings.machines.dgx;
