@@ -41,7 +41,9 @@ export async function scanLog(
   signs: readonly Sign[],
   { seconds = SCAN_SECONDS } = {},
 ): Promise<LogReading> {
-  const scanner = new Scanner(signs);
+  const literals = literalsOf.get(signs) ?? literalsIn(signs);
+  literalsOf.set(signs, literals);
+  const scanner = new Scanner(literals);
   const decode = decoderOf();
   const deadline = Date.now() + seconds * 1000;
   const iterator = Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
@@ -78,6 +80,26 @@ export function decoderOf(): (bytes: Buffer) => string {
 
 type Match = Omit<Hit, "line" | "groups"> & { readonly match: RegExpExecArray };
 
+interface Literals {
+  /** Every literal at once: one pass over a line, instead of one for each of them. */
+  readonly any: RegExp;
+  /** Signs that a literal may belong to. */
+  readonly signsOf: ReadonlyMap<string, readonly Sign[]>;
+}
+
+/** Every log of a machine is read for the same signs. */
+const literalsOf = new WeakMap<readonly Sign[], Literals>();
+
+function literalsIn(signs: readonly Sign[]): Literals {
+  const literals = [...new Set(signs.flatMap((each) => each.literals))].sort((x, y) => y.length - x.length);
+  // A shorter literal inside of another one is not found on its own.
+  const owners = (literal: string) => signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
+  return {
+    any: new RegExp(literals.map(escaped).join("|"), "g"),
+    signsOf: new Map(literals.map((literal) => [literal, owners(literal)])),
+  };
+}
+
 class Scanner {
   lines = 0;
   private matches = new Map<Sign, Match>();
@@ -87,20 +109,7 @@ class Scanner {
   /** Inside a line that was already longer than what is looked at. */
   private skipping = false;
 
-  /** Every literal at once: one pass over a line, instead of one for each of them. */
-  private readonly anyLiteral: RegExp;
-  /** Signs that a literal may belong to. */
-  private readonly signsOf = new Map<string, readonly Sign[]>();
-
-  constructor(signs: readonly Sign[]) {
-    const literals = [...new Set(signs.flatMap((each) => each.literals))].sort((x, y) => y.length - x.length);
-    this.anyLiteral = new RegExp(literals.map(escaped).join("|"), "g");
-    for (const literal of literals) {
-      // A shorter literal inside of this one is not found on its own.
-      const own = signs.filter((each) => each.literals.some((inner) => literal.includes(inner)));
-      this.signsOf.set(literal, own);
-    }
-  }
+  constructor(private readonly literals: Literals) {}
 
   take(text: string): void {
     const lines = (this.rest + text).split("\n");
@@ -151,11 +160,12 @@ class Scanner {
     // A colour in the middle of a line would hide what is looked for.
     const line = (raw.includes("\u001b") ? stripVTControlCharacters(raw) : raw).slice(0, LINE_LIMIT);
     const signs = new Set<Sign>();
-    this.anyLiteral.lastIndex = 0;
-    for (let found = this.anyLiteral.exec(line); found !== null; found = this.anyLiteral.exec(line)) {
-      for (const sign of this.signsOf.get(found[0]) ?? []) signs.add(sign);
+    const { any, signsOf } = this.literals;
+    any.lastIndex = 0;
+    for (let found = any.exec(line); found !== null; found = any.exec(line)) {
+      for (const sign of signsOf.get(found[0]) ?? []) signs.add(sign);
       // Literals may overlap.
-      this.anyLiteral.lastIndex = found.index + 1;
+      any.lastIndex = found.index + 1;
     }
     for (const sign of signs) this.match(sign, line);
   }
