@@ -45,11 +45,15 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
       return undefined;
     }
   };
-  const hasMark = (pid: string) =>
-    (text(`/proc/${pid}/environ`) ?? "").split("\0").some((entry) => {
+  const hasMark = (pid: string, { variable, id }: JobMark) => {
+    const environment = text(`/proc/${pid}/environ`) ?? "";
+    // Most processes of a machine are others', and each look reads them all.
+    if (!environment.includes(id)) return false;
+    return environment.split("\0").some((entry) => {
       const [name, value = ""] = entry.split("=", 2);
-      return name === mark?.variable && value.split(":").includes(mark?.id ?? "");
+      return name === variable && value.split(":").includes(id);
     });
+  };
   let groupExists = false;
   if (pgid !== undefined) {
     try {
@@ -78,7 +82,7 @@ export function jobProcesses(pgid: number | undefined, mark: JobMark | undefined
     const [state, , group] = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     if (state === "Z" || state === "X" || state === "x") continue;
     if (groupExists && Number(group) === pgid) inGroup = true;
-    else if (mark !== undefined && hasMark(pid)) escaped.push(Number(pid));
+    else if (mark !== undefined && hasMark(pid, mark)) escaped.push(Number(pid));
   }
   return { groupLives: groupExists && (inGroup || !readAny), escaped };
 }
