@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
 import { listening } from "../../stand-in/listening";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { eventually, groupMembers, processesWith, start } from "../processes";
 import { appGroup, changeApp, evaluating, report, run, type Scene, SERVER, scene, slowEvaluator } from "./scene";
 
@@ -11,7 +11,7 @@ vi.setConfig({ testTimeout: 40_000 });
 
 let serving = "";
 beforeAll(() => {
-  serving = bundledServing();
+  serving = bundledHarness();
 });
 
 describe.concurrent("the states table of the specification", () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { childrenOf, eventually, groupMembers, killTogether, processesWith, type Started, start } from "../processes";
 import { appGroup, changeApp, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
 
@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 });
 
 let serving = "";
 beforeAll(() => {
-  serving = bundledServing();
+  serving = bundledHarness();
 });
 
 /** Kills this program and all its supervisors so that none of them sees another die. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { endProcessesWith, eventually, processesWith } from "../processes";
 import { appGroup, evaluating, report, run, type Scene, scene, slowEvaluator } from "./scene";
 
@@ -9,7 +9,7 @@ vi.setConfig({ testTimeout: 40_000 });
 
 let serving = "";
 beforeAll(() => {
-  serving = bundledServing();
+  serving = bundledHarness();
 });
 
 const supervisorOf = (leader: number) =>

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readFrozen, writeFrozen } from "../../../harness/automation/frozenContract";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { eventually, processesWith, start } from "../processes";
 import { checkConfig, directoryWith, wholeConfig } from "./scene";
 
@@ -75,7 +75,7 @@ describe("a frozen contract", () => {
 describe("serving config freeze automation", () => {
   let serving = "";
   beforeAll(() => {
-    serving = bundledServing();
+    serving = bundledHarness();
   });
   const freeze = (directory: string, args: string[] = [], env = process.env) =>
     start(

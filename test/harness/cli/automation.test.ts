@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { temporaryFolder } from "../../layers/temporaryFolder";
 import { runServing } from "../../operate/runServing";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { start } from "../processes";
 
 let serving = "";
 beforeAll(() => {
-  serving = bundledServing();
+  serving = bundledHarness();
 });
 const run = (directory: string, ...args: string[]) => start("node", [serving, "config", ...args], directory).finished;
 const directoryWith = (name: string, text: string) => {

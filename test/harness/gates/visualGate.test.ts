@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { freePort } from "../../layers/freePort";
 import { temporaryFolder } from "../../layers/temporaryFolder";
-import { bundledServing } from "../bundledServing";
+import { bundledHarness } from "../bundledServing";
 import { eventually, killTogether, processesWith, start } from "../processes";
 
 const SERVER = join(__dirname, "../fixtures/app/server.cjs");
 let serving = "";
 beforeAll(() => {
-  serving = bundledServing();
+  serving = bundledHarness();
 });
 
 interface Scene {
