@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { UnreadableInput } from "../../../faults/fault";
 import { checkAutomation } from "../../../harness/automation/checkAutomation";
 import { template } from "../../../harness/templates/template";
+import { anyCharacter } from "../../layers/anyCharacter";
 import { checkYaml, directoryWith, wholeConfig } from "./scene";
 
 const unreadable = (name: string, text: string): UnreadableInput => {
@@ -169,7 +170,7 @@ describe("fuzzing", () => {
     );
     const text = fc.oneof(
       fc.string(),
-      fc.string({ unit: "binary" }),
+      fc.string({ unit: anyCharacter }),
       fc.array(fragment).map((all) => all.join("")),
       fc.json(),
     );

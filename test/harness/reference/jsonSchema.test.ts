@@ -14,6 +14,7 @@ import { analyticsSchema } from "../../../harness/analytics/schema";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
 import { template } from "../../../harness/templates/template";
 import { referenceDocuments } from "../../../operate/reference/documents";
+import { anyCharacter } from "../../layers/anyCharacter";
 import { instances, mutations } from "./schemaInstances";
 
 const PROJECT = join(__dirname, "../../..");
@@ -203,9 +204,14 @@ describe("the published JSON Schemas", () => {
     "$name judges every good document with one thing changed as the check does, but for those rules",
     ({ name, takes, issues }) => {
       const count = { good: 0, wrong: 0 };
+      // What several documents have alike is changed in one of them.
+      const tried = new Set<string>();
       for (const [what, good] of Object.entries(GOOD[name] ?? {})) {
         for (const mutation of mutations(good)) {
           if (name === "stack-file" && !concernsUs(mutation.what)) continue;
+          const change = `${mutation.what}: ${JSON.stringify(mutation.was)}`;
+          if (tried.has(change)) continue;
+          tried.add(change);
           const found = issues(mutation.document);
           expectAgreement(`${what}, ${mutation.what}`, takes, mutation.document, found, name);
           count[found.length === 0 ? "good" : "wrong"] += 1;
@@ -247,7 +253,7 @@ describe("the published JSON Schemas", () => {
 
 /** JSON of any kind, and texts beside which the forms of keys lie. */
 const ANY_VALUE = fc.oneof(
-  fc.string({ unit: "binary" }),
+  fc.string({ unit: anyCharacter }),
   fc.jsonValue(),
   fc.integer(),
   fc.double({ noNaN: true, noDefaultInfinity: true }),
@@ -304,14 +310,11 @@ function expectAgreement(
   found: readonly z.core.$ZodIssue[],
   name: string,
 ): void {
-  if (takes(document)) {
-    expect(
-      found.filter(({ message }) => !rulesNotCarried(name).includes(message)),
-      what,
-    ).toEqual([]);
-  } else {
-    expect(found, `${what}: ${JSON.stringify(takes.errors)}`).not.toEqual([]);
-  }
+  const taken = takes(document);
+  const against = taken ? found.filter(({ message }) => !rulesNotCarried(name).includes(message)) : found;
+  // Many thousand documents come by here: words are made only where the two disagree.
+  if (taken === (against.length === 0)) return;
+  expect.fail(`${what}: ${taken ? JSON.stringify(against) : `taken, but ${JSON.stringify(takes.errors)}`}`);
 }
 
 /** Beside our own keys a stack file is Pulumi's. */

@@ -19,9 +19,10 @@ const WRONG: readonly unknown[] = [
   { noSuchKey: 1 },
 ];
 
-/** A document with one thing changed, and what was changed. */
+/** A document with one thing changed, what was changed, and what was there. */
 export interface Mutation {
   readonly what: string;
+  readonly was: unknown;
   readonly document: unknown;
 }
 
@@ -30,23 +31,23 @@ export function* mutations(value: unknown, path: readonly string[] = []): Genera
   const at = path.join(".");
   for (const wrong of WRONG) {
     if (JSON.stringify(wrong) !== JSON.stringify(value))
-      yield { what: `${at} = ${JSON.stringify(wrong)}`, document: wrong };
+      yield { what: `${at} = ${JSON.stringify(wrong)}`, was: value, document: wrong };
   }
   if (Array.isArray(value)) {
-    yield { what: `${at} without items`, document: [] };
-    yield { what: `${at} doubled`, document: [...value, ...value] };
+    yield { what: `${at} without items`, was: value, document: [] };
+    yield { what: `${at} doubled`, was: value, document: [...value, ...value] };
     for (const [index, item] of value.entries()) {
-      for (const { what, document } of mutations(item, [...path, String(index)])) {
-        yield { what, document: value.with(index, document) };
+      for (const mutation of mutations(item, [...path, String(index)])) {
+        yield { ...mutation, document: value.with(index, mutation.document) };
       }
     }
   } else if (typeof value === "object" && value !== null) {
-    yield { what: `${at}.noSuchKey`, document: { ...value, noSuchKey: 1 } };
+    yield { what: `${at}.noSuchKey`, was: value, document: { ...value, noSuchKey: 1 } };
     for (const [key, child] of Object.entries(value)) {
       const { [key]: _, ...rest } = value as Record<string, unknown>;
-      yield { what: `${at} without ${key}`, document: rest };
-      for (const { what, document } of mutations(child, [...path, key])) {
-        yield { what, document: { ...value, [key]: document } };
+      yield { what: `${at} without ${key}`, was: value, document: rest };
+      for (const mutation of mutations(child, [...path, key])) {
+        yield { ...mutation, document: { ...value, [key]: mutation.document } };
       }
     }
   }
