@@ -5,7 +5,7 @@ const MAY_USE = {
   http: [],
   commandLine: ["faults"],
   harness: ["commandLine", "faults", "http"],
-  "components/planned": [],
+  "components/planned": ["faults"],
   "components/kv": ["components/planned", "faults"],
   "components/settings": ["faults", "harness", "components/clients", "components/planned"],
   "components/host": ["components/planned"],

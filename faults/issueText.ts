@@ -15,7 +15,7 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   }
   if (issue.code === "invalid_key") {
     const [first] = issue.issues;
-    if (first !== undefined) return `This name can't be used. ${first.message}.`;
+    if (first !== undefined) return `This name can't be used. ${sentence(first.message)}`;
   }
   if (issue.code === "invalid_type") {
     const wanted = whole ? TYPE_WORDS.int : typeWords(issue.expected);
@@ -36,8 +36,10 @@ export function issueText(value: unknown, issue: Issue, whole: boolean): string 
   }
   const bound = boundText(value, issue);
   if (bound !== undefined) return bound;
-  return issue.message.endsWith(".") ? issue.message : `${issue.message}.`;
+  return sentence(issue.message);
 }
+
+const sentence = (text: string): string => (text.endsWith(".") ? text : `${text}.`);
 
 const TYPE_WORDS: Readonly<Record<string, string>> = {
   string: "text",
@@ -88,7 +90,7 @@ function boundText(value: unknown, issue: Issue): string | undefined {
 function formText(fault: Issue | undefined): string {
   if (fault?.code === "invalid_value") return choices(fault.values);
   if (fault?.code === "invalid_type") return typeWords(fault.expected);
-  return fault?.message ?? "another value";
+  return fault?.message.replace(/^Expected /, "") ?? "another value";
 }
 
 /** What a value is, for a message; text is only shown when it can't be a secret pasted in the wrong place. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
 import { nearOf } from "./quoting";
-import { isSecretName, secretPaths } from "./secrets";
+import { isSecretName, KEY_AS_NAME, looksLikeAKey, REDACTED, secretPaths, withoutKeys } from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
 type Issue = z.core.$ZodIssue;
@@ -62,12 +62,20 @@ function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: So
       );
     }
   }
+  const name = issue.code === "invalid_key" ? String(issue.path.at(-1)) : "";
+  if (looksLikeAKey(name)) return [keyAsName(issue, document)];
   const given = valueAt(value, issue.path);
   const [judge] = schemasAt(schema, issue.path);
   const text = issueText(given, issue, isWhole(judge));
   const described = describe(judge);
   const message = described === undefined ? text : `${text} ${described}`;
   return [errorAt(dotted(issue.path), codeOf(issue, given), message, document?.locate(issue.path))];
+}
+
+/** A key of a service where a map has names: its fault shows it nowhere. */
+function keyAsName({ path }: Issue, document?: SourceDocument): Fault {
+  const shown = dotted([...path.slice(0, -1), REDACTED]);
+  return errorAt(shown, "impossible_value", KEY_AS_NAME, document?.locate(path, "key"));
 }
 
 function unknownKeyText(schema: z.ZodType, path: readonly PropertyKey[], key: string): string {
@@ -128,9 +136,9 @@ export function secretFaults(
   message: string,
   document?: Pick<SourceDocument, "locate">,
 ): Fault[] {
-  const wrong = new Set(found.filter(({ severity }) => severity === "error").map(({ path }) => path));
+  const wrong = new Set(found.filter(({ severity }) => severity === "error").map(({ path }) => withoutKeys(path)));
   return secretPaths(value)
-    .filter((path) => !wrong.has(dotted(path)) && !wrong.has(dotted(path.slice(0, -1))))
+    .filter((path) => !wrong.has(withoutKeys(dotted(path))) && !wrong.has(dotted(path.slice(0, -1))))
     .map((path) => errorAt(dotted(path), code, message, document?.locate(path)));
 }
 

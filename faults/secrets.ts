@@ -5,7 +5,8 @@ import { jsonIn } from "./json";
  * knows more than the other.
  */
 
-const REDACTED = "<redacted>";
+/** What stands in the place of a secret. */
+export const REDACTED = "<redacted>";
 
 /** Keys of well-known services by their own form. Most want a digit, a capital or great length: `hf_transfer` is none. */
 const KEYS = [
@@ -20,8 +21,11 @@ const KEYS = [
   "npm_[A-Za-z\\d]{30,}",
   "pypi-[\\w-]{30,}",
   "pul-[\\da-f]{40}",
+  "AGE-SECRET-KEY-[\\dA-Z-]{8,}",
+  // A private key in base64, as a kubeconfig has it; certificates and public keys begin in the same way.
+  "LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z\\d+/]{8,}={0,2}",
   "eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]*",
-  "-----BEGIN [A-Z ]*PRIVATE KEY-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY-----|[\\s\\S]*)",
+  "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
 ];
 
 /** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
@@ -35,6 +39,8 @@ const BY_VALUE = [
   /(?<before>\bhttps?:\/\/)(?<value>[^/?#\s@:"'<>]{1,999})(?=@)/gi,
   /(?<before>\bbearer[\s=]+["'\\]*)(?!(?:token|auth\w*|scheme|realm|header|keys?|format|is|or|and|not|in|of)\b)(?<value>\w[\w+/=.~-]{2,})/gi,
   /(?<before>\b[Bb]asic\s+)(?=[\w+/]*[A-Z])(?=[\w+/]*[\d=])(?<value>[\w+/=]{6,})/g,
+  // The address of a Slack or Discord hook is all that it takes to post there.
+  /(?<before>\b(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)|discord(?:app)?\.com\/api\/webhooks)\/)(?<value>[\w/-]{8,})/gi,
   // Whoever has a signed address needs no other key.
   /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
 ];
@@ -53,6 +59,8 @@ const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
 const BY_NAME = [
   /(?<before>\b(?:set-)?cookie["']?\s*[:=]\s*)(?<value>[^\n]+)/gi,
   /(?<before>\b(?:proxy-)?authorization["']?\s*[:=]\s*["']?(?:[a-z]+\s+)?)(?<value>[^\s"',;]+)/gi,
+  // What docker and npm keep of a login: its user and password in base64.
+  /(?<before>(?<![\w.-])(?<name>_?auth)\\*["'`]?\s*[=:]\s*\\*["'`]?)(?<value>[A-Za-z\d+/]{6,}={0,2})/gi,
   // A server may have several keys: `api_key=['one', 'two']`.
   new RegExp(`(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`, "g"),
   new RegExp(
@@ -109,7 +117,7 @@ export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): 
 
 /** Names of secrets, in lower case with underscores. */
 const SECRET_NAME =
-  /secret|passw|passphrase|credential|token$|(?:^|_)(?:pwd|pat|authorization|(?:api_?)?key)$|(?:api_?key|(?:hf|hub|access|auth|api|bearer|refresh|session)_?token)s?(?:_|$)/;
+  /secret|passw|passphrase|credential|token$|(?:^|_)(?:pwd|pat|authorization|(?:api_?)?key|key_data)$|(?:api_?key|(?:hf|hub|access|auth|api|bearer|refresh|session)_?token)s?(?:_|$)/;
 
 /** Tokens of a tokenizer. */
 const TEXT_TOKEN =
@@ -138,10 +146,14 @@ export function isSecretName(name: string): boolean {
   return SECRET_NAME.test(plain) && !TEXT_TOKEN.test(plain);
 }
 
+/** A user's name and password. */
+const LOGIN = /^[!-~]+:[ -~]+$/;
+
 /** A count or a time: `token: 4096`, `per token: 12.5ms`. */
 const FIGURE = /^-?\d{1,5}(?:\.\d+)?[a-z%/]{0,3}$/i;
 
 function isSecret(name: string, value: string): boolean {
+  if (/^_?auth$/i.test(name)) return LOGIN.test(Buffer.from(value, "base64").toString("latin1"));
   if (!isSecretName(name) || isPlaceholder(value)) return false;
   // A map has keys, and programs speak of theirs.
   if (/^-*key$/i.test(name) && !/\d/.test(value)) return false;
@@ -167,14 +179,24 @@ export function isPlaceholder(value: string): boolean {
 
 /** How keys of well-known services begin. All of them have the form of a variable's name, or nearly so. */
 const KEY_START =
-  /^(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|dckr_pat|glpat|nvapi|pplx|xai|xox[a-z]|tvly|npm|pul)[-_]|^A(?:KIA|SIA)\w{16}$/;
+  /^(?:sk|pk|rk|gsk|hf|gh[pousr]|github_pat|dckr_pat|gl(?:pat|ptt|dt|rt|cbt)|nvapi|pplx|xai|xox[a-z]|tvly|npm|pypi|pul)[-_]|^A(?:KIA|SIA)\w{16}$/;
 
 /** Shortest text that is taken for a key by its looks; a name in words with digits is rarely so long. */
 const SHORTEST_KEY = 20;
 
+/** Whether digits stand between letters as in base32 or hexadecimal: `K8S` and `SERVER8001` are words. */
+function isMixed(part: string): boolean {
+  const places = part.match(/\d(?=[A-Za-z])/g)?.length ?? 0;
+  return (places >= 1 && part.length >= 16) || (places >= 3 && part.length >= 10);
+}
+
 /** `true` for text that has the form of a variable's name but is most likely the key itself. */
 export function looksLikeAKey(text: string): boolean {
-  if (KEY_START.test(text)) return true;
+  if (KEY_START.test(text) || withoutKeys(text) !== text || text.split("_").some(isMixed)) return true;
   if (text.length < SHORTEST_KEY || !/\d/.test(text)) return false;
   return /[a-z]/.test(text) || !text.includes("_");
 }
+
+/** What is said of a key that stands in the place of a variable's name. */
+export const KEY_AS_NAME =
+  "This name of a variable looks like a key itself (not shown). Expected the name of the variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 
 /** A whole number of at least `least`, and at most `most` where there is a most. */
 export const count = (least = 1, most?: number) =>
@@ -29,9 +30,12 @@ export const usual = <Schema extends z.ZodType>(value: z.util.NoUndefined<z.outp
 /** TCP port that a service listens on. */
 export const port = () => count(1, 65535);
 
-/** Name of an environment variable; a value pasted here by mistake rarely has this form. */
+/** Name of an environment variable. A key that was pasted in its place is refused, and shown nowhere. */
 export const variableName = () =>
-  matching(/^[A-Z_][A-Z0-9_]*$/, "Expected the NAME of an environment variable (capitals, digits, underscore)");
+  matching(/^[A-Z_][A-Z0-9_]*$/, {
+    error: "Expected the NAME of an environment variable (capitals, digits, underscore)",
+    abort: true,
+  }).refine((name) => !looksLikeAKey(name), KEY_AS_NAME);
 
 /** Whether a path means the same to us, to Docker's mounts (which take a comma for an end) and in a script's line. */
 const isPlain = (path: string) =>

@@ -1,5 +1,5 @@
 import { nearestKey } from "../../faults/quoting";
-import { looksLikeAKey } from "../../faults/secrets";
+import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
 import { apiKeyVariable, type Reviewer, reviewers } from "./reviewers";
@@ -27,13 +27,10 @@ export function harnessFaults(machine: MachineSettings): HarnessFault[] {
   ];
 }
 
-/** The profile's own check takes such a name for a key, and says so without showing it. */
+/** `apiKeyVariable` is judged by its own form; without it the variable's name begins with the prefix. */
 function keyFaults(harness: HarnessSettings): HarnessFault[] {
-  const name = apiKeyVariable(harness);
-  if (name === undefined || !looksLikeAKey(name)) return [];
-  const message =
-    "The name of the key's variable looks like a key itself (not shown). Expected a name such as HX_LOCAL_KEY.";
-  return [{ path: ["harness", harness.apiKeyVariable === undefined ? "prefix" : "apiKeyVariable"], message }];
+  if (harness.apiKeyVariable !== undefined || !looksLikeAKey(apiKeyVariable(harness) ?? "")) return [];
+  return [{ path: ["harness", "prefix"], message: KEY_AS_NAME }];
 }
 
 function nameFaults({ harness }: MachineSettings, names: readonly string[]): HarnessFault[] {

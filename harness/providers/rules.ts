@@ -1,6 +1,6 @@
 import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
 import { isSlip, mayBeQuoted, nearestKey, nearOf } from "../../faults/quoting";
-import { looksLikeAKey } from "../../faults/secrets";
+import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
 import { MODEL_PLACEHOLDER, type Provider, REQUEST_PLACEHOLDER } from "./schema";
@@ -22,7 +22,7 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
     const healthcheck = document.naive.get(`providers.${name}`, "healthcheck");
     const { api_key_env = "" } = provider;
     return [
-      ...(looksLikeAKey(api_key_env) ? [report("api_key_env", "secret_in_file", KEY_ITSELF, "error")] : []),
+      ...(looksLikeAKey(api_key_env) ? [report("api_key_env", "secret_in_file", KEY_AS_NAME, "error")] : []),
       ...healthcheckFaults(healthcheck?.text ?? provider.healthcheck ?? "", report),
       ...priceFaults(given, report),
       ...templateFaults(provider, report),
@@ -32,9 +32,6 @@ export function providerFaults(providers: ReadonlyMap<string, PartialProvider>, 
 }
 
 type Report = (key: keyof Provider | undefined, code: string, message: string, severity?: Fault["severity"]) => Fault;
-
-const KEY_ITSELF =
-  "This looks like the key itself (not shown). Expected the name of an environment variable that holds it, such as LOCAL_KEY. If it was a real key, it is in the file's history now: replace it.";
 
 function healthcheckFaults(command: string, report: Report): Fault[] {
   if (!/bearer/i.test(command) || !/authorization/i.test(command)) return [];

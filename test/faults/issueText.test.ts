@@ -107,7 +107,13 @@ describe("what looks like a key", () => {
     ["sk_live_abc", true],
     ["AKIAIOSFODNN7EXAMPLE", true],
     ["a8f5f167f44f4964e6c998dee827110c", true],
+    ["JBSWY3DPEHPK3PXP", true],
+    ["KEY_JBSWY3DPEHPK3PXP", true],
+    ["X7K2P9QW4M", true],
+    ["AIzaSyA1", false],
     ["OPENAI_API_KEY", false],
+    ["K8S_CLUSTER_2_TOKEN", false],
+    ["HUGGINGFACETOKEN2", false],
     ["MY_VERY_LONG_VARIABLE_NAME_FOR_SERVER_8001_KEY", false],
   ])("%s: %s", (text, is) => {
     expect(looksLikeAKey(text)).toBe(is);

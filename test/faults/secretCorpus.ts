@@ -28,6 +28,8 @@ export const KEYS: readonly string[] = [
   `pypi-${BODY}`,
   `dckr_pat_${BODY}`,
   `pul-${"0123456789".repeat(4)}`,
+  `AGE-SECRET-KEY-1${BODY.toUpperCase()}`,
+  `LS0tLS1CRUdJTiBSU0EgUFJJVkFURSBLRVktLS0tLQo${BODY}==`,
   `eyJhbGciOiJIUzI1NiJ9.${BODY}.${BODY}`,
 ];
 
@@ -37,6 +39,13 @@ export const BAD: readonly (readonly [text: string, secret: string])[] = [
   // By what surrounds them.
   [`-----BEGIN RSA PRIVATE KEY-----\n${BODY}\n${BODY}\n-----END RSA PRIVATE KEY-----`, BODY],
   [`-----BEGIN OPENSSH PRIVATE KEY-----\n${BODY}`, BODY],
+  [`-----BEGIN PGP PRIVATE KEY BLOCK-----\n${BODY}\n-----END PGP PRIVATE KEY BLOCK-----`, BODY],
+  ["curl https://hooks.slack.com/services/T0A1B2C3D/B0A1B2C3D/hunter2", "hunter2"],
+  ["https://discord.com/api/webhooks/123456/hunter-2", "hunter-2"],
+  ['{"auths":{"https://index.docker.io/v1/":{"auth":"dXNlcjpodW50ZXIy"}}}', "dXNlcjpodW50ZXIy"],
+  ['{"auths": {"ghcr.io": {"identitytoken": "hunter2"}}}', "hunter2"],
+  ["//registry.npmjs.org/:_auth=dXNlcjpodW50ZXIy", "dXNlcjpodW50ZXIy"],
+  ["    client-key-data: aHVudGVyMg==", "aHVudGVyMg=="],
   ["Authorization: Bearer hunter2", "hunter2"],
   ["curl --oauth2-bearer abc123 http://h/v1/models", "abc123"],
   [`bearer ${BODY}`, BODY],
@@ -198,6 +207,12 @@ export const GOOD: readonly string[] = [
   "mailto:me@example.com",
   "C:\\sessions\\me@home.db",
   "https://h/f?signature_version=4",
+  "https://hooks.slack.com/services/",
+  "LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUR",
+  "client-certificate-data: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0tCk1JSUR",
+  '"auth": "registry"',
+  "auth: required",
+  '{"auths": {"https://index.docker.io/v1/": {}}, "credsStore": "desktop"}',
   // Templates and words.
   "{%- set token = message.content %}{{ bos_token }}",
   "{% for key, value in tools.items() %}{{ key }}: {{ value }}{% endfor %}",

@@ -44,6 +44,13 @@ function places(value: unknown, at = ""): { at: string; with: (text: string) => 
   );
 }
 
+/** The document with one more entry in the map at a path. */
+function withKey(value: object, [step = "", ...rest]: readonly string[], key: string): object {
+  const inner: unknown = (value as Record<string, unknown>)[step] ?? {};
+  const map = inner as object;
+  return { ...value, [step]: rest.length === 0 ? { ...map, [key]: "x" } : withKey(map, rest, key) };
+}
+
 const EVERY_KEY = parseYaml("x", readFileSync("test/harness/reference/fixtures/every-block.yaml", "utf8")).value as {
   config: Record<string, unknown>;
 };
@@ -79,6 +86,46 @@ describe("a secret in a stack file", () => {
           at,
         ).toBe(true);
       }
+  });
+
+  it.each([
+    "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP",
+    "JBSWY3DPEHPK3PXP",
+    "DEADBEEF0123CAFE",
+    "A1B2C3D4E5F6",
+    "AKIAABCDEFGHIJKLMNOP",
+  ])("is refused where a variable is named, in each form of the answer: %s", async (key) => {
+    const named = places(machines).filter(({ at }) => /Variable$/.test(at));
+    expect(named.map(({ at }) => at.replace(/^.*\.(?=.*\.)/, "")).sort()).toEqual([
+      "administrator.emailVariable",
+      "administrator.passwordVariable",
+      "b.huggingFaceTokenVariable",
+      "bridge.keyVariable",
+      "clients.keyVariable",
+      "harness.apiKeyVariable",
+    ]);
+    const maps = ["inferenceServers.b", "clients.claudeCode"].map((block) => `all.${block}.environment`);
+    const planted = [
+      ...named.map(({ at, with: plant }) => ({ path: `machines.${at}`, value: plant(key) })),
+      ...maps.map((at) => ({ path: `machines.${at}.<redacted>`, value: withKey(machines, at.split("."), key) })),
+    ];
+    for (const { path, value } of planted) {
+      const stack = file("named.yaml", stringify({ config: { "local-serving:machines": value } }));
+      for (const args of [["--full"], ["--format", "json"]]) {
+        const run = await runServing(["plan", "--file", stack, ...args]);
+        expect(everything(run)).not.toContain(key);
+        expect(run).toMatchObject({ code: 1, err: expect.stringContaining("looks like a key itself (not shown)") });
+        expect(run.err).toMatch(new RegExp(`^.*: 1 fault\\n.*named.yaml:\\d+:\\d+ ${path.replaceAll(".", "\\.")}: `));
+      }
+    }
+  });
+
+  it("is not taken for one where a variable has an ordinary name", () => {
+    const names = ["K8S_TOKEN", "S3_ACCESS_KEY_ID", "LITELLM_KEY_2", "HUGGINGFACEHUBTOKEN", "SERVER8001", "A1B2C3"];
+    for (const keyVariable of names)
+      expect(
+        refusal({ ...machines, all: { ...all, bridge: { ...(all as { bridge: object }).bridge, keyVariable } } }),
+      ).toEqual({ message: "", paths: [] });
   });
 
   it.each(BAD)("is refused in a variable, an argument, a template and a command: %s", (text, secret) => {
