@@ -4,7 +4,7 @@ import { isRecord, type JsonObject, objectsIn } from "../../faults/json";
 import { variablesIn } from "../host/text";
 import { demandOfProcess, utilizationOf } from "../inference-server/argv/memoryDemand";
 import type { MemoryDemand } from "../planned/utilization";
-import { docker } from "./docker";
+import { docker, dockerJson } from "./docker";
 
 /** A container as the engine knows it, running or not. */
 export interface ContainerState {
@@ -67,7 +67,7 @@ async function readOnce(dockerHost: string, filters: readonly string[]): Promise
   const listed = await docker(list, ANSWER_WITHIN_SECONDS, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];
-  return containersOf(JSON.parse(await docker(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost)));
+  return containersOf(await dockerJson(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost));
 }
 
 /** The containers in an answer of `docker inspect`; whatever else is there is left out. */

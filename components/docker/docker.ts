@@ -1,5 +1,8 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
+import { jsonIn } from "../../faults/json";
+import { plainText } from "../../faults/plainText";
+import { withoutSecrets } from "../../faults/secrets";
 import { askOn, commandOn } from "../host/onMachine";
 import { HERE, isOverSsh } from "../planned/reach";
 
@@ -34,4 +37,19 @@ export async function docker(args: readonly string[], timeoutSeconds = 60, docke
     throw new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`);
   const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
   throw new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`);
+}
+
+/** How much is quoted of an answer that is none. */
+const QUOTED = 80;
+
+/** The same of a command whose answer is JSON. Throws `Failed` where something else came, as of a wrapper named docker. */
+export async function dockerJson(...asked: Parameters<typeof docker>): Promise<unknown> {
+  const answer = await docker(...asked);
+  const value = jsonIn(answer);
+  if (value !== undefined) return value;
+  const said = withoutSecrets(plainText(answer.trim().replaceAll("\n", " "))).slice(0, QUOTED);
+  const what = said === "" ? "nothing" : `\`${said}\``;
+  throw new Failed(
+    `docker ${asked[0][0]} printed ${what} in place of JSON: is \`docker\` on PATH Docker's own client, and does the shell of that machine print nothing else?`,
+  );
 }

@@ -3,7 +3,7 @@ import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { type ContainerState, readContainers } from "../docker/containers";
-import { docker } from "../docker/docker";
+import { docker, dockerJson } from "../docker/docker";
 import { type Files, filesOf } from "../host/files";
 import type { MachinePlan } from "../plan/types";
 import { MACHINE_LABEL } from "../planned/container";
@@ -46,7 +46,7 @@ export async function readDocker(dockerHost: string, filters: readonly string[])
   const ask = (...args: string[]) => docker(args, ANSWER_WITHIN_SECONDS, dockerHost);
   const files = filesOf({ dockerHost });
   try {
-    const info: unknown = JSON.parse(await ask("info", "--format", "{{json .}}"));
+    const info = await dockerJson(["info", "--format", "{{json .}}"], ANSWER_WITHIN_SECONDS, dockerHost);
     const missingBridge = await bridgeMissing(info, ask, files);
     return {
       reachable: true,
@@ -62,7 +62,7 @@ export async function readDocker(dockerHost: string, filters: readonly string[])
 }
 
 function reasonOf(error: unknown): string {
-  if (error instanceof Failed || error instanceof SyntaxError) return error.message;
+  if (error instanceof Failed) return error.message;
   throw error;
 }
 

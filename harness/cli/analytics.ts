@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
-import { WrongUse } from "../../commandLine/exit";
+import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { columns, say } from "../../commandLine/output";
 import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
@@ -100,12 +100,20 @@ export function setAnalyticsCommand(): Command {
       const file = options.config ?? harnessFile(options.home, "analytics");
       const set = setKey(readObject(file), key, value, options.prefix);
       const issues: Fault[] = "fault" in set ? [set.fault] : [];
-      if ("document" in set) replaceFile(file, renderDocument(set.document));
+      if ("document" in set) writeDocument(file, renderDocument(set.document));
       const written = issues.length === 0;
       const text = written ? [`${file}: ${key} is set`] : [...issueLines(issues, file), `${file} is unchanged`];
       return { result: { written, file, key, issues }, text: text.join("\n"), failed: !written };
     },
   });
+}
+
+function writeDocument(file: string, text: string): void {
+  try {
+    replaceFile(file, text);
+  } catch (error) {
+    explainWriting(file, error);
+  }
 }
 
 /** Reads the layers. A file that an option names must exist; the default ones need not. */

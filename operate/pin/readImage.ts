@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { Failed, WrongUse } from "../../commandLine/exit";
 import { runShown } from "../../commandLine/run";
-import { docker, NO_DOCKER } from "../../components/docker/docker";
+import { docker, dockerJson, NO_DOCKER } from "../../components/docker/docker";
 import { platformDigest } from "../../components/docker/manifest";
 import { type ImageReference, imageReference, referenceFault } from "../../components/planned/imageReference";
 import { isRecord, jsonIn } from "../../faults/json";
@@ -73,8 +73,7 @@ export function splitReference(reference: string): ImageReference {
 }
 
 async function pulledDigest(repository: string, reference: string): Promise<string> {
-  const inspected = await docker(["image", "inspect", "--format", "{{json .RepoDigests}}", reference]);
-  const digests: unknown = JSON.parse(inspected);
+  const digests = await dockerJson(["image", "inspect", "--format", "{{json .RepoDigests}}", reference]);
   const own = Array.isArray(digests) ? digests.map(String) : [];
   const digest = own.find((each) => each.startsWith(`${repository}@`) || own.length === 1)?.split("@")[1];
   if (digest === undefined)
