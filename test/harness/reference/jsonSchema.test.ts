@@ -9,6 +9,7 @@ import { parse as parseYaml } from "yaml";
 import type { z } from "zod";
 import { CLIENTS } from "../../../components/clients/registry";
 import { PROTO } from "../../../components/planned/fields";
+import { KEY_AS_NAME } from "../../../faults/secrets";
 import { setKey } from "../../../harness/analytics/configuration";
 import { analyticsSchema } from "../../../harness/analytics/schema";
 import { type JsonSchema, jsonSchemaOf, schemaKeys } from "../../../harness/schema/jsonSchema";
@@ -99,6 +100,7 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
     }),
     "Expected a plain path: no `..`, `.` or empty part, no comma, no line break or other control character, and nothing below /dev, /proc or /sys":
       inMachine({ modelCache: "/a/../b" }),
+    [KEY_AS_NAME]: inMachine({ clients: { keyVariable: "JBSWY3DPEHPK3PXP" } }),
     [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),
     "At least one machine is needed": { config: { "local-serving:machines": {} } },
   },
@@ -112,6 +114,9 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
   },
   "session-analytics": { [SAFE]: { judge: { workers: 2 ** 53 } } },
 };
+/** The rule that an issue is about: a name's own, where a map has a name that can't be used. */
+const ruleOf = (issue: z.core.$ZodIssue) =>
+  (issue.code === "invalid_key" ? issue.issues[0]?.message : undefined) ?? issue.message;
 const rulesNotCarried = (name: string) => Object.keys(NOT_CARRIED[name] ?? {});
 
 function isRealDate(value: string): boolean {
@@ -244,7 +249,7 @@ describe("the published JSON Schemas", () => {
       fc.property(instances(schema), (value) => {
         const document = plain(whole(value));
         expect(takes(document), JSON.stringify(takes.errors)).toBe(true);
-        expect(issues(document).filter(({ message }) => !rulesNotCarried(name).includes(message))).toEqual([]);
+        expect(issues(document).filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue)))).toEqual([]);
       }),
       { numRuns: 200 },
     );
@@ -311,7 +316,7 @@ function expectAgreement(
   name: string,
 ): void {
   const taken = takes(document);
-  const against = taken ? found.filter(({ message }) => !rulesNotCarried(name).includes(message)) : found;
+  const against = taken ? found.filter((issue) => !rulesNotCarried(name).includes(ruleOf(issue))) : found;
   // Many thousand documents come by here: words are made only where the two disagree.
   if (taken === (against.length === 0)) return;
   expect.fail(`${what}: ${taken ? JSON.stringify(against) : `taken, but ${JSON.stringify(takes.errors)}`}`);
