@@ -67,6 +67,38 @@ export function faultLine(fault: Fault, file?: string): string {
   return where === "" ? fault.message : `${where}: ${fault.message}`;
 }
 
+/** Most faults that are listed of one input. */
+const MOST_FAULTS = 1000;
+
+/** Longest message and path in characters: they may quote a name of any length. */
+const LONGEST_MESSAGE = 2000;
+const LONGEST_PATH = 400;
+
+const clipped = (text: string, longest: number): string =>
+  text.length > longest ? `${text.slice(0, longest)} ...` : text;
+
+/**
+ * Faults as they are shown: with no key of a service in them, and at most 1,000, errors before warnings. How many more there
+ * are is one more fault, the last.
+ */
+export function listed(found: readonly Fault[]): readonly Fault[] {
+  const errors = found.filter(({ severity }) => severity === "error");
+  const warnings = found.filter(({ severity }) => severity !== "error");
+  const kept = new Set([...errors, ...warnings].slice(0, MOST_FAULTS));
+  const shown = found.filter((fault) => kept.has(fault)).map(shownFault);
+  const more = found.length - shown.length;
+  if (more === 0) return shown;
+  const message = `${more} more ${more === 1 ? "fault is" : "faults are"} not listed: mend these first.`;
+  return [...shown, { path: "", code: "more_faults", message, severity: hasErrors(found) ? "error" : "warning" }];
+}
+
+/** A key that was pasted in the place of a name is in the path of its fault. */
+const shownFault = (fault: Fault): Fault => ({
+  ...fault,
+  path: clipped(withoutKeys(fault.path), LONGEST_PATH),
+  message: clipped(withoutKeys(fault.message), LONGEST_MESSAGE),
+});
+
 /** All faults of one input at once: what a user sees instead of a stack trace. */
 export class FaultyInput extends Error {
   readonly faults: readonly Fault[];
@@ -76,13 +108,8 @@ export class FaultyInput extends Error {
     readonly input: string,
     found: readonly Fault[],
   ) {
-    // A key that was pasted in the place of a name is in the path of its fault.
-    const faults = found.map((fault) => ({
-      ...fault,
-      path: withoutKeys(fault.path),
-      message: withoutKeys(fault.message),
-    }));
-    const count = faults.length === 1 ? "1 fault" : `${faults.length} faults`;
+    const faults = listed(found);
+    const count = found.length === 1 ? "1 fault" : `${found.length} faults`;
     // Without a line the input's name, just said, helps nobody to find the place.
     const lines = faults.map((fault) => `  ${faultLine(fault, fault.line === undefined ? undefined : input)}`);
     super([`${input}: ${count}`, ...lines].join("\n"));
@@ -98,7 +125,8 @@ export class UnreadableInput extends Error {
     readonly reason: string,
     readonly place?: Place,
   ) {
-    super(withoutKeys(`${input}${place === undefined ? "" : `:${place.line}:${place.column}`}: ${reason}`));
+    const where = place === undefined ? "" : `:${place.line}:${place.column}`;
+    super(clipped(withoutKeys(`${input}${where}: ${reason}`), LONGEST_MESSAGE));
     this.name = "UnreadableInput";
   }
 }

@@ -17,6 +17,21 @@ export const objectOr = (value: unknown): JsonObject => (isRecord(value) ? value
 /** The value if it is a text, else `""`. */
 export const textOr = (value: unknown): string => (typeof value === "string" ? value : "");
 
+/** Most values of a configuration file that a person wrote: several times what any has. */
+const MOST_VALUES = 10_000;
+
+/** Why data is too large to be judged in a moment; `undefined` where it isn't. */
+export function sizeRefusal(value: unknown): string | undefined {
+  const rest = [value];
+  for (let count = 0; rest.length > 0; count++) {
+    if (count + rest.length > MOST_VALUES)
+      return `holds more than ${MOST_VALUES} values; a configuration file has a few hundred`;
+    const next = rest.pop();
+    if (typeof next === "object" && next !== null) for (const inner of Object.values(next)) rest.push(inner);
+  }
+  return undefined;
+}
+
 /**
  * Puts a value into a document, with the blocks above it, or takes it out where it is `undefined`; gives the step of the path
  * that is there and is no block.

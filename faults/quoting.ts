@@ -21,22 +21,43 @@ export const isSlip = (text: string, meant: string | undefined): boolean =>
 /** Share of a key's letters, rounded up, that may differ before a suggestion is more confusing than helpful. */
 const LARGEST_DIFFERENCE = 1 / 3;
 
+/** Most names that a message lists. */
+const MOST_NAMES = 60;
+
+/** Names as a list in a sentence; of very many, how many more there are. */
+export function listOf(names: readonly string[]): string {
+  const more = names.length - MOST_NAMES;
+  return [...names.slice(0, MOST_NAMES), ...(more > 0 ? [`and ${more} more`] : [])].join(", ") || "none";
+}
+
 /** What was most likely meant, as a sentence; `otherwise`, where nothing is close, says what there is. */
-export function nearOf(
-  name: string,
-  known: readonly string[],
-  otherwise = `It has: ${known.join(", ") || "none"}.`,
-): string {
+export function nearOf(name: string, known: readonly string[], otherwise = `It has: ${listOf(known)}.`): string {
   const near = nearestKey(name, known);
   return near === undefined ? otherwise : `Did you mean \`${near}\`?`;
 }
 
-/** The known key that a mistyped one most likely meant, or `undefined` when none is close. */
+/** Most letters that may differ for a suggestion. */
+const mostOff = (key: string, candidate: string) =>
+  Math.ceil(Math.max(key.length, candidate.length) * LARGEST_DIFFERENCE);
+
+/** Most known keys that a mistyped one is compared with: a document may have as many of both as it likes. */
+const MOST_COMPARED = 200;
+
+const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");
+
+/**
+ * The known key that a mistyped one most likely meant, or `undefined` when none is close. It is compared with those of about
+ * its length alone, and with no more than 200 of these.
+ */
 export function nearestKey(key: string, known: readonly string[]): string | undefined {
-  const plain = (text: string) => text.toLowerCase().replace(/[-_]/g, "");
-  const near = known.map((candidate) => ({ candidate, off: distance(plain(key), plain(candidate)) }));
-  const [best] = near.sort((a, b) => a.off - b.off);
-  if (best === undefined) return undefined;
-  const most = Math.ceil(Math.max(key.length, best.candidate.length) * LARGEST_DIFFERENCE);
-  return best.off <= most ? best.candidate : undefined;
+  const meant = plain(key);
+  let best: { readonly candidate: string; readonly off: number } | undefined;
+  let compared = 0;
+  for (const candidate of known) {
+    if (Math.abs(key.length - candidate.length) > mostOff(key, candidate)) continue;
+    if (++compared > MOST_COMPARED) break;
+    const off = distance(meant, plain(candidate));
+    if (off < (best?.off ?? Number.POSITIVE_INFINITY)) best = { candidate, off };
+  }
+  return best !== undefined && best.off <= mostOff(key, best.candidate) ? best.candidate : undefined;
 }

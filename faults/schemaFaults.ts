@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { dotted, errorAt, type Fault, FaultyInput } from "./fault";
 import { issueText } from "./issueText";
-import { nearOf } from "./quoting";
+import { listOf, nearOf } from "./quoting";
 import { isSecretName, KEY_AS_NAME, looksLikeAKey, REDACTED, secretPaths, withoutKeys } from "./secrets";
 import type { SourceDocument } from "./yamlDocument";
 
@@ -45,10 +45,11 @@ export function valueBy<Value>(schema: z.ZodType<Value>, file: string, document:
 
 function faultsOf(schema: z.ZodType, value: unknown, issue: Issue, document?: SourceDocument): Fault[] {
   if (issue.code === "unrecognized_keys") {
+    const known = knownKeys(schema, issue.path);
     return issue.keys.map((key) => {
       // A schema may have words of its own for a key that it once had.
       const own = issue.message.includes(`\`${key}\``);
-      const message = own ? issue.message : unknownKeyText(schema, issue.path, key);
+      const message = own ? issue.message : unknownKeyText(schema, issue.path, key, known);
       const path = [...issue.path, key];
       return errorAt(dotted(path), "unknown_key", message, document?.locate(path, "key"));
     });
@@ -78,16 +79,20 @@ function keyAsName({ path }: Issue, document?: SourceDocument): Fault {
   return errorAt(shown, "impossible_value", KEY_AS_NAME, document?.locate(path, "key"));
 }
 
-function unknownKeyText(schema: z.ZodType, path: readonly PropertyKey[], key: string): string {
-  const known = knownKeys(schema, path);
+function unknownKeyText(
+  schema: z.ZodType,
+  path: readonly PropertyKey[],
+  key: string,
+  known: readonly string[],
+): string {
   if (known.includes(key)) {
     const form = formWith(schema, path, key);
     return form === undefined
       ? `\`${key}\` does not go with the other keys here: remove it.`
       : `\`${key}\` goes with \`${form}\` only: remove it here, or set \`${form}\`.`;
   }
-  const all = known.length > 0 ? `Known keys here: ${known.join(", ")}.` : "No keys are allowed here.";
-  return `Unknown key \`${key}\`. ${nearOf(key, known, all)}`;
+  const none = known.length > 0 ? `Known keys here: ${listOf(known)}.` : "No keys are allowed here.";
+  return `Unknown key \`${key}\`. ${nearOf(key, known, none)}`;
 }
 
 /** In a block of several forms, what chooses the form that has a key: `mode: host`. */

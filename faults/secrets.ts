@@ -2,7 +2,8 @@ import { jsonIn } from "./json";
 
 /**
  * What a secret looks like: the one table by which files are refused and by which output is redacted, so that neither
- * knows more than the other.
+ * knows more than the other. Each form goes through a text of any content once: where a form's beginning could stand many
+ * times in a text that it then reads to its end, it reads on without that end (`none`), so that it begins no more there.
  */
 
 /** What stands in the place of a secret. */
@@ -24,15 +25,16 @@ const KEYS = [
   "AGE-SECRET-KEY-[\\dA-Z-]{8,}",
   // A private key in base64, as a kubeconfig has it; certificates and public keys begin in the same way.
   "LS0tLS1CRUdJTi(?!BDRVJU|BQVUJM)[A-Za-z\\d+/]{8,}={0,2}",
-  "eyJ[\\w-]{8,}\\.[\\w-]+\\.[\\w-]*",
   "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
 ];
 
 /** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
 const BY_VALUE = [
   new RegExp(`(?<![A-Za-z\\d])(?<value>${KEYS.join("|")})`, "g"),
+  // A JSON Web Token.
+  /(?<![A-Za-z\d])(?<value>eyJ[\w-]{8,}(?:\.[\w-]+\.[\w-]*|(?<none>)))/g,
   // `scheme://user:password@host`; the password may hold blanks, and a port is none.
-  /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]{0,999})(?=@)/gi,
+  /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
   // `user:password@host`; an image's digest stands behind `@` too.
   /(?<before>(?<![\w./:@+-])(?!mailto:)[\w.-]{1,99}:)(?<value>[^\s/\\@:"'`<>()]{1,999})(?=@(?!sha\d+:)[\w[])/gi,
   // Who has no password in a web address is a token: `https://TOKEN@host`.
@@ -45,12 +47,20 @@ const BY_VALUE = [
   /(?<before>[?&;](?:[\w-]*signature|sig|[\w-]*credential)=)(?<value>[^&\s"'#<>]+)/gi,
 ];
 
-/** A name that may be one of a secret: any other is skipped at once, since behind it another may stand (`A=B_TOKEN=x`). */
-const NAME =
-  "[\\w.-]*(?:[sS]ecret|[pP]ass|[tT]oken|[kK]ey|SECRET|PASS|TOKEN|KEY|[cC]redential|CREDENTIAL|[pP]wd|PWD|[pP]at|PAT)[\\w.-]*";
+/** What the name of a secret has in it: any other is skipped at once, since behind it another may stand (`A=B_TOKEN=x`). */
+const IN_NAME =
+  "(?:[sS]ecret|[pP]ass|[tT]oken|[kK]ey|SECRET|PASS|TOKEN|KEY|[cC]redential|CREDENTIAL|[pP]wd|PWD|[pP]at|PAT)";
+
+/** A whole word that may be a name, and one that is a flag's. */
+const NAME = `(?<![\\w.-])(?=[\\w.-]*?${IN_NAME})(?<name>[\\w.-]+)`;
+const FLAG = `(?<![\\w-])(?=-(?:[\\w-]|\\.\\w)*?${IN_NAME})(?<name>-(?:[\\w-]|\\.\\w)+)`;
+
+/** A shell's variable with what stands for it where it is empty, which may be such a variable again: three of them at most. */
+const expansion = (inner: string) => `\\$\\{(?:[^{}\\n]${inner})*\\}`;
+const EXPANSION = expansion(`|${expansion(`|${expansion("")}`)}`);
 
 /** A value in quotes, a shell's `${NAME}`, or a word. */
-const VALUE = "(?<value>(?<=\")[^\"\\n]+|(?<=')[^'\\n]+|(?<=`)[^`\\n]+|\\$\\{[^}]*\\}|[^\\s\"'`,;&|<>{}()[\\]\\\\]+)";
+const VALUE = `(?<value>(?<=")[^"\\n]+|(?<=')[^'\\n]+|(?<=\`)[^\`\\n]+|${EXPANSION}|[^\\s"'\`,;&|<>{}()[\\]\\\\]+)`;
 
 /** `It checks no key: close the port.` is a sentence. */
 const PROSE = "(?!(?<=\\b(?:key|token|secrets?): )[a-z]+ [a-z])";
@@ -62,12 +72,12 @@ const BY_NAME = [
   // What docker and npm keep of a login: its user and password in base64.
   /(?<before>(?<![\w.-])(?<name>_?auth)\\*["'`]?\s*[=:]\s*\\*["'`]?)(?<value>[A-Za-z\d+/]{6,}={0,2})/gi,
   // A server may have several keys: `api_key=['one', 'two']`.
-  new RegExp(`(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`, "g"),
+  new RegExp(`(?<before>${NAME}\\\\*["']?[^\\S\\n]*[=:][^\\S\\n]*\\[)(?<value>[^\\]\\n]+)`, "g"),
   new RegExp(
-    `\\{[{%][\\s\\S]{0,2000}?[%}]\\}|(?<before>(?<![\\w.-])(?<name>${NAME})\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
+    `\\{[{%](?:(?!\\{[{%])[\\s\\S]){0,2000}?[%}]\\}|(?<before>${NAME}\\\\*["'\`]?[^\\S\\n]*(?:=>|:=|[=:](?![=:?+-]))[^\\S\\n]*\\\\*["'\`]?)${PROSE}${VALUE}`,
     "g",
   ),
-  new RegExp(`(?<before>(?<![\\w-])(?<name>--?${NAME})["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
+  new RegExp(`(?<before>${FLAG}["']?[\\s,]+\\\\*["']?)(?!-)${VALUE}`, "g"),
 ];
 
 /** The text without what its own form tells to be a secret: for what we say, which may quote anything. */
@@ -76,15 +86,30 @@ export const withoutKeys = (text: string): string => replaced(text, BY_VALUE);
 /** The text without secrets, by their form and by their names: for what others say, such as a log. */
 export const withoutSecrets = (text: string): string => replaced(replaced(text, BY_VALUE), BY_NAME);
 
+/** What was found of long texts: every server has the same script, and every rule asks again. */
+const judged = new Map<string, boolean>();
+const LONG = 2000;
+const MOST_JUDGED = 20;
+
 /** `true` for text that carries a secret. */
-export const holdsSecret = (text: string): boolean => withoutSecrets(text) !== text;
+export function holdsSecret(text: string): boolean {
+  if (text.length < LONG) return withoutSecrets(text) !== text;
+  let holds = judged.get(text);
+  if (holds === undefined) {
+    holds = withoutSecrets(text) !== text;
+    if (judged.size === MOST_JUDGED) judged.clear();
+    judged.set(text, holds);
+  }
+  return holds;
+}
 
 function replaced(text: string, forms: readonly RegExp[]): string {
   return forms.reduce(
     (rest, form) =>
       rest.replace(form, (whole: string, ...match: unknown[]) => {
         // The last argument holds the named groups, of which a template's own assignments have none.
-        const { before = "", name, value = "" } = match.at(-1) as Record<string, string | undefined>;
+        const { before = "", name, value = "", none } = match.at(-1) as Record<string, string | undefined>;
+        if (none !== undefined) return whole;
         const secret = name === undefined ? !isPlaceholder(value) : isSecret(name, value);
         return secret ? `${before}${REDACTED}` : whole;
       }),
@@ -92,8 +117,12 @@ function replaced(text: string, forms: readonly RegExp[]): string {
   );
 }
 
+/** Deepest nesting that is looked at: a text that is JSON may nest without end. */
+const DEEPEST_NESTING = 1500;
+
 /** Paths of every text in a document that is a secret or holds one, and of every key that does. */
 export function secretPaths(value: unknown, path: readonly PropertyKey[] = []): (readonly PropertyKey[])[] {
+  if (path.length > DEEPEST_NESTING) return [];
   if (Array.isArray(value))
     return value.flatMap((item, index): (readonly PropertyKey[])[] => {
       const inside = secretPaths(item, [...path, index]);
@@ -147,7 +176,7 @@ export function isSecretName(name: string): boolean {
 }
 
 /** A user's name and password. */
-const LOGIN = /^[!-~]+:[ -~]+$/;
+const LOGIN = /^[!-9;-~]+:[ -~]+$/;
 
 /** A count or a time: `token: 4096`, `per token: 12.5ms`. */
 const FIGURE = /^-?\d{1,5}(?:\.\d+)?[a-z%/]{0,3}$/i;
@@ -166,11 +195,13 @@ const PLACEHOLDERS = new Set(
   ),
 );
 
+/** Defaults within defaults (`${A:-${B:-x}}`) that are looked into. */
+const MOST_FALLBACKS = 3;
+
 /** `true` for what stands where a program insists on a value: empty, `<API_KEY>`, `${VAR}`, `placeholder`, `EMPTY`, `***`. */
 export function isPlaceholder(value: string): boolean {
-  const text = value.trim();
-  const fallback = /^\$\{\w+:?[-=](.*)\}$/s.exec(text)?.[1];
-  if (fallback !== undefined) return isPlaceholder(fallback);
+  let text = value.trim();
+  for (let deep = 0; deep < MOST_FALLBACKS; deep++) text = /^\$\{\w+:?[-=](.*)\}$/s.exec(text)?.[1]?.trim() ?? text;
   if (/^(?:|<[^<>]*>|\$(?:\w*|[@*]|\{\w+\}|\(.*\))|\{+[\w:]+\}+|%s.*|os\.environ\/\w+|[*x.]+)$/is.test(text))
     return true;
   const word = text.toLowerCase().replace(/_/g, "-").replace(/^sk-/, "");

@@ -1,6 +1,7 @@
 import * as yaml from "yaml";
 import { type Place, UnreadableInput } from "./fault";
 import { readTextFile } from "./textFile";
+import { textRefusal } from "./yamlText";
 
 /** A YAML or JSON file as plain data that still knows the place of each value. */
 export interface SourceDocument {
@@ -23,13 +24,9 @@ export function parseYaml(file: string, text: string): SourceDocument {
     const { line, col: column } = lines.linePos(offset);
     return { line, column };
   };
-  const tooDeep = firstTooDeepLine(text);
-  if (tooDeep !== undefined)
-    throw new UnreadableInput(file, `nests deeper than ${DEEPEST_NESTING} levels`, { line: tooDeep, column: 1 });
-  // The library compares every key of a map with every other one; `firstDuplicate` below is linear.
-  const options = { lineCounter: lines, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
-  const documents = yaml.parseAllDocuments<yaml.ParsedNode>(text, options);
-  const [document, second] = Array.isArray(documents) ? documents : [];
+  const unparsed = textRefusal(text);
+  if (unparsed !== undefined) throw new UnreadableInput(file, unparsed.reason, unparsed.place);
+  const [document, second] = parsed(text, lines);
   if (document === undefined)
     throw new UnreadableInput(file, "the file is empty; it must hold one document", { line: 1, column: 1 });
   const refused = (reason: string, offset = 0) => new UnreadableInput(file, reason, place(offset));
@@ -39,16 +36,15 @@ export function parseYaml(file: string, text: string): SourceDocument {
   const tag = document.warnings.find(({ code }) => code === "TAG_RESOLVE_FAILED")?.pos;
   if (tag !== undefined)
     throw refused(`unusable YAML: the tag \`${text.slice(...tag)}\` means nothing here; remove it`, tag[0]);
-  // The data of an alias inside the node that it refers to would never end.
-  const isCircle = (node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) =>
-    yaml.isAlias(node) && parents.includes(node.resolve(document));
-  const circle = text.includes("*") ? firstLeaf(document, isCircle) : undefined;
+  const { circle, collectionKey, twice, octal, alias, tooMany } = oddities(document);
+  if (tooMany !== undefined)
+    throw refused(`unusable YAML: it has more than ${MOST_ALIASES} aliases`, tooMany.range?.[0]);
   if (circle !== undefined)
     throw refused(`unusable YAML: the alias \`${circle.source}\` is inside the node it refers to`, circle.range?.[0]);
-  const twice = firstDuplicate(document);
+  if (collectionKey !== undefined)
+    throw refused("unusable YAML: a key is text, and this one is a list or a map", collectionKey.range?.[0]);
   if (twice !== undefined)
-    throw refused(`not valid YAML: the key \`${twice.key}\` is given twice in one map`, twice.offset);
-  const octal = firstLeaf(document, hasLeadingZero);
+    throw refused(`not valid YAML: the key \`${twice.value}\` is given twice in one map`, twice.range?.[0]);
   if (octal !== undefined) {
     const number = octal.source?.replace(/^([-+]?)0+(?=\d)/, "$1");
     const reason = `\`${octal.source}\` begins with a zero, which makes it another number for some readers of YAML: write \`${number}\`, or put it in quotes where it is text`;
@@ -60,29 +56,88 @@ export function parseYaml(file: string, text: string): SourceDocument {
   } catch (failure) {
     const reason = `unusable YAML: ${failure instanceof Error ? failure.message : String(failure)}`;
     // Aliases are what makes a text explode.
-    throw refused(reason, firstLeaf(document, yaml.isAlias)?.range?.[0]);
+    throw refused(reason, alias?.range?.[0]);
   }
   return { file, value, locate: (path, part = "value") => place(offsetOf(document.contents, path, part)) };
 }
 
-/** The first scalar or alias that is as asked, in the order of the text; `parents` are the nodes that it is inside of. */
-function firstLeaf(
-  document: yaml.Document,
-  isMeant: (node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) => boolean,
-) {
-  let found: yaml.Scalar | yaml.Alias | undefined;
-  const look = (_: unknown, node: yaml.Scalar | yaml.Alias, parents: readonly unknown[]) => {
-    if (!isMeant(node, parents)) return undefined;
-    found = node;
-    return yaml.visit.BREAK;
+/** The documents of a text. */
+function parsed(text: string, lineCounter: yaml.LineCounter): readonly yaml.Document.Parsed[] {
+  // The library compares every key of a map with every other one; `oddities` does it in one pass.
+  const options = { lineCounter, prettyErrors: false, uniqueKeys: false, logLevel: "error" } as const;
+  const { stackTraceLimit } = Error;
+  // It makes an error of each fault, and a stack trace for each takes longer than all the rest.
+  Error.stackTraceLimit = 0;
+  try {
+    const documents = yaml.parseAllDocuments<yaml.ParsedNode>(text, options);
+    return Array.isArray(documents) ? documents : [];
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+/** The first node of each kind that is refused or asked for, in the order of the text. */
+interface Oddities {
+  /** An alias inside the node that it refers to: its data would never end. */
+  circle?: yaml.Alias;
+  /** A key that its map has already. */
+  twice?: yaml.Scalar;
+  /** A whole number with a leading zero. */
+  octal?: yaml.Scalar;
+  /** A key that is a list or a map itself. */
+  collectionKey?: yaml.Node;
+  alias?: yaml.Alias;
+  /** The first alias too many. */
+  tooMany?: yaml.Alias;
+}
+
+/** Most aliases that are read: the library looks for what each means in the whole document. */
+const MOST_ALIASES = 1000;
+
+/** Looks at each node once: the library's own `Alias.resolve` goes through the document for each alias. */
+function oddities(document: yaml.Document): Oddities {
+  const found: Oddities = {};
+  let aliases = 0;
+  const anchored = new Map<string, yaml.Node>();
+  const anchor = (node: yaml.Node & { anchor?: string | undefined }) => {
+    if (node.anchor !== undefined) anchored.set(node.anchor, node);
   };
-  yaml.visit(document, { Scalar: look, Alias: look });
+  yaml.visit(document, {
+    Seq: (_, node) => anchor(node),
+    Scalar: (_, node) => {
+      anchor(node);
+      if (hasLeadingZero(node)) found.octal ??= node;
+    },
+    Alias: (_, node, parents) => {
+      found.alias ??= node;
+      if (++aliases > MOST_ALIASES) found.tooMany ??= node;
+      if (parents.some((parent) => parent === anchored.get(node.source))) found.circle ??= node;
+    },
+    Pair: (_, { key }) => {
+      if (yaml.isCollection(key)) found.collectionKey ??= key;
+    },
+    Map: (_, node) => {
+      anchor(node);
+      const twice = repeatedKey(node);
+      if (twice !== undefined) found.twice ??= twice;
+    },
+  });
   return found;
 }
 
+function repeatedKey({ items }: yaml.YAMLMap): yaml.Scalar | undefined {
+  const seen = new Set<string>();
+  for (const { key } of items) {
+    if (!yaml.isScalar(key)) continue;
+    const name = String(key.value);
+    if (seen.has(name)) return key;
+    seen.add(name);
+  }
+  return undefined;
+}
+
 /** Whether a node is a whole number that is written with a leading zero. */
-const hasLeadingZero = (node: yaml.Scalar | yaml.Alias) =>
-  yaml.isScalar(node) && typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
+const hasLeadingZero = (node: yaml.Scalar) => typeof node.value === "number" && /^[-+]?0\d+$/.test(node.source ?? "");
 
 function offsetOf(root: yaml.Node | null, path: readonly PropertyKey[], part: "key" | "value"): number {
   let node: unknown = root;
@@ -116,47 +171,4 @@ function pairOf(map: yaml.YAMLMap, key: string): yaml.Pair | undefined {
     pairsOf.set(map, pairs);
   }
   return pairs.get(key);
-}
-
-/** Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a parser's stack. */
-const DEEPEST_NESTING = 200;
-
-/**
- * The 1-based line at which text certainly nests too deep, found without parsing it: brackets that are open, or block
- * indicators and spaces in front of a line's first word. Brackets inside quotes count too, which no real file notices.
- */
-function firstTooDeepLine(text: string): number | undefined {
-  let open = 0;
-  for (const [index, line] of text.split("\n").entries()) {
-    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
-    if ((indicators?.length ?? 0) > DEEPEST_NESTING) return index + 1;
-    for (let at = 0; at < line.length; at++) {
-      const letter = line[at];
-      if (letter === "[" || letter === "{") open += 1;
-      else if (letter === "]" || letter === "}") open = Math.max(0, open - 1);
-      if (open > DEEPEST_NESTING) return index + 1;
-    }
-  }
-  return undefined;
-}
-
-/** The first key, in the order of the text, that its map has already. */
-function firstDuplicate(document: yaml.Document): { key: string; offset: number } | undefined {
-  let found: { key: string; offset: number } | undefined;
-  yaml.visit(document, {
-    Map: (_, { items }) => {
-      const seen = new Set<string>();
-      for (const { key } of items) {
-        if (!yaml.isNode(key)) continue;
-        const name = String(key.toJSON());
-        if (seen.has(name)) {
-          found = { key: name, offset: key.range?.[0] ?? 0 };
-          return yaml.visit.BREAK;
-        }
-        seen.add(name);
-      }
-      return undefined;
-    },
-  });
-  return found;
 }

@@ -1,4 +1,5 @@
 import { dotted, type Fault } from "../../faults/fault";
+import { listOf } from "../../faults/quoting";
 import type { SourceDocument } from "../../faults/yamlDocument";
 import { isPooling } from "../planned/modelKind";
 import { EVERY_ADDRESS, engineOf, hostOnNetwork, isLoopback } from "../planned/reach";
@@ -123,7 +124,7 @@ function bridgedElsewhereFaults(own: string, machines: StackSettings["machines"]
     const server = serverOf(name);
     if (on === own) return fault("impossible_value", `${own} is this machine: write \`${key}\`.`);
     if (machine === undefined || server === undefined) {
-      const are = known.length === 0 ? "none is declared" : known.join(", ");
+      const are = known.length === 0 ? "none is declared" : listOf(known);
       return fault("unknown_reference", `No server \`${key}\` on a machine \`${on}\`. On other machines: ${are}.`);
     }
     const setting = `machines.${on}.inferenceServers.${key}`;

@@ -1,4 +1,4 @@
-import { nearestKey } from "../../faults/quoting";
+import { listOf, nearestKey } from "../../faults/quoting";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import { type HarnessSettings, PLAIN_TEXT } from "./harness";
 import type { MachineSettings } from "./machine";
@@ -47,7 +47,7 @@ function nameFaults({ harness }: MachineSettings, names: readonly string[]): Har
     const at = ["harness", ...path];
     if (!names.includes(name)) {
       const near = nearestKey(name, names);
-      const hint = near === undefined ? `Providers are ${names.join(", ")}.` : `Did you mean \`${near}\`?`;
+      const hint = near === undefined ? `Providers are ${listOf(names)}.` : `Did you mean \`${near}\`?`;
       return [{ path: at, message: `There is no provider \`${name}\` on this machine. ${hint}` }];
     }
     return name === subject ? [{ path: at, message: "The subject would review itself." }] : [];

@@ -8,6 +8,7 @@ import { parseYaml, readYamlFile, type SourceDocument } from "../../faults/yamlD
 import { AN_OPTION, isProto, PROTO } from "../planned/fields";
 import { crossFaults } from "./crossFaults";
 import { rememberDocument } from "./places";
+import { sizeFaults } from "./sizeFaults";
 import { NAMESPACE, type StackSettings, stackSettings } from "./stackSettings";
 
 /** Keys of a Pulumi stack file beside `config`; they are Pulumi's own. */
@@ -108,6 +109,8 @@ function parseSettings(
   document?: SourceDocument,
   earlier: readonly Fault[] = [],
 ): StackSettings {
+  const large = sizeFaults(value, document);
+  if (large.length > 0) throw new FaultyInput(input, [...earlier, ...large]);
   const result = stackSettings.safeParse(value);
   const proto = protoPath(value);
   const judged = result.success

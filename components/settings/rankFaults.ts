@@ -1,3 +1,4 @@
+import { listOf } from "../../faults/quoting";
 import { RANK_VARIABLES } from "../planned/rank";
 import type { InferenceServerSettings } from "./inferenceServer";
 import type { MachineSettings } from "./machine";
@@ -95,7 +96,7 @@ function serverFaults(
 /** What is wrong with the list of a server's machines, before anything is made of it. */
 function nodesFault(own: string, nodes: readonly string[], machines: Machines): MachineFault | undefined {
   const unknown = nodes.findIndex((name) => machines[name] === undefined);
-  const known = `No machine \`${nodes[unknown]}\` in this stack. Known: ${Object.keys(machines).join(", ")}.`;
+  const known = `No machine \`${nodes[unknown]}\` in this stack. Known: ${listOf(Object.keys(machines))}.`;
   if (unknown >= 0) return fault(["nodes", unknown], known, "unknown_reference");
   const others = [...new Set(nodes)].filter((name) => name !== own);
   if (others.length === 0) return fault(["nodes"], "One machine alone needs no `nodes`: delete this line.");

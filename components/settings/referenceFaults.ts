@@ -1,3 +1,4 @@
+import { listOf } from "../../faults/quoting";
 import type { ClientSettings } from "../clients/kind";
 import { CLIENTS } from "../clients/registry";
 import { INSTANCE_A, SIMPLE_SERVER } from "../planned/fields";
@@ -38,7 +39,7 @@ export function referenceFaults(machine: MachineSettings): MachineFault[] {
       ...(machine.instanceA === "none" ? [] : [INSTANCE_A]),
       ...(simpleServer.mode === "host" ? [SIMPLE_SERVER] : []),
     ];
-    fault(path, "unknown_reference", `No server \`${name}\` on this machine. Known: ${known.join(", ")}.`);
+    fault(path, "unknown_reference", `No server \`${name}\` on this machine. Known: ${listOf(known)}.`);
   };
 
   for (const name of servers) {

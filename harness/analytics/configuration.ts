@@ -1,5 +1,5 @@
 import { dotted, errorAt, type Fault, faultsIn, inFileOrder, UnreadableInput } from "../../faults/fault";
-import { putAt } from "../../faults/json";
+import { putAt, sizeRefusal } from "../../faults/json";
 import type { JsonDocument } from "../../faults/jsonDocument";
 import { nearOf } from "../../faults/quoting";
 import { readBy, softened, valueAt } from "../../faults/schemaFaults";
@@ -28,6 +28,8 @@ export function configureAnalytics(sources: AnalyticsSources) {
   const { prefix, document } = sources;
   if (document !== undefined && (typeof document.value !== "object" || document.value === null))
     throw new UnreadableInput(document.file, "is not a JSON object");
+  const large = sizeRefusal(document?.value);
+  if (document !== undefined && large !== undefined) throw new UnreadableInput(document.file, large);
   const ofFile = document === undefined ? [] : checkAnalyticsFile(document, prefix);
   const wrong = spoiled(ofFile);
   const defaults = defaultLayer();

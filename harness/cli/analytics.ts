@@ -3,7 +3,7 @@ import { Argument, type Command, Option } from "commander";
 import { command } from "../../commandLine/command";
 import { explainWriting, WrongUse } from "../../commandLine/exit";
 import { columns, say } from "../../commandLine/output";
-import { type Fault, hasErrors, UnreadableInput } from "../../faults/fault";
+import { type Fault, hasErrors, listed, UnreadableInput } from "../../faults/fault";
 import { isRecord } from "../../faults/json";
 import { readJsonFile } from "../../faults/jsonDocument";
 import {
@@ -74,7 +74,7 @@ export function showAnalyticsCommand(): Command {
         typeof value === "string" ? value : JSON.stringify(value),
       ]);
       return {
-        result: { values, issues },
+        result: { values, issues: listed(issues) },
         // A wrong argument must be corrected first: without it the table answers another question.
         text: configuration.wrongArguments ? "" : columns(rows).join("\n"),
         failed: hasErrors(issues),

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import type { Outcome } from "../../commandLine/command";
-import { errorAt, type Fault, faultLine, hasErrors, UnreadableInput } from "../../faults/fault";
+import { errorAt, type Fault, faultLine, hasErrors, listed, UnreadableInput } from "../../faults/fault";
 
 /** What `serving config check` prints as JSON. A command may add keys. */
 export type CheckResult = { readonly valid: boolean; readonly issues: readonly Fault[]; readonly resolved: unknown };
@@ -16,7 +16,7 @@ export function checkOutcome(file: string, result: CheckResult, more: readonly s
   const count = result.issues.filter(({ severity }) => severity === "error").length;
   const verdict = result.valid ? "valid" : `${count} ${count === 1 ? "fault" : "faults"}`;
   return {
-    result,
+    result: { ...result, issues: listed(result.issues) },
     text: [...issueLines(result.issues, file), ...more, `${file}: ${verdict}`].join("\n"),
     failed: !result.valid,
   };
@@ -24,7 +24,7 @@ export function checkOutcome(file: string, result: CheckResult, more: readonly s
 
 /** Faults as lines for people. A fault without a line is not in the file but in a variable or argument. */
 export const issueLines = (issues: readonly Fault[], file: string): string[] =>
-  issues.map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
+  listed(issues).map((issue) => `${issue.severity}: ${faultLine(issue, issue.line === undefined ? undefined : file)}`);
 
 /** Checks a file. If it can't be read, that is a result too: a script always finds one document on stdout. */
 export async function checked(file: string, check: () => Outcome | Promise<Outcome>): Promise<Outcome> {

@@ -35,10 +35,10 @@ export function checkProfile(document: ProfileDocument): ProfileCheck {
     ...providerFaults(partialProviders(document.value), document),
     ...defaultFaults(Object.keys(tableAt(document.value, ["providers"])), pairings, faultsIn(document)),
   ];
-  found.push(...secretFaults(document.value, found, "secret_in_file", SECRET, document));
+  const secrets = secretFaults(document.value, found, "secret_in_file", SECRET, document);
   const explained = new Set(found.filter(({ code }) => code === "escaped_bearer").map(({ path }) => path));
   const ofDialect = dialectFaults(document).filter(({ path }) => !explained.has(path));
-  const faults = inFileOrder([...found, ...ofDialect]);
+  const faults = inFileOrder([...found, ...secrets, ...ofDialect]);
   if (hasErrors(faults)) return { faults, pairings };
   const known = providersProfileSchema.safeParse(withoutUnknown(document.value, issues));
   return { faults, pairings, ...defined({ profile: known.data }) };

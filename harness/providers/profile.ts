@@ -1,5 +1,6 @@
 import { parse, TomlError } from "smol-toml";
 import { UnreadableInput } from "../../faults/fault";
+import { sizeRefusal } from "../../faults/json";
 import { type Places, pathKey, placeIn } from "../../faults/jsonDocument";
 import { readTextFile } from "../../faults/textFile";
 import type { SourceDocument } from "../../faults/yamlDocument";
@@ -19,6 +20,8 @@ export const readProfile = (file: string): ProfileDocument => parseProfile(file,
 /** Parses a profile's text. Throws `UnreadableInput`, whose message never quotes the text. */
 export function parseProfile(file: string, text: string): ProfileDocument {
   const value = parseToml(file, text);
+  const large = sizeRefusal(value);
+  if (large !== undefined) throw new UnreadableInput(file, large);
   const statements = [...tomlStatements(text)];
   const long = statements.find(({ written }) => written.length > LONGEST_KEY);
   if (long !== undefined) {

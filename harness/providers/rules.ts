@@ -1,5 +1,5 @@
 import { type Fault, type FaultMaker, faultsIn } from "../../faults/fault";
-import { isSlip, mayBeQuoted, nearestKey, nearOf } from "../../faults/quoting";
+import { isSlip, listOf, mayBeQuoted, nearestKey, nearOf } from "../../faults/quoting";
 import { KEY_AS_NAME, looksLikeAKey } from "../../faults/secrets";
 import type { ProfileDocument } from "./profile";
 import type { Pairings } from "./reviewers";
@@ -86,21 +86,22 @@ function typeFaults(provider: Partial<Provider>, given: ReadonlySet<string>, rep
 /** Pairings must name providers that are declared. */
 export function defaultFaults(declared: readonly string[], pairings: Pairings, at: FaultMaker): Fault[] {
   const undeclared = (path: string[], name: string, severity: Fault["severity"]): Fault => {
-    const hint = nearOf(name, declared, `Declared: ${declared.join(", ") || "none"}.`);
+    const hint = nearOf(name, declared, `Declared: ${listOf(declared)}.`);
     const quoted = mayBeQuoted(name) || isSlip(name, nearestKey(name, declared)) ? ` (\`${name}\`)` : "";
     const message = `This names a provider that is not declared${quoted}. ${hint}`;
     return at[severity](path, "undeclared_provider", message);
   };
+  const known = new Set(declared);
   const faults: Fault[] = [];
   for (const [subject, peer] of Object.entries(pairings.peer_for)) {
     const path = ["defaults", "peer_for", subject];
-    if (!declared.includes(peer)) faults.push(undeclared(path, peer, "error"));
+    if (!known.has(peer)) faults.push(undeclared(path, peer, "error"));
     else if (peer === subject) faults.push(at.warning(path, "self_review", "The subject would review itself."));
   }
   for (const [subject, chain] of Object.entries(pairings.fallback_chain)) {
     const path = ["defaults", "fallback_chain", subject];
     const names = [...new Set(chain)];
-    faults.push(...names.filter((name) => !declared.includes(name)).map((name) => undeclared(path, name, "warning")));
+    for (const name of names) if (!known.has(name)) faults.push(undeclared(path, name, "warning"));
     const twice = "A provider is listed twice; it is tried once.";
     if (names.length < chain.length) faults.push(at.warning(path, "repeated_provider", twice));
   }

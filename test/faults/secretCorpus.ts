@@ -93,6 +93,7 @@ export const BAD: readonly (readonly [text: string, secret: string])[] = [
   ["vllm serve m --hf_token 'hunter2'", "hunter2"],
   ["['vllm', 'serve', '--hf-token', 'hunter2']", "hunter2"],
   [`export HF_TOKEN=\${HF_TOKEN:-hunter2}`, "hunter2"],
+  [`export HF_TOKEN=\${A:-\${B:-\${C:-hunter2}}}`, "hunter2"],
   ["evaluate --password hunter2 {review_request}", "hunter2"],
   ["litellm_master_key: hunter2", "hunter2"],
   ["passphrase=hunter2", "hunter2"],

@@ -47,8 +47,40 @@ describe("a secret", () => {
   });
 
   it("costs no more time in a long text than its length", () => {
-    for (const piece of ["a", "a:", "key=", "http://a", "-", '"', "eyJa.", "A1+/", "{%", "x.y-"])
-      expect(holdsSecret(piece.repeat(60_000))).toBeDefined();
+    // Each began anew in the rest of the text wherever it stood, or was read again from each of its letters.
+    const pieces = [
+      "a",
+      "a:",
+      "key=",
+      "http://a",
+      "-",
+      '"',
+      "eyJa.",
+      "A1+/",
+      "{%",
+      "x.y-",
+      "key",
+      "passtoken",
+      "-eyJaaaaaaaa",
+    ];
+    const openings = [
+      "key=${",
+      "key='${a${",
+      "a://:",
+      "{{",
+      ".--key",
+      "_auth=YTph",
+      "-----BEGIN PRIVATE KEY-----",
+      "${A:-",
+    ];
+    for (const piece of [...pieces, ...openings]) expect(holdsSecret(piece.repeat(60_000)), piece).toBeDefined();
+    expect(holdsSecret(`token="${"${A:-".repeat(60_000)}${"}".repeat(60_000)}"`)).toBe(true);
+    expect(holdsSecret(`auth=${Buffer.from(`${"a:".repeat(60_000)}\0`).toString("base64")}`)).toBe(false);
+  });
+
+  it("is looked for in a text that is JSON, however deep that nests", () => {
+    expect(secretPaths({ a: "[".repeat(100_000) + "]".repeat(100_000) })).toEqual([]);
+    expect(secretPaths({ a: `${"[".repeat(1000)}{"api\\u005fkey": "hunter2"}${"]".repeat(1000)}` })).toEqual([["a"]]);
   });
 });
 

@@ -1,0 +1,74 @@
+import { dotted, errorAt, type Fault } from "../../faults/fault";
+import { isRecord, objectOr } from "../../faults/json";
+import { valueAt } from "../../faults/schemaFaults";
+import type { SourceDocument } from "../../faults/yamlDocument";
+
+/** Most entries of one list or map: what compares each with each other one is done in a moment. */
+const MOST_ENTRIES = 1000;
+
+/** Most machines of a stack and most servers of all of them; each costs the plan some milliseconds. */
+const MOST_MACHINES = 512;
+const MOST_SERVERS = 512;
+
+/** Most servers of one machine: with the smallest share that vLLM starts at, fewer fit. */
+const MOST_SERVERS_HERE = 64;
+
+/** Deepest nesting that is read, far below what exhausts the stack of those who walk through it. */
+const DEEPEST_NESTING = 200;
+
+/** What is too large to be judged in a moment. Where there is such a fault, nothing else is looked for. */
+export function sizeFaults(value: unknown, document?: Pick<SourceDocument, "locate">): Fault[] {
+  const fault = (path: readonly PropertyKey[], message: string) =>
+    errorAt(dotted(path), "too_large", message, document?.locate(path));
+  const [deep] = pathsWhere(value, (_, path) => path.length > DEEPEST_NESTING);
+  if (deep !== undefined) return [fault(deep.slice(0, 1), `This nests deeper than ${DEEPEST_NESTING} levels.`)];
+  const long = pathsWhere(value, (each) => sizeOf(each) > MOST_ENTRIES);
+  if (long.length > 0)
+    return long.map((path) =>
+      fault(path, `This has ${sizeOf(valueAt(value, path))} entries, and at most ${MOST_ENTRIES} are read.`),
+    );
+  const machines = objectOr(objectOr(value).machines);
+  const counts = Object.entries(machines).map(([name, machine]) => {
+    return { name, servers: sizeOf(objectOr(machine).inferenceServers) };
+  });
+  const crowded = counts.filter(({ servers }) => servers > MOST_SERVERS_HERE);
+  const all = counts.reduce((sum, { servers }) => sum + servers, 0);
+  return [
+    ...(counts.length > MOST_MACHINES
+      ? [
+          fault(
+            ["machines"],
+            `A stack has at most ${MOST_MACHINES} machines, and this has ${counts.length}: make several stacks.`,
+          ),
+        ]
+      : []),
+    ...(all > MOST_SERVERS
+      ? [
+          fault(
+            ["machines"],
+            `A stack has at most ${MOST_SERVERS} inference servers, and this has ${all}: make several stacks.`,
+          ),
+        ]
+      : []),
+    ...crowded.map(({ name, servers }) =>
+      fault(
+        ["machines", name, "inferenceServers"],
+        `A machine has at most ${MOST_SERVERS_HERE} inference servers, and this has ${servers}.`,
+      ),
+    ),
+  ];
+}
+
+const sizeOf = (value: unknown): number =>
+  Array.isArray(value) ? value.length : isRecord(value) ? Object.keys(value).length : 0;
+
+/** Paths of the values that are as asked; what is inside of such a value is not looked at. */
+function pathsWhere(
+  value: unknown,
+  isMeant: (value: unknown, path: readonly PropertyKey[]) => boolean,
+  path: readonly PropertyKey[] = [],
+): (readonly PropertyKey[])[] {
+  if (typeof value !== "object" || value === null) return [];
+  if (isMeant(value, path)) return [path];
+  return Object.entries(value).flatMap(([key, inner]) => pathsWhere(inner, isMeant, [...path, key]));
+}

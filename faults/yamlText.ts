@@ -1,0 +1,76 @@
+import { Lexer } from "yaml";
+import type { Place } from "./fault";
+
+/** Why a YAML text isn't parsed at all, and where. */
+export interface Refusal {
+  readonly reason: string;
+  readonly place: Place;
+}
+
+/** The first thing in a text that no parser is given: far too deep, far too much, or a directive. `undefined` where it has none. */
+export const textRefusal = (text: string): Refusal | undefined => nesting(text) ?? directive(text) ?? size(text);
+
+/** Deepest nesting that is read: no configuration comes near it, and far deeper text exhausts a parser's stack. */
+const DEEPEST_NESTING = 200;
+
+/**
+ * Where text certainly nests too deep, found without parsing it: brackets that are open, or block indicators and spaces in
+ * front of a line's first word. Brackets inside quotes count too, which no real file notices.
+ */
+function nesting(text: string): Refusal | undefined {
+  let open = 0;
+  for (const [index, line] of text.split("\n").entries()) {
+    const found = { reason: `nests deeper than ${DEEPEST_NESTING} levels`, place: { line: index + 1, column: 1 } };
+    const indicators = /^(?:[ \t]*(?:[-?:](?=[ \t])|[&!][^ \t]*))*/.exec(line)?.[0].match(/[-?:](?=[ \t])/g);
+    if ((indicators?.length ?? 0) > DEEPEST_NESTING) return found;
+    for (let at = 0; at < line.length; at++) {
+      const letter = line[at];
+      if (letter === "[" || letter === "{") open += 1;
+      else if (letter === "]" || letter === "}") open = Math.max(0, open - 1);
+      if (open > DEEPEST_NESTING) return found;
+    }
+  }
+  return undefined;
+}
+
+/** What stands before a document and changes nothing: blank lines, comments, and the version that every reader takes. */
+const NO_DIRECTIVE = /^\ufeff?(?:[ \t]*(?:#.*)?|%YAML[ \t]+1\.2[ \t]*(?:#.*)?)\r?$/;
+
+/**
+ * A directive is refused: `%YAML 1.1` makes other values of `yes` and `010` for some readers of a file and not for others
+ * (Pulumi's among these), and `%TAG` gives tags another meaning.
+ */
+function directive(text: string): Refusal | undefined {
+  let start = 0;
+  for (let line = 1; start <= text.length; line++) {
+    const end = text.indexOf("\n", start);
+    const written = text.slice(start, end === -1 ? text.length : end);
+    if (!NO_DIRECTIVE.test(written)) {
+      const [name] = /^\ufeff?(%[\w. ]{0,40})/.exec(written)?.slice(1) ?? [];
+      if (name === undefined) return undefined;
+      const reason = `the directive \`${name.trim()}\` makes readers of YAML differ over the values of the file: remove this line`;
+      return { reason, place: { line, column: 1 } };
+    }
+    if (end === -1) return undefined;
+    start = end + 1;
+  }
+  return undefined;
+}
+
+/** Most words, signs and line ends that are read: the parser takes up to 10 µs for each, and 500 machines have fewer. */
+const MOST_LEXEMES = 150_000;
+
+function size(text: string): Refusal | undefined {
+  // Each is at least a character long, but for a few that the lexer puts in itself.
+  if (text.length < MOST_LEXEMES / 2) return undefined;
+  let count = 0;
+  let at = 0;
+  for (const lexeme of new Lexer().lex(text)) {
+    at += lexeme.length;
+    count += 1;
+    if (count <= MOST_LEXEMES) continue;
+    const reason = `holds more than ${MOST_LEXEMES} words and signs; a configuration file has a few thousand`;
+    return { reason, place: { line: text.slice(0, at).split("\n").length, column: 1 } };
+  }
+  return undefined;
+}
