@@ -191,4 +191,69 @@ describe("bridge-prefix", () => {
   it("accepts other programs that use the prefix for themselves", () => {
     expect(said("bridge-prefix", [container("x", { image, command: ["--model", "openai/m"] })])).toEqual([]);
   });
+
+  it("reads only what says models: a machine's bridge, a bridge's container, a list of models", () => {
+    const bridge = { models: [{ model: "openai/m" }] };
+    const other = declared("example:index:Bridge", "x", { image: litellm, command: ["-m", "openai/m"], bridge });
+    expect(said("bridge-prefix", [other])).toEqual([]);
+    expect(said("bridge-prefix", [container("x", { image, uploads: [{ content: "model: openai/m" }] })])).toEqual([]);
+    const models = "model_list:\n  -\n  - {model_name: m}\n  - {litellm_params: {model: hosted_vllm/m}}";
+    expect(said("bridge-prefix", [container("x", { image, uploads: [{ content: models }] })])).toEqual([]);
+  });
+
+  it.each([
+    [
+      "a machine's bridge",
+      declared(TYPE.machine, "dgx", { bridge: { models: [{ name: "m", model: "openai/n" }] } }),
+      "m",
+    ],
+    ["a bridge without a name", declared(TYPE.machine, "dgx", { bridge: { models: [{ model: "openai/n" }] } }), ""],
+    ["a configuration", container("dgx", { image, uploads: [{ content: yaml("openai/n") }] }), "m"],
+  ])("names the model by which clients ask for it: %s", (_, resource, name) => {
+    expect(said("bridge-prefix", [resource]).join()).toContain(`refused: dgx sends \`${name}\` to \`openai/n\`. `);
+  });
+});
+
+describe("what a client is", () => {
+  const URL = "ANTHROPIC_BASE_URL=http://x:1";
+  const rules = ["client-base-url", "client-tiers", "client-server"];
+
+  it("is a machine's or a container's: nothing else that has such variables", () => {
+    const agent = declared("example:index:Agent", "agent", { envs: [`${URL}/v1`] });
+    for (const rule of rules) expect(said(rule, [agent]), rule).toEqual([]);
+    expect(said("client-server", [inContainer(URL)])).toEqual([]);
+  });
+
+  it("has a base URL with a path or without, whatever its scheme", () => {
+    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=h2c://x:1")])).toEqual([]);
+    expect(said("client-base-url", [inContainer(`${URL}/v1/`)]).join()).toContain("it would call `/v1/v1/messages`,");
+  });
+
+  it("pins its models, each of which is named where it does not", () => {
+    expect(said("client-tiers", [client({ tiers: { model: "" } })]).join()).toContain(
+      "agent on dgx pins no model in model.",
+    );
+    const [one, two, ...others] = Object.entries(tiers);
+    expect(said("client-tiers", [client({ tiers: Object.fromEntries(others) })]).join()).toContain(
+      `pins no model in ${one?.[0]}, ${two?.[0]}.`,
+    );
+    expect(said("client-base-url", [client({ tiers: { ...tiers, other: "model" } })])).toHaveLength(1);
+    expect(said("client-tiers", [client({ tiers: { model: UNKNOWN_TEXT } })])).toEqual([]);
+  });
+
+  it.each([
+    ["models", ["model"], 1],
+    ["claude2", ["model", "claude-*"], 1],
+    ["claude-x", ["model", "claude-*"], 0],
+    ["modle", UNKNOWN_LIST, 0],
+  ])("asks for %s of %j: refused %d times", (model, names, times) => {
+    expect(said("client-tiers", [client({ tiers: { model }, names })])).toHaveLength(times);
+  });
+
+  it("is named as far as it is known, with where it would go", () => {
+    expect(said("client-server", [client({ client: undefined, serverKind: "simple-server" })])).toEqual([
+      "refused: a client on dgx is a coding client and would use the simple server (http://127.0.0.1:8001/v1), which " +
+        "makes no structured tool calls. Point it at an inference server.",
+    ]);
+  });
 });

@@ -55,6 +55,24 @@ describe("inference-container", () => {
     expect(said(RULE, [server(), container("web", { image: "nginx:1.27" }), record])).toEqual([]);
   });
 
+  it("says what is lacking, and takes unknown device requests for no answer", () => {
+    expect(said(RULE, [server({ restart: "always" })])).toEqual([
+      'refused: b lacks a restart policy that survives a reboot: it has `always`. Set `restart: "unless-stopped"`.',
+    ]);
+    expect(said(RULE, [server({ gpus: undefined, deviceRequests: UNKNOWN_LIST })]).join()).toContain(
+      "b lacks all GPUs: it has a value that is not known yet.",
+    );
+  });
+
+  it("lets only a rank have memory of its own, and wants the rest of it too", () => {
+    const own = { ipcMode: "private", shmSize: 1024 };
+    expect(said(RULE, [server(own)]).join()).toContain("lacks the host's IPC namespace");
+    const two = "vllm serve m --nnodes 2 --master-addr 10.0.0.1 & vllm serve n";
+    expect(said(RULE, [server({ ...own, command: ["sh", "-c", two] })])).toEqual([]);
+    const rank = ["m", "--nnodes", "2", "--master-addr", "10.0.0.1"];
+    expect(said(RULE, [server({ ...own, command: rank, gpus: undefined })]).join()).toContain("lacks all GPUs");
+  });
+
   it("takes another level", () => {
     expect(verdictsOf(RULE, [server({ gpus: undefined })], { [RULE]: "advisory" })).toMatchObject([
       { verdict: "warned" },
@@ -104,6 +122,7 @@ describe("host-ports", () => {
     expect(said(RULE, [web(on(8000))])).toEqual([
       "refused: web takes host port 8000, which belongs to the host-installed instance A. Publish another port, such as 8001.",
     ]);
+    expect(said(RULE, [web(on(8002), "web2"), web(on(8000))]).join()).toContain("such as 8001.");
   });
 
   it("leaves port 8000 to a server on a machine that has no instance A", () => {
@@ -137,6 +156,32 @@ describe("host-ports", () => {
     expect(said(RULE, [server({ ports: UNKNOWN_LIST })]).join()).toMatch(/b: `ports` is not known before the update/);
     expect(said(RULE, [server({ ports: on(UNKNOWN_NUMBER) })]).join()).toMatch(/`ports\[0\]\.external` is not known/);
     expect(said(RULE, [web(UNKNOWN_LIST), web(on(UNKNOWN_NUMBER), "web2")])).toEqual([]);
+  });
+
+  it.each(["[::]", "*"])("takes %s for every address", (ip) => {
+    expect(said(RULE, [web(on(8080, ip)), web(on(8080, "127.0.0.1"), "web2")])).toHaveLength(1);
+  });
+
+  it("names an address that is not known, and refuses a server's port that may be any", () => {
+    expect(said(RULE, [web(on(8080, UNKNOWN_TEXT)), web(on(8080, "::1"), "web2")]).join()).toContain(
+      "which web takes on an address that is not known yet.",
+    );
+    const command = ["sh", "-c", "vllm serve m --port $PORT"];
+    expect(said(RULE, [server({ networkMode: "host", command })]).join()).toMatch(/^refused: b: .* is not known/);
+  });
+
+  it("counts of a worker only where ranks meet, of a head its API too, and names a free pair of ports", () => {
+    const rank = (name: string, ...more: string[]) => {
+      const command = ["m", "--nnodes", "2", "--master-addr", "10.0.0.1", "--master-port", "29502", ...more];
+      return server({ networkMode: "host", ports: undefined, command }, name);
+    };
+    const head = rank("b", "--port", "8001");
+    expect(said(RULE, [head, web(on(8001))])).toHaveLength(1);
+    expect(said(RULE, [rank("b", "--headless", "--port", "8001"), web(on(8001))])).toEqual([]);
+    expect(said(RULE, [head, rank("c", "--headless")]).join()).toContain("such as 29504.");
+    expect(
+      said(RULE, [rank("b", "--master-port=29600"), rank("c", "--headless", "--master-port=29600")]).join(),
+    ).toContain("such as 29501.");
   });
 });
 
@@ -178,6 +223,19 @@ describe("secret-values", () => {
     expect(said(RULE, [server({ envs: UNKNOWN_LIST })]).join()).toMatch(/`envs` is not known before the update/);
     expect(said(RULE, [server({ envs: ["A=1", UNKNOWN_TEXT] })]).join()).toMatch(/`envs\[1\]` is not known/);
     expect(said(RULE, [container("web", { image: "nginx", envs: [UNKNOWN_TEXT] })])).toEqual([]);
+    expect(said(RULE, [container("web", { image: "nginx", envs: UNKNOWN_LIST })])).toEqual([]);
+  });
+
+  it("refuses a secret inside a variable of another name, and in any container's arguments", () => {
+    expect(said(RULE, [server({ envs: ["SETTINGS=api_key=s3cr3tvalue"] })])).toHaveLength(1);
+    expect(said(RULE, [container("web", { image: "nginx", command: ["--password", "s3cr3tvalue"] })])).toEqual([
+      expect.stringMatching(/^refused: web has a secret \(not shown\) in `command\.1`\. /),
+    ]);
+  });
+
+  it("lets a placeholder pass among the arguments, and nothing that is not known", () => {
+    expect(said(RULE, [serving("m", "--api-key", "placeholder")])).toEqual([]);
+    expect(said(RULE, [serving("sh", "-c", 'vllm serve m --api-key "$KEY"')]).join()).toContain("behind --api-key.");
   });
 
   it("takes another level", () => {
@@ -235,5 +293,29 @@ describe("lan-exposure", () => {
   });
   it("refuses when the configuration makes it mandatory", () => {
     expect(verdictsOf(RULE, [at("0.0.0.0")], { [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+    const host = server({ networkMode: "host" });
+    expect(verdictsOf(RULE, [host], { [RULE]: "mandatory" })).toMatchObject([{ verdict: "refused" }]);
+    expect(verdictsOf(RULE, [host])).toMatchObject([{ verdict: "warned", level: "advisory" }]);
+  });
+
+  it("warns of a port that Docker chooses", () => {
+    expect(said(RULE, [server({ ports: [{ internal: 8000 }] })]).join()).toContain(
+      "b publishes port of Docker's choice on 0.0.0.0: everyone",
+    );
+  });
+
+  const RANK = "--nnodes 2 --master-addr 10.0.0.1";
+  it.each([
+    ["a bridge without a key", { image: LITELLM }, 1],
+    ["a worker, which has no API", { image: IMAGE, command: ["sh", "-c", `vllm serve m ${RANK} --headless`] }, 0],
+    ["a rank that listens on the link alone", { image: IMAGE, command: `m ${RANK} --host 10.0.0.1`.split(" ") }, 0],
+    ["a rank that can't be read", { image: IMAGE, command: `m ${RANK} --host 10.0.0.1 --config x`.split(" ") }, 1],
+    [
+      "a rank with a server",
+      { image: IMAGE, command: ["sh", "-c", `vllm serve m ${RANK} --headless & vllm serve n`] },
+      1,
+    ],
+  ])("of %s in the host's network", (_, props, times) => {
+    expect(said(RULE, [container("c", { ...props, networkMode: "host" })])).toHaveLength(times);
   });
 });

@@ -7,8 +7,9 @@ import {
 } from "../../../components/inference-server/engineData";
 import { launchArguments } from "../../../components/inference-server/launchArguments";
 import { served } from "../../../components/inference-server/serve";
+import { MACHINE_LABEL, SERVER_LABEL } from "../../../components/planned/container";
 import { loadStackFile } from "../../../components/settings/load";
-import { CLEAN_COMMAND, DIGEST, record, said, server, serving, UNTAGGED } from "../declared";
+import { CLEAN_COMMAND, DIGEST, IMAGE, record, said, server, serving, UNTAGGED, verdictsOf } from "../declared";
 
 const RULE = "engine-names";
 const FORK = `eugr/spark-vllm-b12x:v0.30.0@${DIGEST}`;
@@ -136,6 +137,50 @@ describe("engine-names", () => {
       `warned: b: vLLM 0.30.0 has no variable \`${variable.split("=")[0]}\`, which ${releases} had: it does nothing. ${remedy}`,
     ]);
     expect(withVariable(variable.replace(/=.*/, "=0"))).toEqual([]);
+  });
+
+  it.each([
+    [
+      ["--kernel-config", '{"moe_backend": "marln"}'],
+      "`marln` for `--kernel-config.moe_backend`. Write `--kernel-config.moe_backend marlin`.",
+    ],
+    [["--attention-config.backend", "FLASHINFR"], "`FLASHINFR` for `--attention-config.backend`. Write"],
+    [["--sxxd", "1"], "flag `--sxxd`. Write `--seed`."],
+    [["--qqqqqqqqqqqq"], "flag `--qqqqqqqqqqqq`. Remove it."],
+    [["--constructor", "1"], "flag `--constructor`. "],
+  ])("says of %j that this vLLM has no such thing", (more, what) => {
+    expect(judged(...more)).toEqual([expect.stringContaining(`refused: b: vLLM 0.30.0 has no ${what}`)]);
+  });
+
+  it("lets a plug-in add a reasoning parser too, and says nothing of values that are not known", () => {
+    expect(judged("--reasoning-parser-plugin", "/p.py", "--reasoning-parser", "mine")).toEqual([
+      expect.stringContaining("warned: b: vLLM 0.30.0 has no `mine` for `--reasoning-parser`, unless"),
+    ]);
+    const script = 'vllm serve m --tool-call-parser "$A" --speculative-config "$B"';
+    expect(said(RULE, [serving("sh", "-c", script), record()])).toEqual([]);
+  });
+
+  it.each([
+    ["VLLM_QQQQQQQQQQQQQQQ=1", "has no variable `VLLM_QQQQQQQQQQQQQQQ`. Remove it."],
+    ["VLLM_TEST_FORCE_FP8_MARLIN=1", "which 0.23.0 to 0.28.0 had: it does nothing."],
+    ["VLLM_NVFP4_GEMM_BACKEND=1", "which 0.23.0 had: it does nothing."],
+  ])("says of %s which releases had it", (variable, what) => {
+    expect(withVariable(variable).join()).toContain(what);
+  });
+
+  it.each([
+    [IMAGE, ["--tool-call-parser", "qwen3_codr"], "tools.parser", "qwen3_coder"],
+    [IMAGE, ["--tool-call-parser", "qqqqqqqqqqqqqqqqqq"], undefined, undefined],
+    [IMAGE, ["--performance-mode", "throughputt"], undefined, undefined],
+    [FORK, ["--tool-call-parser", "qwen3_codr"], undefined, undefined],
+  ])("in %s, of %j, names a setting only where its right value is known", (image, more, setting, value) => {
+    const labels = [
+      { label: MACHINE_LABEL, value: "dgx" },
+      { label: SERVER_LABEL, value: "b" },
+    ];
+    const [found] = verdictsOf(RULE, [server({ image, labels, command: [...CLEAN_COMMAND, ...more] }), record()]);
+    const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
+    expect([found?.path, found?.value]).toEqual([path, value]);
   });
 
   it("keeps dropped variables apart from those of a version, and names options that every newer version has", () => {

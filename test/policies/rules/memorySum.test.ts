@@ -106,6 +106,40 @@ describe("the sum of a machine's memory", () => {
     ]);
   });
 
+  it("says of each server what fits, and what else may give way but the servers", () => {
+    const lines = [
+      { name: "b", gib: 100, basis: "setting" },
+      { name: "c", gib: 100, basis: "setting" },
+    ];
+    const largestUtilization = { b: { bySum: 0.1, byAggregate: 0.1 }, c: { bySum: 0, byAggregate: 0.2 } };
+    const starts = { b: { leastUtilization: 0.1 }, c: { leastUtilization: 0.1 } };
+    const memory = { lines, largestUtilization, starts, fixedKvCache: { c: {} } };
+    expect(said(RULE, [machine([], { memory })])).toEqual([
+      "refused: What is declared and measured comes to 200.00 GiB of 121.63 GiB, 78.37 GiB too much: b 100.00 + c 100.00. " +
+        "The largest --gpu-memory-utilization that fits for b is 0.10 (0.10 by the sum, 0.10 by the aggregate limit). " +
+        "No --gpu-memory-utilization fits for c (0.00 by the sum, 0.20 by the aggregate limit): " +
+        "lower its `kvCacheMemoryBytes`, or leave it out.",
+    ]);
+    const other = { ...memory, lines: [...lines, { name: "x", gib: 1, basis: "measured" }] };
+    expect(said(RULE, [machine([], { memory: other })]).join()).toMatch(/the largest first: x\.$/);
+  });
+
+  it.each([
+    [0.1, 0.1, 0.1],
+    [0.1, 0.2, undefined],
+    [0, undefined, undefined],
+  ])("names the share %d where the server starts with %d", (fits, leastUtilization, value) => {
+    const largestUtilization = { b: { bySum: fits, byAggregate: 0.45 } };
+    const memory = {
+      lines: [{ name: "b", gib: 200, basis: "setting" }],
+      largestUtilization,
+      starts: { b: { leastUtilization } },
+    };
+    const [found] = verdictsOf(RULE, [machine([], { memory, servers: [{ name: "b", key: "b" }] })]);
+    expect(found?.value).toBe(value);
+    expect(found?.path).toBe(value && "machines.dgx.inferenceServers.b.gpuMemoryUtilization");
+  });
+
   it("leaves a machine that declares no ledger to the other rules", () => {
     expect(said(RULE, [declared(TYPE.machine, "dgx", { hostInstance: "none" })])).toEqual([]);
   });

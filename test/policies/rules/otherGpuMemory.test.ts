@@ -61,7 +61,9 @@ describe("other-gpu-memory", () => {
     });
     expect(said("other-gpu-memory", [machine({}), own])).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 0 }), own])).toEqual([REFUSED]);
-    expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 6 }), own])).toEqual([]);
+    expect(said("other-gpu-memory", [machine({ otherGpuMemoryGiB: 0.5 }), own])).toEqual([]);
+    const unknown = container("comfy", { image: UNKNOWN_TEXT, entrypoints: ["comfy"], gpus: "all" });
+    expect(said("other-gpu-memory", [machine({ simpleServer: { mode: "integrated" } }), unknown])).toEqual([REFUSED]);
     expect(said("other-gpu-memory", [own])).toEqual([]);
   });
 

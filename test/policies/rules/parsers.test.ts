@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { MACHINE_LABEL, SERVER_LABEL } from "../../../components/planned/container";
 import { CLEAN_COMMAND, container, said, server, serverRecord, serving, UNKNOWN_LIST, verdictsOf } from "../declared";
 
 describe("tool-calling", () => {
@@ -63,6 +64,29 @@ describe("tool-calling", () => {
   it("leaves other containers alone", () => {
     expect(said(RULE, [container("web", { image: "nginx", command: ["--enable-auto-tool-choice"] })])).toEqual([]);
   });
+
+  it("refuses what it finds, and takes a model of no kind for one that chats", () => {
+    const base = clients({ model: { id: "m", kind: "base" } });
+    const verdicts = [
+      [server(), base],
+      [server(), clients({ container: "other" })],
+    ].map((given) => verdictsOf(RULE, given));
+    expect(verdicts).toMatchObject([[{ verdict: "refused" }], [{ verdict: "refused" }]]);
+    expect(said(RULE, [server(), clients({ model: { id: "m" } })])).toEqual([]);
+  });
+
+  it.each([
+    [["m"], "parser"],
+    [["m", "--tool-call-parser", "hermes"], "autoChoice"],
+  ])("names the setting that is missing: %j", (command, setting) => {
+    const labels = [
+      { label: MACHINE_LABEL, value: "dgx" },
+      { label: SERVER_LABEL, value: "b" },
+    ];
+    expect(verdictsOf(RULE, [server({ command, labels }), clients()])).toMatchObject([
+      { path: `machines.dgx.inferenceServers.b.tools.${setting}` },
+    ]);
+  });
 });
 
 describe("reasoning-parser", () => {
@@ -101,6 +125,14 @@ describe("reasoning-parser", () => {
     expect(
       said(RULE, [container("web", { image: "nginx", command: ["x-Instruct", "--reasoning-parser", "q"] })]),
     ).toEqual([]);
+  });
+
+  it("names no parser that is not known, and judges no name that is not", () => {
+    const script = (text: string) => said(RULE, [serving("sh", "-c", `vllm serve ${text} --served-model-name m`)]);
+    expect(script('a/b-instruct --reasoning-parser "$PARSER"').join()).toContain(
+      "b has --reasoning-parser (not known yet), but a/b-instruct has no thinking mode by its name",
+    );
+    expect(script('--reasoning-parser qwen3 --model "$MODEL"')).toEqual([]);
   });
 
   it("takes another level", () => {

@@ -5,7 +5,7 @@ import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 import { serverInput } from "../../fixtures/machine";
 import { ranks } from "../../fixtures/ranks";
-import { DIGEST, said } from "../declared";
+import { DIGEST, said, server } from "../declared";
 
 const RULE = "ranks-agree";
 const resources = (...given: Parameters<typeof ranks>) =>
@@ -99,6 +99,31 @@ describe("ranks-agree", () => {
     expect(said(RULE, given)).toEqual(messages.map((message) => `refused: ${message}`));
   });
 
+  it("takes a server of one machine for no rank", () => {
+    expect(said(RULE, [server(), server({}, "c")])).toEqual([]);
+  });
+
+  it("names the head first in whichever order ranks are declared", () => {
+    const other = changed(WORKER, (props) => ({ command: [...(props.command ?? []), "--revision", "abc"] }));
+    for (const given of [other, other.toReversed()])
+      expect(said(RULE, given).join()).toContain("vllm-model-8001-rank1 and vllm-model-8001 are ranks of one server,");
+  });
+
+  it("names every rank, two of one number among the workers too, and every word of an argument", () => {
+    const rank = (name: string, ...more: string[]) =>
+      server({ command: ["m", "--nnodes=3", "-tp", "3", "--master-addr", "10.0.0.1", ...more] }, name);
+    const worker = (name: string) => rank(name, "--node-rank=1", "--headless", "--host", "::1");
+    expect(said(RULE, [rank("a"), worker("b"), worker("c")])).toEqual([
+      "refused: c and b both are rank 1 (`--node-rank`) of the server that meets at 10.0.0.1:29501. Number its ranks from 0, each once.",
+    ]);
+    expect(said(RULE, [rank("a"), worker("b")]).join()).toContain("2 of them are declared (a, b): ");
+    const named = rank("b", "--node-rank=1", "--served-model-name", "x", "y");
+    const of = [rank("a", "--revision", "abc"), named, rank("c", "--node-rank=2", "--revision", "abc")];
+    expect(said(RULE, of).join()).toContain(
+      "differ in --served-model-name (x y, not given), --revision (not given, abc): vLLM",
+    );
+  });
+
   it("takes a worker's API arguments for nothing", () => {
     expect(said(RULE, changed(WORKER, withWord("8001", "8009")))).toEqual([]);
   });
@@ -138,6 +163,8 @@ describe("the other policies, of ranks", () => {
       value: 29504,
     });
     expect(first?.message).toContain("takes host port 29502/tcp");
+    const paths = judge(two(29502)).flatMap(({ name, path }) => (name === "host-ports" ? [path] : []));
+    expect(new Set(paths)).toEqual(new Set(["machines.dgx1.inferenceServers.c.masterPort"]));
     expect(said("host-ports", two(29504))).toEqual([]);
   });
 

@@ -53,6 +53,16 @@ describe("served-model-name", () => {
     expect(said(RULE, [serving("org/")]).join()).toContain("Add `--served-model-name model org/`.");
   });
 
+  it("names everything that can't be read, and a model that is not known", () => {
+    expect(said(RULE, [serving("m", UNKNOWN_TEXT, "--config=x")]).join()).toContain(
+      "argument 2 is not known before the update, so it may be any option; `--config` takes options",
+    );
+    const command = ["sh", "-c", 'vllm serve --model "$MODEL"'];
+    expect(said(RULE, [server({ command })])).toEqual([
+      "refused: b has no --served-model-name, and its model is not known before the update; give a name without a slash.",
+    ]);
+  });
+
   it("leaves other containers alone", () => {
     expect(said(RULE, [container("web", { image: "nginx:1.27", command: ["a/b"] })])).toEqual([]);
   });

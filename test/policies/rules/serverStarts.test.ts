@@ -2,8 +2,10 @@ import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { declaredResources } from "../../../components/machine/declaredResources";
 import { plan } from "../../../components/plan/plan";
+import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 import { serverInput, stack } from "../../fixtures/machine";
+import { declared, IMAGE, verdictsOf } from "../declared";
 
 interface Server {
   readonly id?: string;
@@ -255,5 +257,66 @@ describe("server-starts", () => {
     const levels = { "server-starts": "advisory" } as const;
     const verdict = judge(declaredResources(planned), levels).find(({ name }) => name === "server-starts");
     expect(verdict?.verdict).toBe("warned");
+  });
+});
+
+describe("a machine component of one's own", () => {
+  /** Verdict, message and setting for one server of 10 GiB's machine, with a share of half. */
+  function judged(needs: object, { command = [] as string[], fits = 0.5 } = {}) {
+    const servers = [
+      { name: "b", key: "b", image: IMAGE, command: ["m", "--gpu-memory-utilization", "0.5", ...command] },
+    ];
+    const memory = { largestUtilization: { b: { bySum: fits, byAggregate: fits } }, starts: { b: needs } };
+    const [found] = verdictsOf("server-starts", [declared(TYPE.machine, "dgx", { totalGiB: 10, servers, memory })]);
+    const path = found?.path?.replace("machines.dgx.inferenceServers.b.", "");
+    return [found?.verdict, found?.message.replace(/ In the stack file: .*/, ""), path, found?.value];
+  }
+  const PASS = ["pass", "", undefined, undefined];
+
+  it.each<[string, object, string[]]>([
+    ["exactly its weights fit", { weightsGiB: 5, outsideGiB: 5 }, []],
+    ["nothing is known but what lies outside its cache", { outsideGiB: 4.9 }, []],
+    ["its arguments can't be read", { weightsGiB: 50, outsideGiB: 50 }, ["--gpu-memory-utilization", "half"]],
+    ["its window is as long as the model's", { outsideGiB: 1, modelWindow: 8 }, ["--max-model-len", "8"]],
+  ])("passes where %s", (_, needs, command) => {
+    expect(judged(needs, { command })).toEqual(PASS);
+  });
+
+  it("passes a window that is not known", () => {
+    const script = ["sh", "-c", 'vllm serve m --max-model-len "$WINDOW"'];
+    const servers = [{ name: "b", image: IMAGE, entrypoints: script, command: [] }];
+    const memory = { largestUtilization: { b: {} }, starts: { b: { outsideGiB: 1, modelWindow: 8 } } };
+    const machine = declared(TYPE.machine, "dgx", { totalGiB: 10, servers, memory });
+    expect(verdictsOf("server-starts", [machine])).toMatchObject([{ verdict: "pass" }]);
+  });
+
+  it("names a share that suffices, and none where none is left", () => {
+    const given =
+      "b can't start: its weights take 6.00 GiB once loaded, and --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB.";
+    const needs = { weightsGiB: 6, outsideGiB: 6 };
+    const setting = "gpuMemoryUtilization";
+    expect(judged({ ...needs, leastUtilization: 0.7 }, { fits: 0.7 })).toEqual([
+      "refused",
+      `${given} Set \`gpuMemoryUtilization: 0.7\` or more (at most 0.7 fits).`,
+      setting,
+      0.7,
+    ]);
+    expect(judged(needs, { fits: 0.9 })).toEqual([
+      "refused",
+      `${given} It needs 1 at the least, and at most 0.9 is left for it on this machine: lower another server, or serve a smaller model (\`serving models\` lists what fits).`,
+      undefined,
+      undefined,
+    ]);
+  });
+
+  it.each([
+    [0, ""],
+    [1, " A `maxModelLen` of at most 1 fits as it is."],
+  ])("says what room there is, and the longest window of %d tokens", (longestWindow, shorter) => {
+    const needs = { weightsGiB: 5, outsideGiB: 6, windowGiB: 2, leastUtilization: 0.8, longestWindow };
+    expect(judged(needs, { command: ["--max-model-len", "8192"], fits: 0.9 })[1]).toBe(
+      "b can't start: one request of 8,192 tokens needs 2.00 GiB of KV cache, and --gpu-memory-utilization 0.50 gives it 5.00 of 10 GiB, " +
+        `of which 0.00 are left for it at best. Set \`gpuMemoryUtilization: 0.8\` or more (at most 0.9 fits).${shorter}`,
+    );
   });
 });

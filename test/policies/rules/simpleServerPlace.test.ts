@@ -44,7 +44,12 @@ describe("simple-server-place", () => {
     const place = declared(TYPE.machine, "dgx", { machine: "dgx", simpleServer: UNKNOWN_TEXT });
     expect(said(RULE, [place, ollama])).toEqual([]);
     expect(said(RULE, [ollama, container("chat", { image: WITH_OLLAMA })])).toEqual([
-      expect.stringContaining("starts a second Ollama on one machine"),
+      "refused: chat starts a second Ollama on one machine. Keep one of them.",
     ]);
+  });
+
+  it("takes the variable of Open WebUI's image in no other for an Ollama", () => {
+    const props = { image: `nginx:1-ollama@${DIGEST}`, envs: ["USE_OLLAMA_DOCKER=true"] };
+    expect(said(RULE, [...machine("host", CHAT), container("web", props)])).toEqual([]);
   });
 });
