@@ -13,21 +13,25 @@ export const IMAGE_DIGEST = /^sha256:[0-9a-f]{64}$/;
 /** An image's id, also as `docker images` prints it. */
 const ID = /^(sha256:)?[0-9a-f]{12,64}$/;
 
-const TAG = /^\w[\w.-]{0,127}$/;
-
+const TAG = String.raw`\w[\w.-]{0,127}`;
 const LABEL = "[a-zA-Z0-9](?:[a-zA-Z0-9-]*[a-zA-Z0-9])?";
 /** A registry: a host's name or address, with or without a port. */
 const REGISTRY = String.raw`(?:${LABEL}(?:\.${LABEL})*|\[[a-fA-F0-9:]+\])(?::\d+)?`;
 const PART = String.raw`[a-z0-9]+(?:(?:\.|__?|-+)[a-z0-9]+)*`;
-const REPOSITORY = new RegExp(`^(?:${REGISTRY}/)?${PART}(?:/${PART})*$`);
+
+/** The form of a reference: the grammar of the distribution project, which Docker goes by, with digests that are sha256. */
+export const IMAGE_REFERENCE = new RegExp(
+  `^(?:${REGISTRY}/)?${PART}(?:/${PART})*(?::${TAG})?(?:@sha256:[0-9a-f]{64})?$`,
+);
 
 /** Longest name of a repository, its registry included. */
 const LONGEST = 255;
 
-/**
- * Reads an image reference by the grammar of the distribution project, which Docker goes by; digests must be sha256.
- * `undefined` if it isn't one, such as a bare image id: `referenceFault` says why.
- */
+/** What rules a text out that has the form. */
+export const IS_ID = "it is an image's id, which names no repository";
+export const TOO_LONG = `its name is longer than ${LONGEST} characters`;
+
+/** Reads an image reference; `undefined` if it isn't one: `referenceFault` says why. */
 export function imageReference(image: string): ImageReference | undefined {
   if (referenceFault(image) !== undefined) return undefined;
   return split(image);
@@ -43,25 +47,21 @@ function split(image: string): ImageReference {
 
 /** Why a text is no image reference, as a clause about it; `undefined` for one that is. It quotes nothing of the text. */
 export function referenceFault(image: string): string | undefined {
+  if (!IMAGE_REFERENCE.test(image)) return formFault(image);
+  if (ID.test(image.split("@", 1)[0] ?? "")) return IS_ID;
+  return split(image).repository.length > LONGEST ? TOO_LONG : undefined;
+}
+
+function formFault(image: string): string {
   const { repository, tag, digest } = split(image);
   if (/[\s\p{Cc}]/u.test(image)) return "it has a blank or a control character";
   if (image.split("@").length > 2) return "it has two digests";
   if (digest !== undefined && !IMAGE_DIGEST.test(digest))
     return "its digest is not `sha256:` with 64 hex digits in small letters";
-  if (ID.test(image.split("@", 1)[0] ?? "")) return "it is an image's id, which names no repository";
-  if (tag !== undefined && !TAG.test(tag))
+  if (tag !== undefined && !new RegExp(`^${TAG}$`).test(tag))
     return "its tag is not 1 to 128 letters, digits, `_`, `.` and `-`, the first a letter, a digit or `_`";
-  if (repository.length > LONGEST) return `its name is longer than ${LONGEST} characters`;
-  if (!REPOSITORY.test(repository)) return repositoryFault(repository);
-  return undefined;
-}
-
-/** Why a text is no repository. */
-function repositoryFault(repository: string): string {
-  const parts = repository.split("/");
-  if (parts.includes("")) return "a part of its name is empty";
-  const { path } = places(repository);
-  if (/[A-Z]/.test(path)) return "its repository has capitals";
+  if (repository.split("/").includes("")) return "a part of its name is empty";
+  if (/[A-Z]/.test(places(repository).path)) return "its repository has capitals";
   return "a part of its name is not letters and digits, joined by single `.`, `_` or `__`, or by `-`";
 }
 

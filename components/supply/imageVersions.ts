@@ -1,6 +1,6 @@
 import { parse } from "@renovatebot/pep440";
 import type { ImageFacts } from "../planned/facts";
-import { hubName, type ImageReference, imageReference, pathOf } from "../planned/imageReference";
+import { type ImageReference, imageReference, pathOf } from "../planned/imageReference";
 import images from "./images.json";
 import { atLeast, isVersion, lowestAllowed, sameRelease } from "./releases";
 import { versionInTag } from "./tagVersion";
@@ -61,8 +61,9 @@ export function taggedVersion({ repository, tag }: ImageReference): string | und
 const otherEngine = ({ repository, tag = "" }: ImageReference) =>
   images.engines.find(({ image }) => new RegExp(image, "i").test(`${pathOf(repository)}:${tag}`));
 
+/** Whether a repository is known to hold a vLLM, also on a mirror that keeps its path. */
 const isKnownRepository = ({ repository }: ImageReference) =>
-  images.repositories.some((each) => each.repository === hubName(repository));
+  images.repositories.some((each) => pathOf(each.repository) === pathOf(repository));
 
 /**
  * Says what may be believed of the image that a vLLM server runs: whether it is a vLLM, and which versions are inside. A

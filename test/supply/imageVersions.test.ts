@@ -183,8 +183,8 @@ describe("a server's image is doubted", () => {
       ["nobody has seen a vLLM in own/thing"],
     ],
     [
-      "a mirror of vLLM's name",
-      { image: `mirror.local/vllm/vllm-openai:v0.30.0@${DIGEST}`, ...of(undefined) },
+      "a mirror's own name",
+      { image: `mirror.local/inference/vllm:v0.30.0@${DIGEST}`, ...of(undefined) },
       [/^nobody has seen a vLLM in mirror.local/],
     ],
     [

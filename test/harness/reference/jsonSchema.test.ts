@@ -102,6 +102,12 @@ const NOT_CARRIED: Readonly<Record<string, Readonly<Record<string, unknown>>>> =
       inMachine({ modelCache: "/a/../b" }),
     [KEY_AS_NAME]: inMachine({ clients: { keyVariable: "JBSWY3DPEHPK3PXP" } }),
     [PROTO]: inMachine({ clients: { codex: { model: "__proto__" } } }),
+    "Expected an image as `repository[:tag]@sha256:...`: it is an image's id, which names no repository": inMachine({
+      bridge: { image: "0123456789ab" },
+    }),
+    "Expected an image as `repository[:tag]@sha256:...`: its name is longer than 255 characters": inMachine({
+      bridge: { image: "a".repeat(256) },
+    }),
     "At least one machine is needed": { config: { "local-serving:machines": {} } },
   },
   "model-recipe": {

@@ -109,7 +109,8 @@ function linkedTo(image?: string, second: Record<string, unknown> = {}): Seat {
   const { dgx } = structuredClone(alone.settings.machines);
   const b = dgx?.inferenceServers.b;
   if (dgx === undefined || b === undefined) throw new Error("no server b");
-  if (image !== undefined) Object.assign(b, { image: `${image}:v1@${DIGEST}` });
+  const versions = { ...b.versions, digest: DIGEST };
+  if (image !== undefined) Object.assign(b, { image: `${image}:v1@${DIGEST}`, versions });
   return { ...alone, settings: { machines: { dgx: { ...dgx, link: link(1) }, ...machines } } };
 }
 
@@ -216,7 +217,11 @@ describe("published starts", () => {
     const server = alone.settings.machines.dgx?.inferenceServers.b;
     if (recipe === undefined || server?.versions === undefined) throw new Error("no failed start");
     const old = structuredClone(alone);
-    Object.assign(old.settings.machines.dgx?.inferenceServers.b?.versions ?? {}, { vllm: failed?.vllm });
+    const versions = { ...server.versions, vllm: failed?.vllm, digest: DIGEST };
+    Object.assign(old.settings.machines.dgx?.inferenceServers.b ?? {}, {
+      image: `vllm/vllm-openai@${DIGEST}`,
+      versions,
+    });
     expect(fitModel(recipe, old)).toMatchObject({
       verdict: "no",
       reasons: ["It needs vLLM 0.24.0 or newer, and the image of b has 0.23.0: take a newer one by `serving pin`."],

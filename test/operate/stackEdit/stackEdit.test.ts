@@ -55,10 +55,7 @@ describe("an edit of a stack file", () => {
   const BY_HAND = STACK_TEXT.replace("totalGiB: 121.63", "totalGiB:   121.63    # aligned by hand")
     .replace("instanceA:\n", "instanceA:\n\n\n")
     .replace("tools:\n            parser: qwen3_coder # the family's own", "tools: {}   # by default")
-    .replace(
-      "{ vllm: 0.30.0, transformers: 5.10.4, evidence: read, source: test }",
-      "{vllm: 0.30.0,   source: test,evidence: read}",
-    );
+    .replace(/\{ vllm: 0\.30\.0, transformers: .* \}/, "{vllm: 0.30.0,   source: test,evidence: read}");
 
   it.each<[string, string[], string | undefined, [string, string]]>([
     ["replaces a value", ["versions", "vllm"], "0.31.0", ["{vllm: 0.30.0,", "{vllm: 0.31.0,"]],
