@@ -61,7 +61,7 @@ const isNamedServer = ({ image }: LaunchInputs) =>
  * What `readContainer` tells, by the launch inputs alone. `hint`: anything else speaks for a server; `gpus`: what only vLLM has
  * tells it; `isServer`: its image runs one by itself.
  */
-export function readLaunch(
+function readLaunch(
   launch: LaunchInputs,
   hint = () => true,
   gpus = hint,

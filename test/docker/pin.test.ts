@@ -56,7 +56,13 @@ describeDocker("serving pin", () => {
     const folder = mkdtempSync(join(tmpdir(), "pin-newer-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const file = join(folder, "Pulumi.test.yaml");
-    writeFileSync(file, STACK_TEXT.replace(/vllm\/vllm-openai:v0\.30\.0@\S+/, first.reference));
+    writeFileSync(
+      file,
+      STACK_TEXT.replace(/vllm\/vllm-openai:v0\.30\.0@\S+/, first.reference).replace(
+        /( digest: )sha256:\w+/,
+        `$1${first.digest}`,
+      ),
+    );
     const run = async (option: string) => {
       const { code, out } = await runServing(["pin", option, "--file", file, "--format", "json"], { PATH: "/nowhere" });
       return { code, images: JSON.parse(out).images };
@@ -99,7 +105,7 @@ describe("the verdict on an image", () => {
     [{ vllm: "0.28.0", transformers: "5.7.9" }, "it holds transformers 5.7.9, below 5.8.0"],
     [{ vllm: "0.30.0" }, "its record has no version of transformers"],
   ])("is `refused` for %j", (versions, reason) => {
-    const { verdict, reasons } = judgeImage(reading(versions));
+    const { verdict, reasons } = judgeImage(reading(versions, "custom"));
     expect(verdict).toBe("refused");
     expect(reasons.join("\n")).toContain(reason);
   });

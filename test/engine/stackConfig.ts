@@ -31,17 +31,14 @@ export function stackConfig(
   machine: Record<string, unknown> = {},
   beside: Readonly<Record<string, Record<string, unknown>>> = {},
 ): Record<string, unknown> {
+  const { image = parts.image.reference } = server;
+  const [, vllm = "0.30.0", digest = digestOf(parts.image)] = /:v([\d.]+)@(.*)$/.exec(String(image)) ?? [];
   const b = {
     model: { id: "org/model", family: "qwen3", thinking: true },
     servedModelName: `model-${parts.unique}`,
-    image: parts.image.reference,
-    versions: {
-      vllm: "0.30.0",
-      transformers: "5.10.4",
-      evidence: "read",
-      digest: digestOf(parts.image),
-      source: "test",
-    },
+    image,
+    // What `serving pin --write` would record of that image.
+    versions: { vllm, transformers: "5.10.4", evidence: "read", digest, source: "test" },
     port: parts.portB,
     gpuMemoryUtilization: SHARE,
     maxModelLen: 4096,
