@@ -28,11 +28,14 @@ const KEYS = [
   "-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:[\\s\\S]*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|[\\s\\S]*)",
 ];
 
+/** Where a word begins: a colour's code (`ESC[31m`) may stand right before it. */
+const START = "(?:(?<![A-Za-z\\d])|(?<=\\[[\\d;]{0,20}m))";
+
 /** Secrets that are known by themselves or by what surrounds them, whatever they are called. */
 const BY_VALUE = [
-  new RegExp(`(?<![A-Za-z\\d])(?<value>${KEYS.join("|")})`, "g"),
+  new RegExp(`${START}(?<value>${KEYS.join("|")})`, "g"),
   // A JSON Web Token.
-  /(?<![A-Za-z\d])(?<value>eyJ[\w-]{8,}(?:\.[\w-]+\.[\w-]*|(?<none>)))/g,
+  new RegExp(`${START}(?<value>eyJ[\\w-]{8,}(?:\\.[\\w-]+\\.[\\w-]*|(?<none>)))`, "g"),
   // `scheme://user:password@host`; the password may hold blanks, and a port is none.
   /(?<before>(?<![a-z\d+.-])[a-z][a-z\d+.-]{0,30}:\/\/[^\s/?#@:[]{0,99}:)(?!\d+(?:[/?#\s"']|$))(?<value>[^@\n"'<>]*)(?:(?=@)|(?<none>))/gi,
   // `user:password@host`; an image's digest stands behind `@` too.

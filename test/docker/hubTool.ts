@@ -10,9 +10,9 @@ export async function hubToolImage(name: string, packages: readonly string[]): P
   const environment = temporaryFolder("hub-tool-");
   // The cache's owner reads it too.
   chmodSync(environment, 0o755);
-  await mustRun("uv", ["venv", "--quiet", environment]);
+  await mustRun("python3", ["-m", "venv", environment]);
   const python = `${environment}/bin/python`;
-  const { code } = await run("uv", ["pip", "install", "--quiet", "--python", python, ...packages]);
+  const { code } = await run(python, ["-m", "pip", "install", "--quiet", ...packages]);
   if (code !== 0) return undefined;
   const folder = (key: string) => mustRun(python, ["-c", `import sysconfig; print(sysconfig.get_path('${key}'))`]);
   const own = readdirSync(await folder("purelib"));

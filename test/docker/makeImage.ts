@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { mustRun } from "../layers/run";
+import { mustRun, run } from "../layers/run";
 import type { Versions } from "../stand-in/programs/versions";
 import type { DockerLayer } from "./layer";
 
@@ -76,14 +76,18 @@ export async function makeImage(layer: DockerLayer, options: ImageOptions = {}):
 
 /** Pushes an image, so that its digest is real. */
 export async function pushed(id: string, repository: string, tag: string): Promise<PinnedImage> {
-  // Another test's image may take the tag between the two steps: then that one was pushed, and ours has no digest.
+  let said = "";
+  // Another test's image may take the tag between the two steps: then that one was pushed, and ours has no digest. The
+  // registry answers 500 where two pushes write the same layer.
   for (let attempt = 0; attempt < PUSHES; attempt += 1) {
     await mustRun("docker", ["tag", id, tag]);
-    await mustRun("docker", ["push", "--quiet", tag], { limitSeconds: PUSH_SECONDS });
+    const push = await run("docker", ["push", "--quiet", tag], { limitSeconds: PUSH_SECONDS });
+    said = push.stdout + push.stderr;
+    if (push.code !== 0) continue;
     const inspected = await mustRun("docker", ["image", "inspect", "--format", "{{json .RepoDigests}}", id]);
     const repoDigests = JSON.parse(inspected) as string[];
     const digest = repoDigests.find((name) => name.startsWith(`${repository}@`))?.split("@")[1];
     if (digest !== undefined) return { tag, digest, reference: `${tag}@${digest}` };
   }
-  throw new Error(`the registry gave ${tag} no digest`);
+  throw new Error(`the registry gave ${tag} no digest:\n${said}`);
 }
