@@ -126,7 +126,7 @@ export class UnreadableInput extends Error {
     readonly place?: Place,
   ) {
     const where = place === undefined ? "" : `:${place.line}:${place.column}`;
-    super(clipped(withoutKeys(`${input}${where}: ${reason}`), LONGEST_MESSAGE));
+    super(clipped(withoutKeys(`${clipped(input, LONGEST_PATH)}${where}: ${reason}`), LONGEST_MESSAGE));
     this.name = "UnreadableInput";
   }
 }

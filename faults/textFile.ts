@@ -65,5 +65,8 @@ export function readFailure(error: unknown): string {
   if (code === "ENOENT") return "no such file";
   if (code === "EACCES") return "no permission to read it";
   if (code === "EISDIR") return "is a directory, not a file";
+  if (code === "ENAMETOOLONG") return "the name is longer than a file can have";
+  if (code === "ENOTDIR") return "a part of its path is a file, not a directory";
+  if (code === "ELOOP") return "its links lead in a circle";
   return error instanceof Error ? error.message : String(error);
 }

@@ -7,8 +7,9 @@ import { type Recipe, recipe, sourceIssues } from "./recipe";
 
 const RECIPE = "recipe.yaml";
 
-/** The folder of a model in `models/`, named like its repository with `--` for the slash. */
-export const modelFolder = (id: string): string => id.replaceAll("/", "--");
+/** The folder of a model in `models/`, named like its repository with `--` for the slash; `..` names no folder above. */
+export const modelFolder = (id: string): string =>
+  /^\.{1,2}$/.test(id) ? id.replaceAll(".", "%2E") : id.replaceAll("/", "--");
 
 /** Every recipe of a project's `models/`, by the order of their names. Throws `FaultyInput` or `UnreadableInput` for a broken one. */
 export function readCatalogue(project: string): Recipe[] {

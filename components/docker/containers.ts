@@ -4,7 +4,7 @@ import { isRecord, type JsonObject, objectsIn } from "../../faults/json";
 import { variablesIn } from "../host/text";
 import { demandOfProcess, utilizationOf } from "../inference-server/argv/memoryDemand";
 import type { MemoryDemand } from "../planned/utilization";
-import { docker, dockerJson } from "./docker";
+import { docker, dockerJson, otherAnswer } from "./docker";
 
 /** A container as the engine knows it, running or not. */
 export interface ContainerState {
@@ -67,7 +67,11 @@ async function readOnce(dockerHost: string, filters: readonly string[]): Promise
   const listed = await docker(list, ANSWER_WITHIN_SECONDS, dockerHost);
   const ids = listed.split("\n").filter(Boolean).slice(0, MOST_CONTAINERS);
   if (ids.length === 0) return [];
-  return containersOf(await dockerJson(["inspect", ...ids], ANSWER_WITHIN_SECONDS, dockerHost));
+  if (!ids.every((id) => /^[\w-]+$/.test(id))) throw otherAnswer(list, "ids of containers", listed, dockerHost);
+  const inspect = ["inspect", ...ids];
+  const inspected = await dockerJson(inspect, ANSWER_WITHIN_SECONDS, dockerHost);
+  if (!Array.isArray(inspected)) throw otherAnswer(inspect, "a list", JSON.stringify(inspected), dockerHost);
+  return containersOf(inspected);
 }
 
 /** The containers in an answer of `docker inspect`; whatever else is there is left out. */

@@ -6,6 +6,31 @@ import { withoutSecrets } from "../../faults/secrets";
 import { askOn, commandOn } from "../host/onMachine";
 import { HERE, isOverSsh } from "../planned/reach";
 
+/** Most characters of an answer that are shown. */
+const SHOWN = 120;
+
+/** The JSON that a docker command prints. Throws `Failed` as `docker` does, and where it prints anything else. */
+export async function dockerJson(
+  args: readonly string[],
+  timeoutSeconds?: number,
+  dockerHost?: string,
+): Promise<unknown> {
+  const answer = await docker(args, timeoutSeconds, dockerHost);
+  const value = jsonIn(answer);
+  if (value === undefined) throw otherAnswer(args, "JSON", answer, dockerHost);
+  return value;
+}
+
+/** An answer that is not what was asked for: a wrapper, or a login on the machine that prints, may have answered. */
+export function otherAnswer(args: readonly string[], wanted: string, answer: string, dockerHost = ""): Failed {
+  const [line = ""] = answer.trim().split("\n", 1);
+  const shown = plainText(withoutSecrets(line)).slice(0, SHOWN);
+  const said = shown === "" ? "printed nothing" : `printed \`${shown}\``;
+  const where = dockerHost === "" ? "" : ` (${dockerHost})`;
+  const remedy = `Run \`docker ${args[0]}\` there yourself: what else prints, such as a login script or a wrapper of docker, has to print to stderr.`;
+  return new Failed(`docker ${args[0]}${where} ${said} instead of ${wanted}. ${remedy}`);
+}
+
 export const NO_DOCKER = "No `docker` on PATH: install the Docker client.";
 
 /**
@@ -37,19 +62,4 @@ export async function docker(args: readonly string[], timeoutSeconds = 60, docke
     throw new Failed(`docker ${args[0]} gave no answer within ${timeoutSeconds} s.`);
   const said = err.trim().split("\n").at(-1) || `exit code ${String(error.code)}`;
   throw new Failed(`docker ${args[0]} failed: ${tooLong ? "it prints more than is read" : said}`);
-}
-
-/** How much is quoted of an answer that is none. */
-const QUOTED = 80;
-
-/** The same of a command whose answer is JSON. Throws `Failed` where something else came, as of a wrapper named docker. */
-export async function dockerJson(...asked: Parameters<typeof docker>): Promise<unknown> {
-  const answer = await docker(...asked);
-  const value = jsonIn(answer);
-  if (value !== undefined) return value;
-  const said = withoutSecrets(plainText(answer.trim().replaceAll("\n", " "))).slice(0, QUOTED);
-  const what = said === "" ? "nothing" : `\`${said}\``;
-  throw new Failed(
-    `docker ${asked[0][0]} printed ${what} in place of JSON: is \`docker\` on PATH Docker's own client, and does the shell of that machine print nothing else?`,
-  );
 }

@@ -1,6 +1,6 @@
 import { Failed } from "../../faults/fault";
-import { jsonIn, objectOr, objectsIn, textOr } from "../../faults/json";
-import { docker } from "./docker";
+import { objectOr, objectsIn, textOr } from "../../faults/json";
+import { docker, dockerJson } from "./docker";
 
 /** Digest of an engine's own image within what a reference points at; `undefined` where that is a single image. */
 export async function platformDigest(reference: string, dockerHost?: string): Promise<string | undefined> {
@@ -24,7 +24,7 @@ async function manifest(reference: string, dockerHost?: string) {
   const insecure = /^(localhost|127\.)/.test(reference) ? ["--insecure"] : [];
   // It knows either a tag or a digest.
   const named = reference.replace(/:[^/:@]+@/, "@");
-  return objectOr(jsonIn(await docker(["manifest", "inspect", ...insecure, named], undefined, dockerHost)));
+  return objectOr(await dockerJson(["manifest", "inspect", ...insecure, named], undefined, dockerHost));
 }
 
 async function ownDigest(reference: string, answer: Awaited<ReturnType<typeof manifest>>, dockerHost?: string) {

@@ -1,7 +1,7 @@
 import { defined } from "../../faults/defined";
 import { Failed } from "../../faults/fault";
-import { jsonIn, objectOr, textOr } from "../../faults/json";
-import { docker } from "../docker/docker";
+import { objectOr, textOr } from "../../faults/json";
+import { docker, dockerJson } from "../docker/docker";
 import { layersOf, repositoryOf } from "../docker/manifest";
 import { BYTES_PER_GB, cacheOn, isWhole } from "../evidence/modelCache";
 import { diskFor, filesOf } from "../host/files";
@@ -57,7 +57,7 @@ const IMAGE_ON_DISK = 3;
 
 /** Reads what a machine lacks of its plan. Throws `Failed` where Docker doesn't answer. */
 export async function readNeeds(machine: MachinePlan, reading: ReadingNeeds = {}): Promise<Needs> {
-  const info = objectOr(jsonIn(await docker(["info", "--format", "{{json .}}"], undefined, machine.dockerHost)));
+  const info = objectOr(await dockerJson(["info", "--format", "{{json .}}"], undefined, machine.dockerHost));
   const [images, models] = await Promise.all([missingImages(machine), missingModels(machine, reading)]);
   const root = textOr(info.DockerRootDir);
   const disks = await disksOf(machine, [

@@ -77,12 +77,16 @@ export const utilization = () =>
 
 const SHARE = "A utilization is above 0 and at most 1";
 
+/** A word that every object of JavaScript has: of the names that are taken here, that is `constructor`. */
+const isKept = (name: string) => name in {};
+const KEPT = "JavaScript keeps this word for itself: expected another name";
+
 /** Key of a map in the stack file: it becomes part of container and resource names. */
 export const shortName = () =>
   matching(/^[a-z][a-z0-9-]{0,30}$/, {
     error: "Expected a short name: lower-case ASCII letters, digits and dashes, first a letter",
     abort: true,
-  }).refine((name) => !(name in {}), "JavaScript keeps this word for itself: expected another name");
+  }).refine((name) => !isKept(name), KEPT);
 
 /** More GiB than any machine of this kind has: a larger figure was meant in another unit. */
 const MOST_GIB = 4096;
@@ -100,14 +104,14 @@ export const SIMPLE_SERVER = "simple-server";
 
 /** A server that something of ours uses: a key of `inferenceServers`, `instance-a` or `simple-server`. */
 export const serverReference = () =>
-  matching(
-    /^[a-z][a-z0-9-]{0,30}$/,
-    `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
-  );
+  matching(/^[a-z][a-z0-9-]{0,30}$/, {
+    error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\` or \`${SIMPLE_SERVER}\``,
+    abort: true,
+  }).refine((name) => !isKept(name), KEPT);
 
 /** The same, or such a key on another machine of the stack: `dgx2.b`. */
 export const bridgedServer = () =>
-  matching(
-    /^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/,
-    `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
-  );
+  matching(/^([a-z][a-z0-9-]{0,30}\.)?[a-z][a-z0-9-]{0,30}$/, {
+    error: `Expected a key of \`inferenceServers\`, \`${INSTANCE_A}\`, \`${SIMPLE_SERVER}\`, or MACHINE.KEY for a server of another machine`,
+    abort: true,
+  }).refine((name) => !name.split(".").some(isKept), KEPT);

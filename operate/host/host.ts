@@ -1,6 +1,6 @@
 import { eachLine, start } from "../../commandLine/run";
 import { type ContainerState, containersOf } from "../../components/docker/containers";
-import { docker, dockerCommand } from "../../components/docker/docker";
+import { docker, dockerCommand, otherAnswer } from "../../components/docker/docker";
 import { computerOf, type Files, filesOf } from "../../components/host/files";
 import { type Listener, readListeners } from "../../components/host/listeners";
 import { GATE_OPENS, GATE_SAYS } from "../../components/inference-server/startGate";
@@ -68,8 +68,12 @@ export function hostOf(dockerHost: string) {
 
 /** What `docker inspect` says of a container; `undefined` if there is none. Throws `Failed` if Docker can't tell. */
 export async function inspected({ docker }: Pick<Host, "docker">, name: string): Promise<JsonObject | undefined> {
+  const asked = ["inspect", "--type", "container", name];
   try {
-    return objectsIn(jsonIn(await docker(["inspect", "--type", "container", name])))[0];
+    const answer = await docker(asked);
+    const found = jsonIn(answer);
+    if (!Array.isArray(found)) throw otherAnswer(asked, "a list in JSON", answer);
+    return objectsIn(found)[0];
   } catch (error) {
     if (error instanceof Failed && /No such (?:object|container)/i.test(error.message)) return undefined;
     throw error;

@@ -1,6 +1,6 @@
 import { posix } from "node:path";
 import { readContainers } from "../../components/docker/containers";
-import { docker } from "../../components/docker/docker";
+import { docker, otherAnswer } from "../../components/docker/docker";
 import { repositoryOf } from "../../components/docker/manifest";
 import { readAppliedPlan } from "../../components/evidence/readAppliedPlan";
 import { filesOf } from "../../components/host/files";
@@ -8,7 +8,7 @@ import { type MachinePlan, serversOn } from "../../components/plan/types";
 import { recordOf } from "../../components/preflight/preflight";
 import { oursOn } from "../../components/preflight/readDocker";
 import { defined } from "../../faults/defined";
-import { jsonIn, objectOr, textOr } from "../../faults/json";
+import { isRecord, jsonIn, textOr } from "../../faults/json";
 import { typedOn } from "../stack/typed";
 
 export type Leftover = Awaited<ReturnType<typeof leftovers>>[number];
@@ -44,9 +44,12 @@ export async function leftovers(machine: MachinePlan) {
   const networks =
     ours.length > 0 ? [] : await ask("network", "ls", "--format", "{{.Name}}", "--filter", `name=^${network}$`);
   const repositories = new Set(planned.map(({ image }) => repositoryOf(image)));
-  const images = (await ask("images", "--digests", "--no-trunc", "--format", "{{json .}}")).map((line) =>
-    objectOr(jsonIn(line)),
-  );
+  const list = ["images", "--digests", "--no-trunc", "--format", "{{json .}}"];
+  const images = (await ask(...list)).map((line) => {
+    const image = jsonIn(line);
+    if (!isRecord(image)) throw otherAnswer(list, "JSON", line, dockerHost);
+    return image;
+  });
   const unused = images.filter(
     (image) => repositories.has(textOr(image.Repository)) && containers.every(({ imageId }) => imageId !== image.ID),
   );

@@ -72,6 +72,9 @@ const SETTINGS: Readonly<Record<string, string>> = { "--speculative-config.metho
 
 const PREFIX = "VLLM_";
 
+/** Most unknown flags of a server that are named. */
+const MOST_NAMED = 20;
+
 /** The flags, values and `VLLM_` variables of a server that this vLLM doesn't know, each with the nearest that it does. */
 function engineFaults(
   server: ServerArguments,
@@ -79,11 +82,13 @@ function engineFaults(
   engine: EngineData,
 ): EngineFault[] {
   const names = [...engine.values, ...engine.lists, ...Object.keys(engine.switches)];
+  const more = server.unknownFlags.length - MOST_NAMED;
   return [
-    ...server.unknownFlags.map((flag) => {
+    ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
       const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
       return fault(`has no flag \`${flag}\``, near === undefined ? "Remove it" : `Write \`--${near}\``, engine);
     }),
+    ...(more > 0 ? [fault(`doesn't know ${more} more of its flags`, "Remove them", engine)] : []),
     ...writtenChoices(server).flatMap((each) => choiceFault(each, server, engine)),
     ...[...variables].flatMap(([name, value]) => variableFault(name, value, engine)),
   ];

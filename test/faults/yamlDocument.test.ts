@@ -62,6 +62,12 @@ describe("more than a person writes", () => {
       expect(refusal(head + piece.repeat(500_000 / piece.length)), piece).toMatch(/holds more than|the directive/);
   });
 
+  it("is refused where its indentation goes too deep", () => {
+    expect(refusal(lines(1400, (index) => `${" ".repeat(index)}a:\n`))).toMatch(
+      /^a\.yaml:\d+:\d+: nests too deep to be read$/,
+    );
+  });
+
   it("is refused by the number of its aliases", () => {
     const aliases = (count: number) => lines(count, (index) => `- &a${index} x\n- *a${index}\n`);
     expect(read(aliases(1000))).toHaveLength(2000);
