@@ -93,7 +93,7 @@ describe.each(["constructor", "toString", "hasOwnProperty"])("%s", (name) => {
     const codex = { clients: { codex: { server: name } } };
     const at = "machines.dgx";
     expect(faults(codex)).toEqual([
-      expect.stringMatching(`^${at}.clients.codex.server: (No server|Expected a key of)`),
+      expect.stringMatching(`^${at}.clients.codex.server: (No server|Expected a key of|JavaScript keeps)`),
     ]);
     expect(faults({ clients: { [name]: {} } })).toEqual([
       expect.stringMatching(`^${at}.clients.${name}: Unknown key \`${name}\`.`),
