@@ -111,8 +111,8 @@ describe("containers", () => {
     ["unhealthy", inspect({ Health: { Status: "unhealthy" } }), "fail", "is unhealthy"],
     ["ended", inspect({ Status: "exited" }), "fail", "is exited"],
     ["another image", inspect({}, "other:latest"), "fail", "has image other:latest, planned is"],
-    ["not there", "", "fail", "is not there"],
-    ["no JSON", "Error: boom", "fail", "is not there"],
+    ["not there", "[]", "fail", "is not there"],
+    ["no JSON", "Error: boom", "fail", "docker inspect printed `Error: boom` instead of a list in JSON."],
     [
       "started during the run",
       inspect({ StartedAt: "2999-01-01T00:00:00Z" }),
