@@ -37,7 +37,7 @@ export function series(version: string): string | undefined {
 export const sameRelease = (one: string, other: string): boolean =>
   isVersion(one) && isVersion(other) && eq(withoutLocal(one), withoutLocal(other));
 
-const withoutLocal = (version: string) => version.replace(/\+.*$/, "");
+const withoutLocal = (version: string) => version.replace(/\+.*/, "");
 
 /** A version without what marks a post-release, which ships the code of its release. */
 const withoutPost = (version: string) => version.replace(/(?:[-_.]?(?:post|rev|r)[-_.]?\d*|-\d+)$/i, "");

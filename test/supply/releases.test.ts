@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lowestAllowed, whyRefused } from "../../components/supply/releases";
+import { lowestAllowed, sameRelease, whyRefused } from "../../components/supply/releases";
 import releases from "../../components/supply/releases.json";
 
 describe("the supply list", () => {
@@ -30,9 +30,17 @@ describe("the supply list", () => {
     ["litellm", "v1.82.8+local", true],
     ["ollama", "0.17.1-rc2", true],
     ["ollama", "0.17.1", false],
+    ["litellm", "1.82.7.POST1", true],
     ["ollama", "not a version", false],
     ["open-webui", "0.0.1", false],
   ])("%s %s is refused: %s", (name, version, refused) => expect(whyRefused(name, version) !== undefined).toBe(refused));
+
+  it.each([
+    ["0.30", "v0.30.0+cu130", true],
+    ["0.30.0", "0.30.0rc1", false],
+    ["nightly", "0.30.0", false],
+    ["0.30.0", "nightly", false],
+  ])("takes %s and %s for one release: %s", (one, other, same) => expect(sameRelease(one, other)).toBe(same));
 
   it("knows the lowest release of each package that may run", () => {
     expect(["vllm", "transformers", "litellm", "ollama", "open-webui"].map(lowestAllowed)).toEqual([

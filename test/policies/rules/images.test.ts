@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { TYPE } from "../../../components/planned/type";
-import { container, DIGEST, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
+import { container, DIGEST, declared, IMAGE, record, said, server, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 describe("moving-tag", () => {
   const RULE = "moving-tag";
@@ -269,4 +269,39 @@ describe("transformers-range", () => {
     ])
       expect(said(RULE, [record(versions)])).toEqual([]);
   });
+});
+
+describe("what the three rules leave to others", () => {
+  it("a container of ours whose image is not known, and a server's image that is none", () => {
+    expect(said("moving-tag", [container("x", { image: UNKNOWN_TEXT }, { role: "bridge" })])).toEqual([]);
+    expect(said("moving-tag", [server({ image: "vllm/VLLM-openai:v0.30.0" })])).toEqual([]);
+  });
+
+  it("what is no container", () => {
+    const image = "ghcr.io/berriai/litellm:v1.82.7";
+    expect(said("deny-list", [declared("example:index:Bridge", "x", { image })])).toEqual([]);
+  });
+
+  it("a record of another image, but none that names no image", () => {
+    const old = { vllm: "0.30.0", transformers: "5.5.0" };
+    const ranges = (recordedOf: string) => said("transformers-range", [record(old, "read", { recordedOf })]);
+    expect(ranges(`sha256:${"0".repeat(64)}`)).toEqual([]);
+    expect(ranges("")).toEqual([
+      "refused: v030 holds transformers 5.5.0, but vLLM 0.30.0 asks for >=5.10.4. Pin an image whose two versions belong together.",
+    ]);
+    expect(said("transformers-range", [record({ vllm: "0.20.0", transformers: "5.5.0" })])).toEqual([
+      "warned: v030: no range of transformers is known for vLLM 0.20.0 (known: 0.26 to 0.33), so transformers 5.5.0 was not held against one.",
+    ]);
+  });
+});
+
+it.each([
+  ["moving-tag", { image: "ghcr.io/berriai/LiteLLM:v1.103.0" }, undefined, "bridge.image"],
+  ["deny-list", { image: IMAGE, command: ["m", "--enable-sleep-mode"] }, "b", "inferenceServers.b.extraArgs"],
+])("%s names the setting that mends it", (rule, props, key, setting) => {
+  const labels = [
+    { label: "local-serving.machine", value: "dgx" },
+    ...(key === undefined ? [] : [{ label: "local-serving.server", value: key }]),
+  ];
+  expect(verdictsOf(rule, [container("x", { ...props, labels })])).toMatchObject([{ path: `machines.dgx.${setting}` }]);
 });

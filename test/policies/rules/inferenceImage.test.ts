@@ -28,6 +28,12 @@ describe("the image's form", () => {
     );
   });
 
+  it("says what is wrong with it, and names no image in the command where it can't be read", () => {
+    expect(said(RULE, [server({ image: "vllm/vllm-openai@sha256:8a69ffad" })]).join()).toMatch(
+      /which is not pinned: its digest is not .* `serving pin IMAGE:TAG` finds the digest/,
+    );
+  });
+
   it("names the command that finds the digest", () => {
     expect(said(RULE, [server({ image: "vllm/vllm-openai:v0.30.0" })]).join()).toContain(
       "`serving pin vllm/vllm-openai:v0.30.0` finds the digest",
@@ -183,6 +189,40 @@ describe("the versions inside", () => {
   it("need no record where the digest is known", () => {
     const known = "vllm/vllm-openai@sha256:8a69ffad015f138d7170c4ddc429e230a3bc1c1719f67e14324749df200a4b90";
     expect(verdictsOf(RULE, [server({ image: known })])).toMatchObject([{ verdict: "warned", note: true }]);
+  });
+
+  const labels = [
+    { label: "local-serving.machine", value: "dgx" },
+    { label: "local-serving.server", value: "b" },
+  ];
+  const unnamed = record(undefined, "read", { recordedOf: "" }, "b-image-record");
+  const path = "machines.dgx.inferenceServers.b";
+
+  it.each([
+    ["an image without a digest", server({ labels, image: "vllm/vllm-openai:v0.30.0" }), [], "image", undefined],
+    ["nothing recorded", server({ labels }), [], "image", undefined],
+    ["a record without a digest", server({ labels }), [unnamed], "versions.digest", DIGEST],
+    ["what was published", server({ labels }), [record(undefined, "published")], "versions", undefined],
+  ])("name the setting that mends it: %s", (_, container, records, setting, value) => {
+    expect(verdictsOf(RULE, [container, ...records]).map((each) => [each.path, each.value])).toEqual([
+      [`${path}.${setting}`, value],
+    ]);
+  });
+
+  it("say why a record without a digest is believed, and how it gets one", () => {
+    expect(said(RULE, [server(), unnamed])).toEqual([
+      `warned: b runs \`${IMAGE}\`, and its record names no digest. It is believed because the tag or a known digest says the same. \`serving pin ${IMAGE}\` looks inside: declare what it finds as a local-serving:index:ImageRecord.`,
+    ]);
+  });
+
+  it("name every remedy, and no entry where others run other repositories", () => {
+    const low = server({ image: `vllm/vllm-openai:v0.20.0@${DIGEST}` });
+    expect(said(RULE, [low, record()]).join()).toMatch(
+      /\. Leave the tag out, or pin the release that you mean: `serving pin vllm\/vllm-openai:TAG --write`\. Pin vllm 0\.26\.0 or newer\.$/,
+    );
+    const second = [labels[0], { label: "local-serving.server", value: "c" }];
+    const other = server({ labels: second, image: UNTAGGED.replace("vllm-openai", "vllm-other") }, "c");
+    expect(said(RULE, [server({ labels, image: UNTAGGED }), other])[0]).toContain("--write` looks");
   });
 
   it("keep their level", () => {

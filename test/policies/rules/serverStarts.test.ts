@@ -5,7 +5,7 @@ import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { judge } from "../../../policies/judge";
 import { serverInput, stack } from "../../fixtures/machine";
-import { declared, IMAGE, verdictsOf } from "../declared";
+import { declared, IMAGE, UNKNOWN_TEXT, verdictsOf } from "../declared";
 
 interface Server {
   readonly id?: string;
@@ -280,6 +280,10 @@ describe("a machine component of one's own", () => {
     ["its window is as long as the model's", { outsideGiB: 1, modelWindow: 8 }, ["--max-model-len", "8"]],
   ])("passes where %s", (_, needs, command) => {
     expect(judged(needs, { command })).toEqual(PASS);
+  });
+
+  it("takes a figure that is not known for a missing one", () => {
+    expect(judged({ outsideGiB: UNKNOWN_TEXT })[1]).toMatch(/^Whether b can start isn't judged/);
   });
 
   it("passes a window that is not known", () => {
