@@ -30,7 +30,7 @@ export const atLeast = (version: string, floor: string): boolean => gte(version,
 export function series(version: string): string | undefined {
   const { epoch, release } = parse(version) ?? {};
   if (release === undefined) return undefined;
-  return `${epoch ? `${epoch}!` : ""}${release[0] ?? 0}.${release[1] ?? 0}`;
+  return `${epoch ? `${epoch}!` : ""}${[...release, 0].slice(0, 2).join(".")}`;
 }
 
 /** Whether two versions are one release: `0.30` and `v0.30.0+cu130` are, `0.30.0rc1` is another. */

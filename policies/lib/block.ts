@@ -9,8 +9,8 @@ import { roleOf } from "./role";
 export function blockOf(resource: DeclaredResource, server?: string): string[] | undefined {
   const { type, name, props } = resource;
   if (type === TYPE.machine) {
-    const key = server && knownMaps(props.servers).find((each) => each.name === server)?.key;
     if (server === undefined) return ["machines", name];
+    const { key } = knownMaps(props.servers).find((each) => each.name === server) ?? {};
     return typeof key === "string" ? serverBlock(name, key) : undefined;
   }
   const labels = new Map(knownMaps(props.labels).map(({ label, value }) => [label, value]));

@@ -80,7 +80,7 @@ export function reachesGpus(props: DeclaredResource["props"]): boolean {
 /** Environment of a container as name and value; an entry that is not known has no name and is left out. */
 export function variables(environment: unknown): Map<string, Word> {
   if (Array.isArray(environment)) {
-    const entries = environment.map((entry) => /^([^=]+)=(.*)$/s.exec(typeof entry === "string" ? entry : "") ?? []);
+    const entries = environment.map((entry) => /^([^=]+)=(.*)/s.exec(typeof entry === "string" ? entry : "") ?? []);
     return new Map(entries.flatMap(([, name, value = ""]) => (name === undefined ? [] : [[name, value]])));
   }
   return new Map(Object.entries(knownMap(environment)).map(([name, value]) => [name, text(value) ?? SOME_WORDS]));

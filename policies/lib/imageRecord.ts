@@ -74,11 +74,10 @@ const OFFICIAL = "vllm/vllm-openai";
  */
 export function engineOf(image: unknown, records: readonly ImageRecord[] = []) {
   const reference = typeof image === "string" ? imageReference(image) : undefined;
-  const believed =
-    reference === undefined ? [] : verdictsOn(String(image), records).map(({ versions }) => versions.vllm);
+  const believed = typeof image === "string" ? verdictsOn(image, records).map(({ versions }) => versions.vllm) : [];
   const version = believed.find((each) => each !== undefined) ?? (reference && taggedVersion(reference));
-  const same = version && engineVersions().find((each) => sameRelease(each, version));
-  const data = same ? engineData(same) : undefined;
+  const isSame = (release: string) => version !== undefined && sameRelease(release, version);
+  const [data] = engineVersions().filter(isSame).map(engineData);
   const official = hubName(reference?.repository ?? "") === OFFICIAL || knownRelease(reference?.digest) !== undefined;
   return {
     data: data ?? newestEngineData(),

@@ -7,7 +7,14 @@ import { mentionsServer, serverInvocations } from "../../components/inference-se
 import { isText, text, type Word } from "../../components/inference-server/argv/unknown";
 import { droppedVariables, engineData, engineVersions } from "../../components/inference-server/engineData";
 import { imageReference } from "../../components/planned/imageReference";
-import { asksForGpus, type DeclaredResource, knownText, type LaunchInputs, launchOf, reachesGpus } from "./container";
+import {
+  asksForGpus,
+  containerName,
+  type DeclaredResource,
+  type LaunchInputs,
+  launchOf,
+  reachesGpus,
+} from "./container";
 import { engineOf } from "./imageRecord";
 import namesOfOthers from "./namesOfOthers.json";
 import { declaredRole, roleByName } from "./role";
@@ -121,7 +128,8 @@ function readCommand(launch: LaunchInputs, hint: () => boolean, gpus: () => bool
 
   if (imageTells && !unknownWord) return NOT_A_SERVER;
   // A known program in an unknown image is that program; an unknown image with its own entrypoint may be anything.
-  if (!unknownWord && argv.length > 0 && isText(argv[0]) && !argv[0].startsWith("-")) return NOT_A_SERVER;
+  const [program] = argv;
+  if (!unknownWord && isText(program) && !program.startsWith("-")) return NOT_A_SERVER;
   if (!hint()) return NOT_A_SERVER;
   const unreadable = [
     ...(imageTells ? [] : ["its image can't be told before the update; give `image` as plain text"]),
@@ -179,9 +187,8 @@ const PROGRAM =
 /** What only a server of models needs: GPUs, the host's shared memory, vLLM's own variables, its name. */
 function speaksForServer(resource: DeclaredResource): boolean {
   const { props } = resource;
-  const names = `${resource.name} ${knownText(props.name) ?? ""}`;
   return (
-    /vllm/i.test(names) ||
+    [resource.name, containerName(resource)].some((name) => /vllm/i.test(name)) ||
     asksForGpus(props) ||
     text(props.ipcMode) === "host" ||
     (Array.isArray(props.envs) && props.envs.some((entry) => /^VLLM_/.test(String(entry))))
@@ -200,7 +207,7 @@ function namesOfVllm(): readonly string[] {
     .flatMap((version) => engineData(version) ?? [])
     .flatMap(({ values, lists, switches, variables }) => [
       ...[...values, ...lists, ...variables],
-      ...Object.entries(switches).flat(2),
+      ...Object.entries(switches).flatMap(([on, off]) => [on, ...off]),
     ])
     .concat(droppedVariables)
     .filter((name) => !SHARED.has(name));

@@ -46,7 +46,6 @@ function placesOf(
 ): Map<DeclaredResource, readonly (string | undefined)[]> {
   const stated = statedMachines(resources);
   const engineOf = engines(resources);
-  const known = new Set(machines);
   const byUrn = new Map(resources.map((resource) => [resource.urn, resource]));
   const above = (resource: DeclaredResource): string | undefined => {
     const parent = resource.parent === undefined ? undefined : byUrn.get(resource.parent);
@@ -54,17 +53,16 @@ function placesOf(
     return parent.type === TYPE.machine ? machineOf(parent) : above(parent);
   };
   const told = (container: DeclaredResource): string | undefined => {
-    const { provider } = container;
     const said = stated.get(containerName(container)) ?? stated.get(container.name) ?? [];
     return (
       above(container) ??
-      (provider !== undefined && known.has(provider) ? provider : undefined) ??
+      machines.find((machine) => machine === container.provider) ??
       // A name that two machines use says nothing about which of them is meant.
       (said.length === 1 ? said[0] : undefined)
     );
   };
   // What is said of one container of a Docker engine holds for all of them.
-  const ofEngine = new Map<string, Set<string>>();
+  const ofEngine = new Map<string | undefined, Set<string>>();
   for (const container of containers) {
     const machine = told(container);
     const engine = engineOf(container);
@@ -75,7 +73,7 @@ function placesOf(
   return new Map(
     containers.map((container) => {
       const own = told(container);
-      return [container, [...(ofEngine.get(engineOf(container) ?? "") ?? (own === undefined ? anywhere : [own]))]];
+      return [container, [...(ofEngine.get(engineOf(container)) ?? (own === undefined ? anywhere : [own]))]];
     }),
   );
 }
@@ -88,17 +86,17 @@ function engines(resources: readonly DeclaredResource[]): (container: DeclaredRe
   const hosts = new Map(
     ofType(resources, DOCKER_PROVIDER).flatMap(({ urn, props: { host } }) => {
       const dockerHost = host === undefined ? HERE : knownText(host);
-      return urn === undefined || dockerHost === undefined ? [] : [[urn, engineAt({ dockerHost })] as const];
+      return dockerHost === undefined ? [] : [[urn, engineAt({ dockerHost })] as const];
     }),
   );
   return ({ provider }) => (provider === undefined ? undefined : (hosts.get(provider) ?? provider));
 }
 
 /** Container name to the machines that are said to run it. */
-function statedMachines(resources: readonly DeclaredResource[]): Map<string, readonly string[]> {
-  const stated = new Map<string, readonly string[]>();
+function statedMachines(resources: readonly DeclaredResource[]): Map<unknown, readonly string[]> {
+  const stated = new Map<unknown, readonly string[]>();
   const state = (name: unknown, machine: string | undefined) => {
-    if (typeof name !== "string" || machine === undefined) return;
+    if (machine === undefined) return;
     stated.set(name, [...new Set([...(stated.get(name) ?? []), machine])]);
   };
   for (const server of ofType(resources, TYPE.inferenceServer)) state(server.props.container, machineOf(server));

@@ -46,6 +46,6 @@ export function packagesOf(image: string, declared: Role | undefined): string[] 
 
 /** By the name alone, so that an image whose reference is faulty is still known. */
 function knownImage(image: string) {
-  const repository = image.split("@")[0]?.replace(/:[^/]*$/, "") ?? image;
+  const repository = image.replace(/@.*/s, "").replace(/:[^/]*$/, "");
   return KNOWN_IMAGES.find(({ name }) => name.test(repository));
 }

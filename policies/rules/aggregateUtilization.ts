@@ -14,16 +14,18 @@ import {
   tenThousandths,
   utilizationText,
 } from "../../components/planned/utilization";
+import { defined } from "../../faults/defined";
 import { type DeclaredResource, displayName, knownText } from "../lib/container";
 import { readContainer, readDeclared, type ServerReading } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import type { MachineGroup } from "../lib/machines";
 import { advice, type Change, type Found, type Rule, violation } from "./rule";
 
-/** One instance's claim: ours, or a host-installed one that is only declared. */
+/** One instance's claim. */
 type Claim = Share & {
   readonly who: string;
-  readonly ours: boolean;
+  /** Set where it is a server of ours; a host-installed one is only declared. */
+  readonly ours?: true;
   /** Where the server takes more than its share by other flags: what it asks, of how much. */
   readonly beyond?: { readonly demand: MemoryDemand; readonly totalGiB: number };
   /** What to do about a claim that is not known; it is to be made plain where nothing else is said. */
@@ -58,29 +60,28 @@ export const aggregateUtilization: Rule = {
 
 function judged(subject: DeclaredResource, claims: readonly Claim[], component?: DeclaredResource): Found {
   const limit = tenThousandths(AGGREGATE_LIMIT);
-  const unknown = claims.filter((claim) => !claim.known);
-  if (unknown.length > 0)
-    return unknown.map(({ who, why, remedy: cure }) => {
-      const plain = `Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
-      const message = `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`;
-      return violation(subject, message);
-    });
-  const known = claims.filter((claim) => claim.known);
-  const sum = total(known);
+  if (!areKnown(claims))
+    return claims
+      .filter((claim) => !claim.known)
+      .map(({ who, why, remedy: cure }) => {
+        const plain = `Make it plain, so that the sum can be held against the limit of ${shareText(limit)}.`;
+        return violation(subject, `${who} has no memory share that can be judged: ${why}. ${cure ?? plain}`);
+      });
+  const sum = total(claims);
   if (sum <= limit) return undefined;
   const { totalGiB: size } = sizeOf(component);
   const gib = size ? ` (${((sum / TEN_THOUSAND) * size).toFixed(1)} of ${size} GiB)` : "";
   const shares = largestShares(component);
   const shareOf = (claim: Claim) => shares.find(({ name }) => name === claim.who);
-  const remedies = known.filter(({ ours }) => ours).map((claim) => remedy(claim, limit, sum, shareOf(claim)));
-  const host = known.flatMap(({ ours, tenThousandths: its }) => {
+  const remedies = claims.filter(({ ours }) => ours).map((claim) => remedy(claim, limit, sum, shareOf(claim)));
+  const host = claims.flatMap(({ ours, tenThousandths: its }) => {
     // What its owner may lower it to, where that alone would do.
     const fits = largestThatFits(limit, sum - its);
-    const to = fits > 0 ? `, to ${shareText(fits)} or less` : "";
+    const to = fits === 0 ? "" : `, to ${shareText(fits)} or less`;
     return ours ? [] : ` Instance A is not ours to lower: only its owner can${to}.`;
   });
   const machine = knownText(component?.props.machine);
-  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${known.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host.join("")}`;
+  const message = `The inference servers of ${machine === undefined ? "this machine" : `machine ${machine}`} claim ${shareText(sum)} of its memory${gib}: ${claims.map(claimText).join(" + ")}. The limit is ${shareText(limit)}. ${remedies.map(({ text }) => text).join(" ")}${host.join("")}`;
   return violation(subject, message, remedies.find(({ change }) => change)?.change);
 }
 
@@ -133,11 +134,12 @@ function beyondText({ demand, totalGiB }: NonNullable<Claim["beyond"]>): string 
   return `${kvCacheGiB.toFixed(2)} GiB of --kv-cache-memory-bytes + ${rest.toFixed(2)} ${outside}${hostGiB > 0 ? ` + ${host}` : ""}`;
 }
 
-const total = (claims: readonly Claim[]): number =>
-  claims.reduce((sum, claim) => sum + (claim.known ? claim.tenThousandths : 0), 0);
+const areKnown = (claims: readonly Claim[]): claims is readonly KnownClaim[] => claims.every(({ known }) => known);
+
+const total = (claims: readonly KnownClaim[]): number => claims.reduce((sum, claim) => sum + claim.tenThousandths, 0);
 
 const sameSum = (a: readonly Claim[], b: readonly Claim[]): boolean =>
-  [...a, ...b].every((claim) => claim.known) && a.length === b.length && total(a) === total(b);
+  areKnown(a) && areKnown(b) && a.length === b.length && total(a) === total(b);
 
 /** Claims that a machine component declares in its inputs. */
 function claimsOf(machine: DeclaredResource): Claim[] {
@@ -169,7 +171,7 @@ function hostClaim({ port, gpuMemoryUtilization: value }: Readonly<Record<string
   const known = knownText(port);
   const who = known === undefined ? "instance A (host)" : `instance A (host, port ${known})`;
   if (value === UNKNOWN || value === undefined) return unknownClaim(who, "its gpuMemoryUtilization is not known");
-  return { who, ours: false, ...shareFrom(value, "its gpuMemoryUtilization") };
+  return { who, ...shareFrom(value, "its gpuMemoryUtilization") };
 }
 
 /** What the machine component says: its total, its GPUs, and what servers take outside their KV cache. */
@@ -210,8 +212,7 @@ function serverClaim(who: string, args: ServerArguments, { totalGiB, gpus, outsi
   const unknownTotal =
     "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known";
   if (totalGiB === undefined) return unknownClaim(who, unknownTotal);
-  const known = outsideGiB.get(who);
-  const demand = known === undefined ? memory : { ...memory, outsideGiB: known };
+  const demand = { ...memory, ...defined({ outsideGiB: outsideGiB.get(who) }) };
   const taken = takenGiB(demand, totalGiB);
   const claim = { ...ours, tenThousandths: tenThousandths(taken / totalGiB) };
   return taken > memory.utilization * totalGiB ? { ...claim, beyond: { demand, totalGiB } } : claim;
@@ -230,8 +231,7 @@ function readingClaims(who: string, reading: ServerReading, size: MachineSize): 
 const FEWER_PROCESSES =
   "Lower `--tensor-parallel-size` and `--pipeline-parallel-size`, or leave `--data-parallel-size` out: each process takes the whole share of its GPU.";
 
-/** Nothing is added up where one claim is not known, so whose it is decides nothing. */
-const unknownClaim = (who: string, why: string): Claim => ({ who, ours: true, known: false, why });
+const unknownClaim = (who: string, why: string): Claim => ({ who, known: false, why });
 
 /** A program of plain containers may run on a machine without an A; but nothing says so. */
 function undeclaredHost(subject: DeclaredResource, group: MachineGroup): Found {

@@ -44,7 +44,7 @@ function inArguments(resource: DeclaredResource): Sent[] {
   const { entrypoint = [], command } = launchOf(resource.props);
   const words = [...entrypoint, ...command].filter(isText);
   return words.flatMap((word, index) => {
-    const model = word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)$/.exec(word)?.[1];
+    const model = word === "--model" || word === "-m" ? words[index + 1] : /^--model=(.+)/.exec(word)?.[1];
     return model === undefined ? [] : [{ name: model, model }];
   });
 }

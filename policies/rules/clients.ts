@@ -74,9 +74,9 @@ function clientsOf(resource: DeclaredResource): ClientFacts[] {
   const given = variables(resource.props.envs);
   const baseUrl = knownText(given.get(BASE_URL_VARIABLE));
   if (baseUrl === undefined) return [];
-  const tiers = texts([...given].filter(([name]) => TIERS.has(name)));
+  // Its other variables come along; only the tiers are asked for.
   const style = { messagesStyle: true, coding: true, onSimpleServer: false };
-  return [{ who: displayName(resource), ...style, baseUrl, tiers, names: [] }];
+  return [{ who: displayName(resource), ...style, baseUrl, tiers: texts([...given]), names: [] }];
 }
 
 function machineClients(resource: DeclaredResource) {

@@ -85,7 +85,7 @@ function engineFaults(
   const more = server.unknownFlags.length - MOST_NAMED;
   return [
     ...server.unknownFlags.slice(0, MOST_NAMED).map((flag) => {
-      const near = nearestKey(flag.slice(2).replaceAll("_", "-"), names);
+      const near = nearestKey(flag.slice(2), names);
       return fault(`has no flag \`${flag}\``, near === undefined ? "Remove it" : `Write \`--${near}\``, engine);
     }),
     ...(more > 0 ? [fault(`doesn't know ${more} more of its flags`, "Remove them", engine)] : []),

@@ -62,7 +62,7 @@ function openTo(resource: DeclaredResource): string | undefined {
       ? `${REACHED}, and no account is asked for. Remove WEBUI_AUTH, or publish it on 127.0.0.1.`
       : undefined;
   if (role === "simple-server") return `${REACHED}, and no key is checked. Publish it on 127.0.0.1.`;
-  return role === "inference-server" || readContainer(resource).kind === "yes"
+  return readContainer(resource).kind === "yes"
     ? `${REACHED}, and no key is checked: vLLM's own \`--api-key\` guards only part of its routes. Publish it on 127.0.0.1, and for the network the bridge, with a key (\`bridge.listen\`, \`bridge.keyVariable\`).`
     : undefined;
 }

@@ -2,13 +2,13 @@ import { demandOf } from "../../components/inference-server/argv/memoryDemand";
 import { figure, isText, knownMaps, text } from "../../components/inference-server/argv/unknown";
 import { thousands } from "../../components/kv";
 import { TYPE } from "../../components/planned/type";
-import { utilizationText } from "../../components/planned/utilization";
+import { type MemoryDemand, utilizationText } from "../../components/planned/utilization";
 import { readDeclared } from "../lib/inferenceServer";
 import { type LargestShare, largestShares } from "../lib/largestShares";
 import { advice, type Rule, violation } from "./rule";
 
 /** What a server's arguments ask for. */
-type Asked = { readonly utilization: number; readonly kvCacheGiB: number | undefined; readonly window: number };
+type Asked = MemoryDemand & { readonly window: number };
 
 /** Why it can't start, and the setting whose value mends that; no value where none does. */
 type Fault = { readonly message: string; readonly setting: string; readonly value: number | undefined };
@@ -48,7 +48,6 @@ function askedBy(server: Readonly<Record<string, unknown>>): Asked | undefined {
   const [window] = args.options.get("max-model-len") ?? [];
   return {
     ...demand.memory,
-    kvCacheGiB: demand.memory.kvCacheGiB,
     window: isText(window) ? Number(window) : Number.NaN,
   };
 }
