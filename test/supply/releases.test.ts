@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lowestAllowed, sameRelease, whyRefused } from "../../components/supply/releases";
+import { lowestAllowed, sameRelease, series, whyRefused } from "../../components/supply/releases";
 import releases from "../../components/supply/releases.json";
 
 describe("the supply list", () => {
@@ -41,6 +41,27 @@ describe("the supply list", () => {
     ["nightly", "0.30.0", false],
     ["0.30.0", "nightly", false],
   ])("takes %s and %s for one release: %s", (one, other, same) => expect(sameRelease(one, other)).toBe(same));
+
+  it.each([
+    ["5.17.0", "0.27.1", true],
+    ["5.17.0.post1", "0.27.1", true],
+    ["5.17.0.POST1", "0.27.1", true],
+    ["5.17.0-1+local", "0.27.1", true],
+    ["5.17.0rc1", "0.27.1", false],
+    ["5.17.0", "0.28.0", false],
+    ["5.17.0", undefined, false],
+  ])("transformers %s beside vllm %s is refused: %s", (version, vllm, refused) => {
+    const beside = new Map(vllm === undefined ? [] : [["vllm", vllm]]);
+    expect(whyRefused("transformers", version, beside) !== undefined).toBe(refused);
+  });
+
+  it.each([
+    ["0.27.1.dev3+gabc", "0.27"],
+    ["1!0.30.2", "1!0.30"],
+    ["2", "2.0"],
+    ["2.7", "2.7"],
+    ["nightly", undefined],
+  ])("%s is of the series %s", (version, of) => expect(series(version)).toBe(of));
 
   it("knows the lowest release of each package that may run", () => {
     expect(["vllm", "transformers", "litellm", "ollama", "open-webui"].map(lowestAllowed)).toEqual([

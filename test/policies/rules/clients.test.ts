@@ -45,7 +45,9 @@ describe("client-base-url", () => {
   });
 
   it("refuses what is not a URL", () => {
-    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])[0]).toContain("which is not a URL");
+    expect(said("client-base-url", [inContainer("ANTHROPIC_BASE_URL=dgx")])).toEqual([
+      "refused: agent has the base URL `dgx`, which is not a URL. Give scheme, host and port, such as `http://127.0.0.1:8787`.",
+    ]);
   });
 
   it.each(["http://x:1", "http://x:1/"])("accepts %s", (url) => {
@@ -85,6 +87,16 @@ describe("client-tiers", () => {
     const environment = { ANTHROPIC_DEFAULT_HAIKU_MODEL: "claude-haiku-9" };
     expect(said("client-tiers", ours({ claudeCode: { environment } }))).toEqual([]);
     expect(said("client-tiers", ours({ claudeCode: { via: "native", environment } }))).toHaveLength(1);
+  });
+
+  it("names a model that is not served beside a variable that names none", () => {
+    const [variable = "", ...others] = TIER_VARIABLES;
+    const named = Object.fromEntries(others.map((name) => [name, "modle"]));
+    const messages = said("client-tiers", [client({ tiers: named })]);
+    expect(messages[0]).toContain(`pins no model in ${variable}.`);
+    expect(messages.slice(1)).toEqual(
+      others.map((name) => expect.stringContaining(`asks for \`modle\` (${name}), which is not served.`)),
+    );
   });
 
   it("accepts a container that pins all", () => {
@@ -152,6 +164,7 @@ describe("bridge-prefix", () => {
     ["the bridge's entrypoint", { entrypoints: ["litellm", "--model", "openai/m"] }, "b", "openai/m"],
     ["its short option", { command: ["-m", "openai/m"] }, "b", "openai/m"],
     ["arguments beside one that is not known", { command: [UNKNOWN_TEXT, "--model=openai/m"] }, "b", "openai/m"],
+    ["an argument with a line break", { command: ["--model=openai/m\nx"] }, "b", "openai/m"],
     ["a container of another name", { name: "own", command: ["-m", "openai/m"] }, "own", "openai/m"],
     [
       "a list with other entries",
@@ -170,7 +183,9 @@ describe("bridge-prefix", () => {
   it("reads a script line by line, without its comments", () => {
     const script = (create: string) =>
       said("bridge-prefix", [declared("command:local:Command", "write", { name: "other", create })]);
-    expect(script("printf 'model: openai/m' >> model_list.yaml").join()).toMatch(/^refused: write sends/);
+    expect(script("printf 'model: openai/m' >> model_list.yaml").join()).toMatch(
+      /^refused: write sends `openai\/m` to `openai\/m`\./,
+    );
     expect(script("cat <<X\nmodel_list:\n # model: openai/m\n\t- model: hosted_vllm/m\nX")).toEqual([]);
     expect(script("# model_list")).toEqual([]);
   });

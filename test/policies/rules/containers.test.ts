@@ -134,6 +134,11 @@ describe("host-ports", () => {
     expect(findings({ gpuMemoryUtilization: 0.3, port: 9000 }).join()).toMatch(/takes host port 8000/);
   });
 
+  it("names no port of an instance A as free", () => {
+    const twice = [web(on(8080)), web(on(8080), "web2"), hostInstance(0.4, "dgx", 8001)];
+    expect(said(RULE, twice).join()).toContain("such as 8002.");
+  });
+
   it("refuses the port that instance A is declared on", () => {
     expect(said(RULE, [web(on(9000)), hostInstance(0.4, "dgx", 9000)]).join()).toMatch(
       /web takes host port 9000, which/,
@@ -148,7 +153,9 @@ describe("host-ports", () => {
   it("reads the server's own port in the host's network", () => {
     const host = (...command: unknown[]) => server({ networkMode: "host", ports: undefined, command });
     expect(said(RULE, [host("m")]).join()).toMatch(/takes host port 8000/);
-    expect(said(RULE, [host("m", "--port", "8001"), web(on(8001))])).toHaveLength(1);
+    expect(said(RULE, [host("m", "--port", "8001"), web(on(8001, "127.0.0.1"))])).toEqual([
+      "refused: web takes host port 8001/tcp on 127.0.0.1, which b takes on 0.0.0.0. Give one of them another port, such as 8002.",
+    ]);
     expect(said(RULE, [host("m", "--port", "8001")])).toEqual([]);
   });
 

@@ -19,6 +19,12 @@ const judged = (...more: string[]) => said(RULE, [serving(...CLEAN_COMMAND, ...m
 const withVariable = (variable: string, image?: string) =>
   said(RULE, [server({ envs: [variable], ...(image === undefined ? {} : { image }) }), record()]);
 
+/** Labels of the server `b` of a stack file. */
+const labels = [
+  { label: MACHINE_LABEL, value: "dgx" },
+  { label: SERVER_LABEL, value: "b" },
+];
+
 describe("engine-names", () => {
   it.each([
     [
@@ -146,6 +152,7 @@ describe("engine-names", () => {
     ],
     [["--attention-config.backend", "FLASHINFR"], "`FLASHINFR` for `--attention-config.backend`. Write"],
     [["--sxxd", "1"], "flag `--sxxd`. Write `--seed`."],
+    [["--lora_moduls", "a=b"], "flag `--lora_moduls`. Write `--lora-modules`."],
     [["--qqqqqqqqqqqq"], "flag `--qqqqqqqqqqqq`. Remove it."],
     [["--constructor", "1"], "flag `--constructor`. "],
   ])("says of %j that this vLLM has no such thing", (more, what) => {
@@ -174,13 +181,30 @@ describe("engine-names", () => {
     [IMAGE, ["--performance-mode", "throughputt"], undefined, undefined],
     [FORK, ["--tool-call-parser", "qwen3_codr"], undefined, undefined],
   ])("in %s, of %j, names a setting only where its right value is known", (image, more, setting, value) => {
-    const labels = [
-      { label: MACHINE_LABEL, value: "dgx" },
-      { label: SERVER_LABEL, value: "b" },
-    ];
     const [found] = verdictsOf(RULE, [server({ image, labels, command: [...CLEAN_COMMAND, ...more] }), record()]);
     const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
     expect([found?.path, found?.value]).toEqual([path, value]);
+  });
+
+  it.each([
+    ["VLLM_FLASHINFER_MOE_BACKEND=marlin", "moeBackend", "marlin"],
+    ["VLLM_NVFP4_GEMM_BACKEND=marlin", undefined, undefined],
+    ["VLLM_USE_V1=1", undefined, undefined],
+  ])("names the setting that took the place of %s where it takes the value", (variable, setting, value) => {
+    const [found] = verdictsOf(RULE, [server({ labels, envs: [variable] }), record()]);
+    const path = setting && `machines.dgx.inferenceServers.b.${setting}`;
+    expect([found?.verdict, found?.path, found?.value]).toEqual(["warned", path, value]);
+  });
+
+  it("names the first 20 unknown flags, and counts the others", () => {
+    const flags = Array.from({ length: 22 }, (_, index) => `--qqqqqqqqqqqq-${index}`);
+    const named = flags.map((flag) => expect.stringContaining(`has no flag \`${flag}\`. Remove it.`));
+    expect(judged(...flags.slice(0, 20))).toEqual(named.slice(0, 20));
+    expect(judged(...flags.slice(0, 21))).toEqual([
+      ...named.slice(0, 20),
+      "refused: b: vLLM 0.30.0 doesn't know 1 more of its flags. Remove them.",
+    ]);
+    expect(judged(...flags).at(-1)).toContain("doesn't know 2 more of its flags.");
   });
 
   it("keeps dropped variables apart from those of a version, and names options that every newer version has", () => {

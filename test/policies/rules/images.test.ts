@@ -147,6 +147,7 @@ describe("deny-list", () => {
   ];
   const held = (name: string, text: string): readonly [string, Record<string, unknown>][] => [
     ["a variable", { envs: [`${name}=${text}`] }],
+    ["an entrypoint", { entrypoints: ["env", `${name}=${text}`, "vllm", "serve"] }],
     ["env", { command: ["env", `${name}=${text}`, "vllm", "serve", "m"] }],
     ["a shell", { command: ["sh", "-c", `${name}=${text} exec vllm serve m`] }],
     ["an export in a shell", { entrypoints: ["bash", "-c"], command: [`export ${name}="${text}"; vllm serve m`] }],

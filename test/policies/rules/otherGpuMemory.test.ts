@@ -3,7 +3,7 @@ import { declaredResources } from "../../../components/machine/declaredResources
 import { plan } from "../../../components/plan/plan";
 import { TYPE } from "../../../components/planned/type";
 import { stack } from "../../fixtures/machine";
-import { container, said, server, UNKNOWN_TEXT } from "../declared";
+import { container, said, server, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
 
 const CHAT_UI = { image: `ghcr.io/open-webui/open-webui:v0.11.3@sha256:${"4".repeat(64)}` };
 
@@ -30,6 +30,8 @@ describe("other-gpu-memory", () => {
   it.each<[string, Record<string, unknown>, Record<string, unknown>]>([
     ["has none", {}, {}],
     ["isn't known to have them", { gpus: UNKNOWN_TEXT }, {}],
+    ["has requests that aren't known", { deviceRequests: UNKNOWN_LIST }, {}],
+    ["has a runtime that isn't known", { runtime: UNKNOWN_TEXT }, {}],
     ["is counted", { gpus: "all" }, { otherGpuMemoryGiB: 6 }],
     ["is an inference server", { ...server().props, name: "comfy" }, {}],
     [

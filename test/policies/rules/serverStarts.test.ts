@@ -272,14 +272,34 @@ describe("a machine component of one's own", () => {
     return [found?.verdict, found?.message.replace(/ In the stack file: .*/, ""), path, found?.value];
   }
   const PASS = ["pass", "", undefined, undefined];
+  const SMALL = ["m", "--gpu-memory-utilization", "0.05"];
 
   it.each<[string, object, string[]]>([
     ["exactly its weights fit", { weightsGiB: 5, outsideGiB: 5 }, []],
     ["nothing is known but what lies outside its cache", { outsideGiB: 4.9 }, []],
     ["its arguments can't be read", { weightsGiB: 50, outsideGiB: 50 }, ["--gpu-memory-utilization", "half"]],
+    [
+      "its share can't be read, though its window is longer than the model's",
+      { outsideGiB: 1, modelWindow: 8 },
+      ["--gpu-memory-utilization", "half", "--max-model-len", "9"],
+    ],
     ["its window is as long as the model's", { outsideGiB: 1, modelWindow: 8 }, ["--max-model-len", "8"]],
   ])("passes where %s", (_, needs, command) => {
     expect(judged(needs, { command })).toEqual(PASS);
+  });
+
+  it.each([
+    ["is none", { name: "b", image: "nginx:1.27", command: ["x"] }, { outsideGiB: 50 }],
+    [
+      "has half a GiB, and nothing is known to need more",
+      { name: "b", image: IMAGE, command: SMALL },
+      { outsideGiB: 0 },
+    ],
+    ["is not planned", { name: "c", image: IMAGE, command: SMALL }, { weightsGiB: 50, outsideGiB: 50 }],
+  ])("passes a server that %s", (_, server, needs) => {
+    const memory = { largestUtilization: { b: {} }, starts: { b: needs } };
+    const machine = declared(TYPE.machine, "dgx", { totalGiB: 10, servers: [server], memory });
+    expect(verdictsOf("server-starts", [machine])).toMatchObject([{ verdict: "pass" }]);
   });
 
   it("takes a figure that is not known for a missing one", () => {
@@ -315,6 +335,7 @@ describe("a machine component of one's own", () => {
 
   it.each([
     [0, ""],
+    [undefined, ""],
     [1, " A `maxModelLen` of at most 1 fits as it is."],
   ])("says what room there is, and the longest window of %d tokens", (longestWindow, shorter) => {
     const needs = { weightsGiB: 5, outsideGiB: 6, windowGiB: 2, leastUtilization: 0.8, longestWindow };

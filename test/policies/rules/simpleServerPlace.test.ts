@@ -48,6 +48,11 @@ describe("simple-server-place", () => {
     ]);
   });
 
+  it("counts no chat UI of ours whose image is not known", () => {
+    const chat = container("chat", { image: UNKNOWN_TEXT }, { role: "chat-ui" });
+    expect(said(RULE, [...machine("host", CHAT), chat])).toEqual([]);
+  });
+
   it("takes the variable of Open WebUI's image in no other for an Ollama", () => {
     const props = { image: `nginx:1-ollama@${DIGEST}`, envs: ["USE_OLLAMA_DOCKER=true"] };
     expect(said(RULE, [...machine("host", CHAT), container("web", props)])).toEqual([]);

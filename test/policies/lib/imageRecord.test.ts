@@ -1,0 +1,96 @@
+import { describe, expect, it } from "vitest";
+import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
+import { engineData, newestEngineData } from "../../../components/inference-server/engineData";
+import { imageRecordName } from "../../../components/inference-server/plannedServer";
+import { TYPE } from "../../../components/planned/type";
+import images from "../../../components/supply/images.json";
+import { engineOf, type ImageRecord, imageRecord, recordsIn } from "../../../policies/lib/imageRecord";
+import { DIGEST, IMAGE, UNTAGGED } from "../declared";
+
+const recorded = (props: Record<string, unknown>, name = "r") => ({ type: TYPE.imageRecord, name, props });
+const HEX = DIGEST.slice("sha256:".length);
+
+describe("a record of an image", () => {
+  it.each<[string, Record<string, unknown>, Partial<ImageRecord>]>([
+    ["a digest without its algorithm", { digest: HEX }, { digest: DIGEST, of: DIGEST }],
+    ["a whole digest", { digest: DIGEST }, { digest: DIGEST, of: DIGEST }],
+    ["a digest that is not known", { digest: UNKNOWN }, { digest: UNKNOWN, of: undefined }],
+    ["no digest", {}, { digest: undefined, of: undefined }],
+    ["the digest that it names itself", { digest: HEX, recordedOf: "sha256:x" }, { digest: DIGEST, of: "sha256:x" }],
+    ["that it names none", { digest: HEX, recordedOf: "" }, { digest: DIGEST, of: undefined }],
+    [
+      "packages in any letters",
+      { versions: { VLLM: "0.30.0", Transformers: UNKNOWN } },
+      {
+        versions: new Map<string, string | typeof UNKNOWN>([
+          ["vllm", "0.30.0"],
+          ["transformers", UNKNOWN],
+        ]),
+      },
+    ],
+    ["its evidence", { evidence: "read" }, { evidence: "read" }],
+  ])("is read with %s", (_, props, read) => expect(imageRecord(recorded(props))).toMatchObject(read));
+});
+
+describe("the records of a container's image", () => {
+  const container = (image: unknown, name = "b") => ({ type: TYPE.container, name, props: { image } });
+  const found = (image: unknown, ...records: Record<string, unknown>[]) =>
+    recordsIn(records.map((props) => recorded(props)))(container(image)).map(({ versions }) =>
+      Object.fromEntries(versions),
+    );
+  const one = { vllm: "1" };
+
+  it.each<[string, unknown, Record<string, unknown>[], unknown[]]>([
+    ["its digest", UNTAGGED, [{ digest: DIGEST, versions: one, evidence: "read" }], [one]],
+    ["one version without evidence", UNTAGGED, [{ digest: DIGEST, versions: one, evidence: "none" }], [one]],
+    ["evidence without versions", UNTAGGED, [{ digest: DIGEST, evidence: "read" }], [{}]],
+    ["no word", UNTAGGED, [{ digest: DIGEST, evidence: "none" }], []],
+    ["another digest", UNTAGGED, [{ digest: `sha256:${"0".repeat(64)}`, versions: one }], []],
+    ["no digest, beside an image without one", "vllm/vllm-openai:v1", [{ versions: one }], []],
+    ["a digest, beside an image that is not known", UNKNOWN, [{ digest: DIGEST, versions: one }], []],
+    ["the same twice", UNTAGGED, [1, 2].map(() => ({ digest: DIGEST, versions: one })), [one]],
+    [
+      "the same by other evidence",
+      UNTAGGED,
+      ["read", "published"].map((evidence) => ({ digest: DIGEST, versions: one, evidence })),
+      [one, one],
+    ],
+    [
+      "other packages in the same letters",
+      UNTAGGED,
+      [{ vllm: "1", x: "2" }, { vllm: "1x2" }].map((versions) => ({ digest: DIGEST, versions })),
+      [{ vllm: "1", x: "2" }, { vllm: "1x2" }],
+    ],
+  ])("are those with %s", (_, image, records, versions) => expect(found(image, ...records)).toEqual(versions));
+
+  it("are its server's own, too", () => {
+    const own = recorded({ versions: one }, imageRecordName("b"));
+    expect(recordsIn([own])(container(UNTAGGED))).toHaveLength(1);
+    expect(recordsIn([own])(container(UNTAGGED, "c"))).toEqual([]);
+  });
+});
+
+describe("what an image's vLLM takes", () => {
+  const read = (vllm: string): ImageRecord => ({
+    digest: DIGEST,
+    of: DIGEST,
+    versions: new Map([["vllm", vllm]]),
+    evidence: "read",
+  });
+  const seen = images.releases.find(({ image }) => image.startsWith("vllm/vllm-openai:v0.30.0"));
+  const newest = { data: newestEngineData(), exact: false };
+  const of030 = { data: engineData("0.30.0"), exact: true };
+
+  it.each<[string, unknown, ImageRecord[], object]>([
+    ["its tag", IMAGE, [], of030],
+    ["its record", UNTAGGED, [read("0.30.0")], of030],
+    ["the record of a local build", UNTAGGED, [read("0.30.0+cu130")], of030],
+    ["a release that nobody has read", UNTAGGED, [read("0.34.0")], newest],
+    ["nothing", UNTAGGED, [], newest],
+    ["nothing, as it is no image", "vLLM", [read("0.30.0")], newest],
+    ["nothing, as it has none", undefined, [read("0.30.0")], newest],
+    ["nothing, as it is not known", UNKNOWN, [read("0.30.0")], newest],
+    ["its tag, in somebody's own build", "own/vllm:v0.30.0", [], { ...of030, exact: false }],
+    ["its digest, in a mirror", `own/x@${seen?.digest}`, [], of030],
+  ])("is told by %s", (_, image, records, engine) => expect(engineOf(image, records)).toEqual(engine));
+});

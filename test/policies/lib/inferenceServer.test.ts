@@ -1,0 +1,188 @@
+import { describe, expect, it } from "vitest";
+import { UNKNOWN } from "../../../components/inference-server/argv/unknown";
+import { TYPE } from "../../../components/planned/type";
+import { rankOf, readContainer, readDeclared, serversIn } from "../../../policies/lib/inferenceServer";
+import { DIGEST, IMAGE } from "../declared";
+
+type Props = Record<string, unknown>;
+
+/** An image whose name says nothing. */
+const OWN = { image: "own/x:1" };
+const ALL = { gpus: "all" };
+const check = (...tests: string[]) => ({ healthcheck: { tests } });
+
+/** How a container is read: its servers by what is on their command lines. */
+function read(props: Props, name = "b") {
+  const reading = readContainer({ type: TYPE.container, name, props });
+  return reading.kind === "yes"
+    ? { ...reading, servers: reading.servers.map(({ words }) => words.join(" ")) }
+    : reading;
+}
+
+const NO = { kind: "no" };
+const starts = (...servers: string[]) => ({ kind: "yes", servers, unreadable: [] });
+const hides = (...unreadable: string[]) => ({ kind: "yes", servers: [], unreadable });
+const mayBe = (...unreadable: string[]) => ({ kind: "possible", unreadable });
+
+const NOT_TOLD = "its image can't be told before the update; give `image` as plain text";
+const NOT_KNOWN = "its `entrypoints` or `command` is not known before the update; give them as plain text";
+const NO_SERVE = "its entrypoint starts no `vllm serve` that can be read";
+const MENTIONED = "an argument mentions vLLM in a form that can't be read";
+const STARTED = "a script, a file or a health check of it starts vLLM; start it by `command`";
+
+describe("a health check", () => {
+  it.each<[string, Props, object]>([
+    ["starts a server", { ...OWN, ...check("CMD", "vllm", "serve", "org/m") }, starts("org/m")],
+    ["starts one beside another", { image: IMAGE, command: ["m"], ...check("vllm", "serve", "n") }, starts("m", "n")],
+    [
+      "starts one where nothing else is known",
+      { ...ALL, ...check("vllm", "serve", "n") },
+      { ...starts("n"), unreadable: [NOT_TOLD] },
+    ],
+    [
+      "starts a wrapper with a share",
+      { ...OWN, ...check("x", "--gpu-memory-utilization=0.9") },
+      starts("--gpu-memory-utilization=0.9"),
+    ],
+    ["has other flags of vLLM's", { ...OWN, ...check("x", "--max-num-batched-tokens=9") }, NO],
+    [
+      "can't be read",
+      { ...OWN, ...check("CMD-SHELL", "x 'vllm serve m'") },
+      hides(`in its health check, ${MENTIONED}`),
+    ],
+    [
+      "has arguments that can't be read",
+      { ...OWN, ...check("vllm", "serve", "m", "--config", "x") },
+      { ...starts("m --config x"), unreadable: ["`--config` takes options from a file that can't be read here"] },
+    ],
+  ])("%s", (_, props, reading) => expect(read(props)).toEqual(reading));
+});
+
+describe("vLLM's own image", () => {
+  it.each<[string, Props, object]>([
+    ["takes the command as arguments", { command: ["m", "--port", "1"] }, starts("m --port 1")],
+    ["has a command that can't be read", { command: ["x; vllm serve m"] }, hides(MENTIONED)],
+    [
+      "has an entrypoint that is not known",
+      { entrypoints: UNKNOWN, command: ["m"] },
+      hides("its entrypoint or command is not known before the update"),
+    ],
+    ["has another entrypoint", { entrypoints: ["/start.sh"], command: ["m"] }, hides(NO_SERVE)],
+    [
+      "has a wrapper",
+      { entrypoints: ["/start.sh"], command: ["--gpu-memory-utilization=0.9"] },
+      starts("--gpu-memory-utilization=0.9"),
+    ],
+    [
+      "has a wrapper with a word that can't be read",
+      { entrypoints: ["/start.sh"], command: ["x; vllm serve m", "--gpu-memory-utilization=0.9"] },
+      { ...starts("--gpu-memory-utilization=0.9"), unreadable: [MENTIONED] },
+    ],
+  ])("%s", (_, props, reading) => expect(read({ image: IMAGE, ...props })).toEqual(reading));
+});
+
+describe("an image of another name", () => {
+  const vllm = { ...ALL, envs: ["VLLM_USE_V1=1"] };
+  it.each<[string, Props, object]>([
+    ["without GPUs", { ...OWN, command: ["x"], uploads: [{ content: "vllm serve m" }] }, NO],
+    ["with GPUs alone", { ...OWN, ...ALL, command: ["x"] }, NO],
+    ["with a variable of vLLM", { ...OWN, ...vllm }, starts("")],
+    ["with a variable of vLLM, and its own entrypoint", { ...OWN, ...vllm, entrypoints: ["x"] }, hides(NO_SERVE)],
+    ["that is not known, with a variable of vLLM and one word", { ...vllm, entrypoints: ["x"] }, hides(NO_SERVE)],
+    ["that is not known, with a variable of vLLM and no word", vllm, mayBe(NOT_TOLD)],
+    ["with vLLM's name in capitals", { image: "own/my.VLLM:1", ...ALL, command: ["x"] }, starts("x")],
+    ["with vLLM's name inside a word", { image: "own/evllm:1", ...ALL }, NO],
+    [
+      "with a variable that is called as an option of vLLM's",
+      { ...OWN, ...ALL, envs: ["max-num-batched-tokens=1"] },
+      NO,
+    ],
+    [
+      "with vLLM's words in a variable",
+      { ...OWN, ...ALL, entrypoints: ["/x"], envs: ["RUN=vllm serve m"] },
+      hides("its variable RUN holds arguments of vLLM; put them into `command`"),
+    ],
+    [
+      "with vLLM's flags in a variable",
+      { ...OWN, ...ALL, entrypoints: ["/x"], envs: ["RUN=--max-num-batched-tokens 1"] },
+      hides("its variable RUN holds arguments of vLLM; put them into `command`"),
+    ],
+    [
+      "with a flag of vLLM's inside a word of a variable",
+      { ...OWN, ...ALL, entrypoints: ["/x"], envs: ["RUN=x--max-num-batched-tokens"] },
+      NO,
+    ],
+    [
+      "with vLLM that a health check looks for",
+      { ...OWN, ...ALL, entrypoints: ["/x"], ...check("CMD-SHELL", "which vllm") },
+      hides(STARTED),
+    ],
+    [
+      "with an option of several words that only vLLM has",
+      { ...OWN, ...ALL, entrypoints: ["/x"], command: ["--lora-modules", "a"] },
+      starts("--lora-modules a"),
+    ],
+    [
+      "with vLLM in a file",
+      { ...OWN, ...ALL, entrypoints: ["/x"], uploads: [{ content: "vllm serve m" }] },
+      hides(STARTED),
+    ],
+    ["with a share inside a word", { ...OWN, ...ALL, command: ["x--gpu-memory-utilization=0.9"] }, NO],
+    ["with a word that can't be read", { ...OWN, command: ["x; vllm serve m"] }, hides(MENTIONED)],
+  ])("%s", (_, props, reading) => expect(read(props)).toEqual(reading));
+});
+
+describe("what is not known yet", () => {
+  const ipc = { ipcMode: "host" };
+  it.each<[string, Props, object]>([
+    ["an image, with nothing that speaks for a server", {}, NO],
+    ["an image, with the host's memory", ipc, mayBe(NOT_TOLD)],
+    ["an image, with a known program", { ...ipc, command: ["x"] }, NO],
+    ["an image, with flags alone", { ...ipc, command: ["--x"] }, mayBe(NOT_TOLD)],
+    ["an image, with a flag that ends in a dash", { ...ipc, command: ["x-"] }, NO],
+    [
+      "an image, with a known program and a word that is not",
+      { ...ipc, command: ["x", UNKNOWN] },
+      mayBe(NOT_TOLD, NOT_KNOWN),
+    ],
+    ["a command", { ...ipc, ...OWN, command: UNKNOWN }, mayBe(NOT_KNOWN)],
+    ["an image, beside a variable of vLLM's", { envs: ["A=1", "VLLM_X=1"] }, mayBe(NOT_TOLD)],
+    ["an image, beside a variable that ends like vLLM's", { envs: ["A=1", "MY_VLLM_X=1"] }, NO],
+    ["an image, in a container called so", { name: "my-vllm" }, mayBe(NOT_TOLD)],
+    ["an image that is none", { ...ipc, image: `sha256:${"0".repeat(64)}` }, mayBe(NOT_TOLD)],
+  ])("%s", (_, props, reading) => expect(read({ image: UNKNOWN, ...props })).toEqual(reading));
+
+  it("an image, in a resource called so", () => {
+    expect(read({ image: UNKNOWN, name: "b" }, "VLLM")).toEqual(mayBe(NOT_TOLD));
+    expect(read({ image: UNKNOWN, name: "lm" }, "vl")).toEqual(NO);
+  });
+});
+
+it("a machine component's server is read by its map of variables, known or not", () => {
+  const environment = { A: UNKNOWN, RUN: "x" };
+  expect(readDeclared({ ...OWN, command: ["x"], environment })).toEqual(NO);
+  expect(readDeclared({ image: `vllm/vllm-openai@${DIGEST}`, command: [] }).kind).toBe("yes");
+});
+
+describe("the rank of a server among several machines", () => {
+  const rank = (...command: unknown[]) =>
+    serversIn({ type: TYPE.container, name: "b", props: { image: IMAGE, command: ["m", ...command] } }).map(rankOf);
+
+  it("is none alone", () => {
+    expect(rank("--nnodes", "1", "--node-rank", "0")).toEqual([undefined]);
+  });
+
+  it.each<[unknown[], object]>([
+    [["--nnodes", "2"], { index: "0", nodes: "2" }],
+    [["--node-rank", "1"], { index: "1", nodes: "1" }],
+    [["--nnodes", UNKNOWN], { index: "0", nodes: "not known yet" }],
+    [
+      ["--nnodes", "2", "--master-addr", "10.0.0.1"],
+      { index: "0", nodes: "2", address: "10.0.0.1", meetsAt: "10.0.0.1:29501" },
+    ],
+    [["--nnodes", "2", "--headless"], { index: "0", nodes: "2", headless: true }],
+  ])("is read from %o", (command, read) => {
+    const alone = { address: "127.0.0.1", meetsAt: "127.0.0.1:29501", port: 29501, headless: false };
+    expect(rank(...command)).toEqual([{ ...alone, ...read }]);
+  });
+});

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { TYPE } from "../../../components/planned/type";
+import { declaredRole, packagesOf, roleByName } from "../../../policies/lib/role";
+
+describe("what an image serves by its name", () => {
+  it.each([
+    ["vllm/vllm-openai", "inference-server"],
+    ["mirror.local:5000/VLLM", "inference-server"],
+    ["registry:5000/own-vllm:v1", "inference-server"],
+    ["own-vllm@sha256:abc", "inference-server"],
+    ["own-VLLM:v1@sha256:abc", "inference-server"],
+    ["own-vllm-tools", undefined],
+    ["nginx:1-vllm", undefined],
+    ["BerriAI/LiteLLM", "bridge"],
+    ["own/Open-WebUI", "chat-ui"],
+    ["own/OLLAMA:1", "simple-server"],
+    ["own/my-ollama", undefined],
+  ])("%s: %s", (image, role) => expect(roleByName(image)).toBe(role));
+});
+
+describe("the packages whose release an image's tag names", () => {
+  it.each([
+    ["nginx", undefined, []],
+    ["vllm/vllm-openai", undefined, ["vllm"]],
+    ["own/x", "inference-server", ["vllm"]],
+    ["own/x", "bridge", ["litellm"]],
+    ["own/x", "chat-ui", ["open-webui"]],
+    ["own/x", "simple-server", ["ollama"]],
+    ["litellm", "chat-ui", ["open-webui", "litellm"]],
+    ["litellm", "bridge", ["litellm"]],
+  ] as const)("%s, declared as %s: %o", (image, role, packages) => expect(packagesOf(image, role)).toEqual(packages));
+});
+
+describe("what declares a container", () => {
+  it.each([
+    [[TYPE.machine, TYPE.inferenceServer], "inference-server"],
+    [[TYPE.machine, TYPE.bridge], "bridge"],
+    [[TYPE.machine, TYPE.chatUi], "chat-ui"],
+    [[TYPE.bridge, TYPE.chatUi, TYPE.containerService], "chat-ui"],
+    [[TYPE.machine], undefined],
+  ])("%o: %s", (above, role) => {
+    const urn = `urn:pulumi:dgx::local-serving::${[...above, TYPE.container].join("$")}::x`;
+    expect(declaredRole({ type: TYPE.container, name: "x", urn, props: {} })).toBe(role);
+  });
+});

@@ -1,0 +1,207 @@
+import { describe, expect, it } from "vitest";
+import { TYPE } from "../../../components/planned/type";
+import { declared, IMAGE, said, server, serving, UNKNOWN_LIST, UNKNOWN_TEXT } from "../declared";
+
+const RULE = "aggregate-utilization";
+
+/** What the rule says of a machine of 100 GiB with one server, `b`. */
+function judged(command: string, more: Record<string, unknown> = {}): string[] {
+  const servers = [{ name: "b", image: IMAGE, command: ["m", ...command.split(" ")] }];
+  return said(RULE, [
+    declared(TYPE.machine, "dgx", { machine: "dgx", totalGiB: 100, hostInstance: "none", servers, ...more }),
+  ]);
+}
+
+const refused = (sum: string, claims: string, remedies: string) => [
+  `refused: The inference servers of machine dgx claim ${sum}: ${claims}. The limit is 0.90. ${remedies}`,
+];
+const unreadable = (who: string, why: string, remedy?: string) => [
+  `refused: ${who} has no memory share that can be judged: ${why}. ${remedy ?? "Make it plain, so that the sum can be held against the limit of 0.90."}`,
+];
+const hostShare = (gpuMemoryUtilization: unknown) => ({ hostInstance: { gpuMemoryUtilization } });
+const memory = (bySum: number, needs: object = {}, outsideGiB?: number) => ({
+  memory: {
+    largestUtilization: { b: { bySum, byAggregate: 0.9 } },
+    starts: { b: needs },
+    fixedKvCache: { b: { outsideGiB } },
+  },
+});
+
+const LOWER_OUTSIDE = "Lower what b takes outside its share, or leave those flags out.";
+const OWNER = "Instance A is not ours to lower: only its owner can";
+
+describe("the answer to a sum that is too large", () => {
+  it.each<[string, string, Record<string, unknown>, string[]]>([
+    [
+      "a share of 0.0001 is one that is left",
+      "--gpu-memory-utilization 0.95",
+      memory(0.0001),
+      refused(
+        "0.95 of its memory (95.0 of 100 GiB)",
+        "b 0.95",
+        "Set --gpu-memory-utilization of b to 0.0001 or less (0.90 by this limit, but all memory has to fit).",
+      ),
+    ],
+    [
+      "a share with which the server just starts will do",
+      "--gpu-memory-utilization 0.95",
+      memory(0.35, { leastUtilization: 0.35 }),
+      refused(
+        "0.95 of its memory (95.0 of 100 GiB)",
+        "b 0.95",
+        "Set --gpu-memory-utilization of b to 0.35 or less (0.90 by this limit, but all memory has to fit).",
+      ),
+    ],
+    [
+      "an A without a port, of a machine of 1 GiB",
+      "--gpu-memory-utilization 0.5",
+      { ...hostShare(0.5), totalGiB: 1 },
+      refused(
+        "1.00 of its memory (1.0 of 1 GiB)",
+        "instance A (host) 0.50 + b 0.50",
+        `Set --gpu-memory-utilization of b to 0.40 or less. ${OWNER}, to 0.40 or less.`,
+      ),
+    ],
+    [
+      "nothing that A's owner could do alone",
+      "--gpu-memory-utilization 0.9",
+      hostShare(0.1),
+      refused(
+        "1.00 of its memory (100.0 of 100 GiB)",
+        "instance A (host) 0.10 + b 0.90",
+        `Set --gpu-memory-utilization of b to 0.80 or less. ${OWNER}.`,
+      ),
+    ],
+  ])("says: %s", (_, command, more, message) => {
+    expect(judged(command, more)).toEqual(message);
+  });
+
+  it("names each server's own share", () => {
+    const servers = ["b", "c"].map((name) => ({ name, image: IMAGE, command: ["m", "--gpu-memory-utilization=0.5"] }));
+    expect(judged("", { servers })).toEqual(
+      refused(
+        "1.00 of its memory (100.0 of 100 GiB)",
+        "b 0.50 + c 0.50",
+        "Set --gpu-memory-utilization of b to 0.40 or less. Set --gpu-memory-utilization of c to 0.40 or less.",
+      ),
+    );
+  });
+});
+
+describe("memory that a server takes beside its share", () => {
+  it.each<[string, string, Record<string, unknown>, string[]]>([
+    [
+      "half a GiB of swap",
+      "--gpu-memory-utilization 0.9 --swap-space 0.5",
+      {},
+      refused(
+        "0.905 of its memory (90.5 of 100 GiB)",
+        "b 0.905 (0.90 and 0.50 GiB of buffers outside it)",
+        LOWER_OUTSIDE,
+      ),
+    ],
+    [
+      "a fixed cache with half a GiB of swap",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 90G --swap-space 0.5",
+      memory(0.9, {}, 10),
+      refused(
+        "1.005 of its memory (100.5 of 100 GiB)",
+        "b 1.005 (90.00 GiB of --kv-cache-memory-bytes + 10.00 outside its KV cache + 0.50 GiB of buffers outside it)",
+        LOWER_OUTSIDE,
+      ),
+    ],
+    [
+      "a fixed cache of a server that takes 1 GiB outside it",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 95G",
+      memory(0.9, {}, 1),
+      refused(
+        "0.96 of its memory (96.0 of 100 GiB)",
+        "b 0.96 (95.00 GiB of --kv-cache-memory-bytes + 1.00 outside its KV cache)",
+        "Lower --kv-cache-memory-bytes of b by 6.00 GiB or more.",
+      ),
+    ],
+    [
+      "a fixed cache of a server that is said to take nothing outside it",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 45G",
+      memory(0.9, {}, 0),
+      refused(
+        "0.95 of its memory (95.0 of 100 GiB)",
+        "b 0.95 (45.00 GiB of --kv-cache-memory-bytes + 50.00 its share, as its weights are not known)",
+        "Lower --kv-cache-memory-bytes of b by 5.00 GiB or more.",
+      ),
+    ],
+    [
+      "a fixed cache that is just what is too much",
+      "--gpu-memory-utilization 0.05 --kv-cache-memory-bytes 10G",
+      hostShare(0.85),
+      refused(
+        "1.00 of its memory (100.0 of 100 GiB)",
+        "instance A (host) 0.85 + b 0.15 (10.00 GiB of --kv-cache-memory-bytes + 5.00 its share, as its weights are not known)",
+        `Leave --kv-cache-memory-bytes of b out. ${OWNER}, to 0.75 or less.`,
+      ),
+    ],
+    [
+      "a fixed cache within the share, which only the share lowers",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 9G",
+      { ...hostShare(0.5), ...memory(0.9, {}, 1) },
+      refused(
+        "1.00 of its memory (100.0 of 100 GiB)",
+        "instance A (host) 0.50 + b 0.50",
+        `Set --gpu-memory-utilization of b to 0.40 or less. ${OWNER}, to 0.40 or less.`,
+      ),
+    ],
+    [
+      "a fixed cache where the total is no size",
+      "--gpu-memory-utilization 0.5 --kv-cache-memory-bytes 9G",
+      { totalGiB: 0 },
+      unreadable(
+        "b",
+        "`--kv-cache-memory-bytes`, offloading, swap and buffers take memory whatever the share says, and the machine's total is not known",
+      ),
+    ],
+  ])("is counted: %s", (_, command, more, message) => {
+    expect(judged(command, more)).toEqual(message);
+  });
+});
+
+describe("a claim that can't be judged", () => {
+  it.each<[string, string, Record<string, unknown>, string[]]>([
+    [
+      "A's share is no number",
+      "--gpu-memory-utilization 0.5",
+      hostShare("half"),
+      unreadable("instance A (host)", "its gpuMemoryUtilization is `half`, which is not a number"),
+    ],
+    [
+      "the number of its processes is none",
+      "--tensor-parallel-size two",
+      {},
+      unreadable("b", "the value of `--tensor-parallel-size` is not a number that can be read"),
+    ],
+    [
+      "a file of options",
+      "--config x",
+      {},
+      unreadable("b", "`--config` takes options from a file that can't be read here"),
+    ],
+  ])("is refused: %s", (_, command, more, message) => {
+    expect(judged(command, more)).toEqual(message);
+  });
+
+  it("is refused beside others of the kind", () => {
+    expect(judged("", { hostInstance: UNKNOWN_TEXT, servers: UNKNOWN_LIST })).toEqual([
+      ...unreadable("Instance A", "`hostInstance` is not known"),
+      ...unreadable("A server of ours", "`servers` is not known"),
+    ]);
+  });
+
+  it("is refused with all reasons", () => {
+    expect(said(RULE, [server({ image: UNKNOWN_TEXT, command: UNKNOWN_LIST })])).toEqual(
+      unreadable(
+        "b",
+        "it may be an inference server: its image can't be told before the update; give `image` as plain text; its `entrypoints` or `command` is not known before the update; give them as plain text",
+      ),
+    );
+    expect(said(RULE, [serving("m", "--config", "x", UNKNOWN_TEXT)])).toHaveLength(1);
+  });
+});
