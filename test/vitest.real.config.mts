@@ -10,6 +10,9 @@ const KV_CLASSES = "test/real/kv/agreement.test.ts";
 /** They need nothing but sh. */
 const HOST_FILE = "test/real/hostFileKills.test.ts";
 
+/** It runs the pure tests of the policies over and over, and needs nothing else. */
+const MUTATION = "test/real/mutation/mutation.test.ts";
+
 /** They need the parts of the engine and docker layers; the first installs the programs that it puts into images. */
 const WITH_LAYERS = [
   "test/real/vllm/wholeRun.test.ts",
@@ -32,6 +35,7 @@ export default defineConfig({
       { extends: true, test: { name: "engines", include: [ENGINES] } },
       { extends: true, test: { name: "kv-classes", include: [KV_CLASSES] } },
       { extends: true, test: { name: "host-file", include: [HOST_FILE] } },
+      { extends: true, test: { name: "mutation", include: [MUTATION], testTimeout: 3_600_000 } },
       {
         extends: true,
         test: { name: "with-layers", include: WITH_LAYERS, globalSetup: ["test/layers/setup.ts"] },
@@ -41,7 +45,7 @@ export default defineConfig({
         test: {
           name: "programs",
           include: ["test/real/**/*.test.ts"],
-          exclude: [ENGINE_DATA, ENGINES, HOST_FILE, KV_CLASSES, ...WITH_LAYERS],
+          exclude: [ENGINE_DATA, ENGINES, HOST_FILE, KV_CLASSES, MUTATION, ...WITH_LAYERS],
           globalSetup: ["test/real/setup.ts"],
         },
       },
