@@ -26,7 +26,7 @@ const MAY_USE = {
   "components/chat-ui": ["faults", "components/host", "components/planned", "components/settings"],
   "components/monitoring": ["faults", "components/(bridge|planned|settings)"],
   // Below settings, whose schema has a block for each client: so one file holds all of a client.
-  "components/clients": ["components/host", "components/planned"],
+  "components/clients": ["components/host", "components/planned", "faults"],
   "components/harness-files": [
     "components/host",
     "components/inference-server",

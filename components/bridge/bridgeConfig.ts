@@ -1,5 +1,7 @@
 import { stringify } from "yaml";
 import { PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { bridgeSchema } from "../planned/schema/services";
 import type { BridgeSettings } from "../settings/bridge";
 
 /**
@@ -40,13 +42,7 @@ interface ModelInfo {
 }
 
 /** A name that the bridge answers to, and the server that it sends it to. */
-export interface BridgeModel {
-  readonly name: string;
-  /** Provider prefix and model, `hosted_vllm/model`. */
-  readonly model: string;
-  /** Where the server is asked. */
-  readonly baseUrl: string;
-}
+export type BridgeModel = DataOf<typeof bridgeSchema>["models"][number];
 
 /** Every name with its servers: their own names, and the tiers, which reach the first server and those of its name. */
 export function bridgeModels(servers: readonly Upstream[]): BridgeModel[] {

@@ -5,12 +5,14 @@ import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile, SecretFile } from "../planned/file";
 import { isPooling } from "../planned/modelKind";
 import { HOST_FROM_CONTAINER, type Upstream } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { bridgeSchema } from "../planned/schema/services";
 import type { BridgeSettings } from "../settings/bridge";
 import type { MachineSettings } from "../settings/machine";
 import { bridgeConfig, bridgeModels, bridgeNames, MASTER_KEY_VARIABLE } from "./bridgeConfig";
 
 /** The protocol bridge: its container and what that reads. */
-export type BridgePlan = Readonly<ReturnType<typeof plannedBridge>>;
+export type BridgePlan = DataOf<typeof bridgeSchema>;
 
 const CONFIG_INSIDE = "/etc/litellm/config.yaml";
 const KEY_INSIDE = "/run/secrets/bridge-key";
@@ -28,7 +30,7 @@ export function plannedBridge(
   settings: BridgeSettings,
   behind: readonly Upstream[],
   evidence: Evidence,
-) {
+): BridgePlan {
   // The first answers to the tiers, so it writes text.
   const servers = [...behind].sort((a, b) => Number(isPooling(a.serves)) - Number(isPooling(b.serves)));
   const name = `litellm-${settings.port}`;
@@ -79,15 +81,11 @@ export function plannedBridge(
   return {
     container,
     config,
-    /** Where its key comes from; `null` where it is a placeholder. */
     key,
     address: settings.listen,
     port,
-    /** Keys of the servers behind it. */
     servers: servers.map((server) => server.key),
-    /** Names that it answers to; one may end in `*`. */
     names: bridgeNames(servers),
-    /** Each name with the model that it reaches. */
     models,
   };
 }

@@ -1,25 +1,17 @@
 import { defined } from "../../faults/defined";
-import { inNameOrder, MACHINE_LABEL, type PlannedContainer } from "../planned/container";
+import { inNameOrder, MACHINE_LABEL } from "../planned/container";
 import type { LedgerLine } from "../planned/facts";
 import type { SecretFile } from "../planned/file";
 import { isPooling, type ModelKind } from "../planned/modelKind";
-import { HOST_FROM_CONTAINER, type Listening, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import { HOST_FROM_CONTAINER, PLACEHOLDER_KEY, type Upstream } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { chatUiSchema } from "../planned/schema/services";
 import type { ChatUiSettings } from "../settings/chatUi";
 import type { MachineSettings } from "../settings/machine";
 import { INTEGRATED } from "../settings/simpleServer";
 
-/** The browser chat UI: its container and the volume that keeps its data. */
-export interface ChatUiPlan extends Listening {
-  readonly container: PlannedContainer;
-  /** Accounts and chats; kept when the stack goes. */
-  readonly dataVolume: string;
-  /** Models of an Ollama in the same container, `null` without one; kept as well. */
-  readonly modelsVolume: string | null;
-  /** Keys of the servers that it is connected to. */
-  readonly servers: readonly string[];
-  /** Where the first account comes from; nothing where it is whoever signs up first. */
-  readonly administrator: readonly SecretFile[];
-}
+/** The browser chat UI: its container and the volumes that keep its data. */
+export type ChatUiPlan = DataOf<typeof chatUiSchema>;
 
 /** How Open WebUI calls the two values, and where its container finds them. */
 const ADMINISTRATOR = [

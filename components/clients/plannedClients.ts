@@ -1,7 +1,9 @@
+import { defined } from "../../faults/defined";
 import { type Evidence, onMachine } from "../planned/evidence";
-import type { PlannedFile } from "../planned/file";
 import { isPooling } from "../planned/modelKind";
 import { hostOnNetwork, isHere, type Upstream } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { clientSchema } from "../planned/schema/services";
 import type { ClientKind, ClientSettings } from "./kind";
 import { launcherScript } from "./launcherScript";
 import { CLIENTS, type ClientKey, type ClientName, type ClientRole } from "./registry";
@@ -9,7 +11,7 @@ import type { ClientsSettings } from "./settings";
 import { type BridgeReach, clientTarget } from "./target";
 
 /** A client program that is given a configuration and a launcher. */
-export type ClientPlan = Readonly<ReturnType<typeof plannedClients>[number]>;
+export type ClientPlan = DataOf<typeof clientSchema>;
 
 /** The clients of one machine that the stack file names. */
 export function plannedClients(
@@ -18,14 +20,14 @@ export function plannedClients(
   servers: readonly Upstream[],
   bridge: BridgeReach | null,
   evidence: Evidence,
-) {
+): ClientPlan[] {
   const { clients: settings } = machine;
   const here = settings.on === "here" && !isHere(machine);
   const home = (here ? evidence.homeHere : undefined) ?? evidence.home;
   const place = (path: string) => onMachine(path, { home });
   const where = here ? { here } : {};
   const at = { ...settings, host: here ? hostOnNetwork(machine, settings.host) : settings.host };
-  return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>) => {
+  return CLIENTS.flatMap((kind: ClientKind<ClientKey, ClientName, ClientRole>): ClientPlan[] => {
     const own: ClientSettings | undefined = settings[kind.key];
     if (own === undefined) return [];
     const server = serverOf(own, servers);
@@ -48,24 +50,19 @@ export function plannedClients(
         resource: `${machineName}-${kind.name}`,
         surface: kind.surface,
         coding: kind.coding,
-        /** Key of the server that answers it in the end. */
         server: server.key,
         serverKind: server.kind,
         via: target.via,
         baseUrl: file.baseUrl ?? target.baseUrl,
-        /** Each model variable of its file with the name that it asks for. */
         tiers: file.tiers ?? { model: target.model },
-        /** Output tokens that it asks for, where its settings say so. */
-        maxOutputTokens: own.maxOutputTokens,
-        /** Variable that the program reads its key from, and the launcher that sets it; `null` where its file holds the key. */
+        ...defined({ maxOutputTokens: own.maxOutputTokens }),
         key: kind.keyInFile && !secret ? null : { variable, setBy: secret ? null : command },
-        /** Names that its counterpart answers to; empty where none is known, and one may end in `*`. */
         names: target.names,
         command,
         files: [
           { role: kind.role, path: file.path, mode: "0644", text: file.text, ...where },
           { role: `launcher-${kind.name}`, path: command, mode: "0755", text: launcher, ...where },
-        ] satisfies readonly PlannedFile<ClientRole>[],
+        ],
       },
     ];
   });

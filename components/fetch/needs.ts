@@ -125,7 +125,7 @@ async function missingModels(
       if (whole && trustsCache) return undefined;
       const of = { kind: "model", name: id, ...rest } as const;
       const token = process.env[tokenVariable ?? ""] || tokenIn(cache);
-      const answer = await askHub({ id, revision }, token);
+      const answer = await askHub({ id, ...defined({ revision }) }, token);
       if (typeof answer !== "string") {
         const bytes = bytesLeft(cache, id, answer);
         return bytes === undefined ? undefined : { ...of, bytes };

@@ -4,20 +4,15 @@ import { analyticsSchema } from "../../harness/analytics/schema";
 import { HARNESS_FILES } from "../../harness/harness";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { endpointOf } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { harnessSchema } from "../planned/schema/services";
 import type { HarnessSettings } from "../settings/harness";
 import type { MachineSettings } from "../settings/machine";
 import { apiKeyVariable, reviewers } from "../settings/reviewers";
 import { type Provider, providersOf, providersProfile, type ServedHere } from "./providersProfile";
 
 /** Facts about the automation harness's files; their texts are among the machine's files. */
-export interface HarnessPlan {
-  /** The first part of the harness's environment variables, the underscore included. */
-  readonly prefix: string;
-  /** Path of the providers profile. */
-  readonly providers: string;
-  /** Path of the session-analytics file. */
-  readonly analytics: string;
-}
+export type HarnessPlan = DataOf<typeof harnessSchema>;
 
 /**
  * The harness's two files and the facts about them; nothing where `harness` is not in the stack file.

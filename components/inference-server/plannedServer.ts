@@ -5,6 +5,8 @@ import type { SecretFile } from "../planned/file";
 import { imageReference } from "../planned/imageReference";
 import type { Rank } from "../planned/rank";
 import type { Reach } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { inferenceServerSchema } from "../planned/schema/servers";
 import type { MemoryDemand } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import type { MachineSettings } from "../settings/machine";
@@ -17,10 +19,10 @@ import { served } from "./serve";
 import { gatedEntrypoint, gateMounts, healthUrl } from "./startGate";
 
 /** One inference server: its container, and the facts that no argument of the container carries. */
-export type InferenceServerPlan = Readonly<ReturnType<typeof plannedServer>>;
+export type InferenceServerPlan = DataOf<typeof inferenceServerSchema>;
 
 /** A model on the hub, with the commit that is pinned. */
-export type HubModel = { readonly id: string; readonly revision?: string | undefined };
+export type HubModel = InferenceServerPlan["hubModels"][number];
 
 /** `organisation/name` or `name`; anything else is a path inside the container. */
 const HUB_ID = /^[\w.-]+(\/[\w.-]+)?$/;
@@ -62,7 +64,7 @@ export function plannedServer(
   server: InferenceServerSettings,
   directories: ServerDirectories,
   machines: Readonly<Record<string, MachineSettings>>,
-) {
+): InferenceServerPlan {
   const jitVolume = `${machine.network}-${key}-jit`;
   const token = tokenFile(machineName, key, server, directories.state);
   // In the letters that Docker allows.
@@ -118,30 +120,22 @@ export function plannedServer(
   const memory: MemoryDemand = demand.known ? demand.memory : { utilization: server.gpuMemoryUtilization };
   const codingClients: readonly string[] = [];
   return {
-    /** Key in the stack file. */
     key,
     model: { id: server.model.id, kind: server.model.kind, thinking: server.model.thinking },
     servedModelName: server.servedModelName,
     serve,
-    /** Where its API is. */
     reach,
     container,
-    /** Its place among the ranks, where several machines share the model. */
     ...defined({ rank }),
-    /** What its arguments ask of the machine's memory. A policy refuses what can't be read. */
     memory,
     imageRecord: imageFacts(server),
-    /** Directory on the machine that holds the models; made when missing, never removed. */
     modelCache: directories.modelCache,
-    /** What it loads from the hub: its model, and its draft model. */
     hubModels: [server.model, ...(server.speculative?.model ? [{ id: server.speculative.model }] : [])].flatMap(
-      ({ id, revision }: HubModel) => (HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : []),
+      ({ id, revision }: { readonly id: string; readonly revision?: string | undefined }) =>
+        HUB_ID.test(id) ? [{ id, ...defined({ revision }) }] : [],
     ),
-    /** The Hugging Face token, where one is needed. */
     ...defined({ tokenFile: token }),
-    /** Volume for compiled kernels; it survives a replacement of the container. */
     jitVolume,
-    /** Coding clients that are pointed at this server. */
     codingClients,
   };
 }

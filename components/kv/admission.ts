@@ -1,3 +1,5 @@
+import type { DataOf } from "../planned/schema/dataOf";
+import type { agentsSchema, prefillSchema } from "../planned/schema/kv";
 import { requestBlocks } from "./cacheLayout";
 import type { KvPlan } from "./kvPlan";
 
@@ -9,18 +11,7 @@ interface Agent {
 }
 
 /** How many agents of one kind an engine serves at the same time. */
-export interface Admission extends Agent {
-  /** Prompt and `max_tokens` together: what the window is compared with. */
-  readonly requestTokens: number;
-  /** Whether a call is taken at all; one longer than the window is answered with HTTP 400. */
-  readonly admitted: boolean;
-  readonly blocksPerAgent: number;
-  readonly bytesPerAgent: number;
-  /** Agents that work at once (0 where the engine does not start), each to the last token of its request. */
-  readonly atOnce: number;
-  /** What more agents would need first. */
-  readonly limitedBy: "window" | "kv-cache" | "max-num-seqs";
-}
+export type Admission = DataOf<typeof agentsSchema>;
 
 /**
  * How many agents work at once. It is the worst case: each fills its whole request and shares no prefix with another;
@@ -55,7 +46,7 @@ export const agentsAtOnce = (plan: KvPlan, maxTokens: number = CODING_CLIENT_MAX
   AGENT_ENVELOPES.map((promptTokens) => admission(plan, { promptTokens, maxTokens }));
 
 /** A cold prompt: nothing of it is in the prefix cache. */
-export type Prefill = Readonly<ReturnType<typeof prefills>[number]>;
+export type Prefill = DataOf<typeof prefillSchema>;
 
 /** Lengths that a plan names beside the whole window: an agent's first call, and a long context. */
 const USUAL_LENGTHS = [30_000, 131_072] as const;
@@ -65,10 +56,9 @@ const USUAL_LENGTHS = [30_000, 131_072] as const;
  *
  * @param tokensPerSecond how fast this very model reads prompts; another's rate says nothing of it
  */
-export function prefills(window: number, tokensPerSecond: number) {
+export function prefills(window: number, tokensPerSecond: number): Prefill[] {
   return [...USUAL_LENGTHS.filter((tokens) => tokens < window), window].map((tokens) => ({
     tokens,
-    /** Seconds until its first token, whole. */
     seconds: Math.round(tokens / tokensPerSecond),
   }));
 }

@@ -1,3 +1,6 @@
+import type { DataOf } from "../planned/schema/dataOf";
+import type { cacheGroupsSchema } from "../planned/schema/kv";
+
 /** Block of non-hybrid models on a GB10 (fp8, bf16, MLA) and step of hybrid ones, in tokens: vLLM 0.26 and 0.33. */
 export const SMALLEST_BLOCK = 16;
 
@@ -16,12 +19,7 @@ export type CacheKind =
     };
 
 /** Layers of one kind, split into groups that share a block table. */
-export type CacheGroups = CacheKind & {
-  readonly layers: number;
-  readonly groups: number;
-  /** Tokens that a block of the pool holds for such a group. */
-  readonly blockSize: number;
-};
+export type CacheGroups = DataOf<typeof cacheGroupsSchema>;
 
 /** A window that does not start at a block's first token touches one block more. */
 const WINDOW_STARTS_INSIDE = 1;

@@ -1,32 +1,16 @@
+import type { DataOf } from "../planned/schema/dataOf";
+import type { cacheLayoutSchema } from "../planned/schema/kv";
 import { type CacheGroups, groupBlocks, type PackedCaches, SMALLEST_BLOCK } from "./cacheGroups";
 import { indexedCaches, ngramStateBytes } from "./compressedIndex";
 import { COMPRESSED_BLOCK, compressedCaches } from "./compressedLayers";
 import { engineRules, INDEXED_BLOCK } from "./engineRules";
 import type { ResolvedKvEngineSettings } from "./engineSettings";
-import { bytesPerToken, type KvDtype, resolveKvDtype } from "./kvDtype";
+import { bytesPerToken, resolveKvDtype } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 import { stateBytes } from "./recurrentState";
 
 /** How the engine cuts the cache into blocks; it depends on model and engine, not on the memory there is. */
-export interface CacheLayout {
-  /** The engine's block in tokens; groups whose layers cache less of a token have larger ones. */
-  readonly blockSize: number;
-  /** Bytes that one layer needs for one block. */
-  readonly pageBytes: number;
-  /** Bytes of one block of the pool: a page for each layer of a group. */
-  readonly bytesPerBlock: number;
-  readonly layersPerGroup: number;
-  readonly groups: readonly CacheGroups[];
-  /** Draft layers, counted among the full ones. */
-  readonly draftLayers: number;
-  /** Places in the groups that no layer fills. */
-  readonly paddingLayers: number;
-  /** Share by which a linear layer's state is padded to fill a page, 0 where there is none. */
-  readonly padding: number;
-  readonly kvCacheDtype: KvDtype;
-  /** Bytes that the attention layers of kind full cache of one token. */
-  readonly bytesPerToken: number;
-}
+export type CacheLayout = DataOf<typeof cacheLayoutSchema>;
 
 /** Batches that are scheduled and not yet settled, with vLLM's asynchronous scheduling (its default). */
 const BATCHES_UNDER_WAY = 2;

@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { kvDtypeSchema } from "../planned/schema/kv";
 import type { AttentionShape } from "./attentionShape";
 
 /**
@@ -10,7 +12,10 @@ const BYTE = (width: number) => width;
 /** Two numbers a byte, and a one-byte scale for every 16 numbers. */
 const NVFP4 = (width: number) => Math.floor(width / 2) + Math.floor(width / 16);
 
-const VECTOR_BYTES = {
+/** A format of the KV cache that can be planned. */
+export type KvDtype = DataOf<typeof kvDtypeSchema>;
+
+const VECTOR_BYTES: Readonly<Record<KvDtype, (width: number) => number>> = {
   bfloat16: HALF,
   float16: HALF,
   fp8: BYTE,
@@ -22,10 +27,7 @@ const VECTOR_BYTES = {
   fp8_per_token_head: BYTE,
   int8_per_token_head: BYTE,
   int4_per_token_head: (width: number) => Math.floor(width / 2),
-} as const;
-
-/** A format of the KV cache that can be planned. */
-export type KvDtype = keyof typeof VECTOR_BYTES;
+};
 
 /** Every `--kv-cache-dtype` that can be planned. vLLM's fp8_ds_mla and turboquant_* have layouts of their own. */
 export const KV_DTYPES = ["auto", ...(Object.keys(VECTOR_BYTES) as KvDtype[])] as const;

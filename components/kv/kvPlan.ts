@@ -1,4 +1,6 @@
 import { errorAt, type Fault, FaultyInput, hasErrors, warningAt } from "../../faults/fault";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { kvPlanSchema } from "../planned/schema/kv";
 import { type CacheLayout, cacheLayout } from "./cacheLayout";
 import { waitingTokens } from "./compressedIndex";
 import { CHECKED_VERSIONS, type EngineRules, engineRules } from "./engineRules";
@@ -9,12 +11,7 @@ import { servedOnGb10, supports } from "./kvDtype";
 import type { ModelShape } from "./modelShape";
 
 /** What an engine will make of the memory for its KV cache; plain data. All figures are of one device. */
-export type KvPlan = Figures & {
-  /** Whether the engine starts at all: a request fits, and so do its sequences. */
-  readonly starts: boolean;
-  /** Errors stop the engine at its start; warnings are worth knowing. */
-  readonly problems: readonly Fault[];
-};
+export type KvPlan = DataOf<typeof kvPlanSchema>;
 
 /**
  * The exact KV plan of a model on an engine with so much memory for its KV cache.

@@ -1,3 +1,5 @@
+import type { DataOf } from "../planned/schema/dataOf";
+import type { agentReuseSchema } from "../planned/schema/kv";
 import { SMALLEST_BLOCK } from "./cacheGroups";
 import { since } from "./engineRules";
 
@@ -92,12 +94,8 @@ function statesKept(rules: ReuseRules, found: number, parted: number, prompt: nu
 }
 
 /** Shares of its previous prompt that an agent's call finds again: of all calls together, and of the worst one. */
-export type ReuseShares = { readonly usual: number; readonly least: number };
-
-export interface AgentReuse extends ReuseShares {
-  /** The same with `--prefix-match-unit` at its smallest. */
-  readonly inFineSteps: ReuseShares;
-}
+export type AgentReuse = DataOf<typeof agentReuseSchema>;
+type ReuseShares = Pick<AgentReuse, "usual" | "least">;
 
 /** A loop of the specification's agents: 30K tokens at first, 1K to 4K more with each turn. */
 const FIRST_PROMPT = 30_000;

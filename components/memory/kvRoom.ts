@@ -1,18 +1,12 @@
 import type { ModelEvidence, PublishedStart } from "../planned/evidence";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { kvRoomSchema } from "../planned/schema/kv";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { BESIDE_WEIGHTS_GIB, GIB_PER_GB, hundredths } from "./ledger";
+
 /** Memory for the KV cache of one server: utilization x total, less what the server takes outside it. */
-export interface KvRoom {
-  /** Where the figure is from: a measurement of this image, a setting, somebody's published start, or the weights alone. */
-  readonly basis: "measured" | "setting" | "published" | "estimated";
-  /** The same twice where it is exact. */
-  readonly lowGiB: number;
-  readonly highGiB: number;
-  /** What lies outside the KV cache. */
-  readonly outsideGiB: { readonly low: number; readonly high: number };
-  readonly source: string;
-}
+export type KvRoom = DataOf<typeof kvRoomSchema>;
 
 /**
  * Memory for a server's KV cache, in GiB: what was measured of this very image, else what somebody published of the same

@@ -1,5 +1,7 @@
 import { defined } from "../../faults/defined";
 import type { LedgerLine } from "../planned/facts";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { ledgerSchema } from "../planned/schema/memory";
 import {
   AGGREGATE_LIMIT,
   BYTES_PER_GIB,
@@ -13,7 +15,7 @@ import {
 } from "../planned/utilization";
 
 /** Memory of one machine, line by line. */
-export type Ledger = Readonly<ReturnType<typeof ledger>>;
+export type Ledger = DataOf<typeof ledgerSchema>;
 
 /** Memory outside the model that one instance was seen to take beyond its budget: 55.67 GiB against 54.73. */
 const OVERSHOOT_GIB = 0.94;
@@ -35,7 +37,7 @@ export interface MemoryShare extends MemoryDemand {
 }
 
 /** Adds up one machine's memory. Every figure is in GiB, rounded to 0.01, and the sum is the sum of what is shown. */
-export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]) {
+export function ledger(totalGiB: number, shares: readonly MemoryShare[], others: readonly LedgerLine[]): Ledger {
   const lines: LedgerLine[] = [...shares.flatMap((share) => linesOf(share, totalGiB)), ...others];
   const largest = largestUtilizations(totalGiB, shares, others);
   const fixed = shares.flatMap(({ name, kvCacheGiB, outsideGiB }) =>
@@ -43,17 +45,13 @@ export function ledger(totalGiB: number, shares: readonly MemoryShare[], others:
   );
   return {
     totalGiB,
-    /** Sum of the utilizations of all inference servers, instance A included. */
     aggregateUtilization: sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))),
     sumGiB: hundredths(lines.reduce((sum, line) => sum + line.gib, 0)),
     lines,
-    /** For each of our servers, the largest utilization that fits beside everything else, rounded down to 0.01. */
     largestUtilizationThatFits: Object.fromEntries(
       Object.entries(largest).map(([name, { bySum, byAggregate }]) => [name, Math.min(bySum, byAggregate)]),
     ),
-    /** Both limits: the smaller one is the answer. */
     largestUtilization: largest,
-    /** Servers with a KV cache of fixed size, where there are any. */
     ...(fixed.length === 0 ? {} : { fixedKvCache: Object.fromEntries(fixed) }),
   };
 }
@@ -111,7 +109,7 @@ function largestUtilizations(
   totalGiB: number,
   shares: readonly MemoryShare[],
   others: readonly LedgerLine[],
-): Readonly<Record<string, { readonly bySum: number; readonly byAggregate: number }>> {
+): Ledger["largestUtilization"] {
   const aggregate = tenThousandths(sumOfUtilizations(shares.map((share) => shareTaken(share, totalGiB))));
   const all = [...shares.map((share) => takenBy(share, totalGiB)), ...others.map((line) => line.gib)];
   const taken = all.reduce((sum, gib) => sum + gib, 0);
@@ -129,9 +127,7 @@ function largestUtilizations(
         return [
           share.name,
           {
-            /** By the sum of all lines against the machine's total; 0 where none fits. */
             bySum: within(hundredths(totalGiB) - beside),
-            /** By the limit on the sum of utilizations. */
             byAggregate: takesItsShare(share) ? downToHundredth(left) : within(left * totalGiB),
           },
         ];

@@ -3,11 +3,13 @@ import type { InferenceServerPlan } from "../inference-server/plannedServer";
 import type { Meminfo, ModelEvidence } from "../planned/evidence";
 import type { LedgerLine } from "../planned/facts";
 import { isPooling } from "../planned/modelKind";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { admissionSchema } from "../planned/schema/memory";
 import { type MemoryDemand, takenGiB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { DEFAULT_OPERATING_SYSTEM_GIB, type MachineSettings } from "../settings/machine";
 import { INSTANT_TENSOR_GIB, isMeasured, loadsByInstantTensor, publishedOutside, residentGiB } from "./kvRoom";
-import { ENGINE_OVERHEAD_GIB, hundredths, ledger, type MemoryShare, takenBy } from "./ledger";
+import { ENGINE_OVERHEAD_GIB, hundredths, type Ledger, ledger, type MemoryShare, takenBy } from "./ledger";
 
 /** One of our servers with what is known of it. */
 export interface KnownServer {
@@ -16,7 +18,11 @@ export interface KnownServer {
   readonly plan: InferenceServerPlan;
 }
 
-export type MachineMemory = Readonly<ReturnType<typeof machineMemory>>;
+/** Memory of one machine, and whether each server of ours would start, where the machine's meminfo was given. */
+export interface MachineMemory {
+  readonly ledger: Ledger;
+  readonly admission: readonly AdmissionOnPaper[];
+}
 
 /** Adds up one machine's memory; with its meminfo also whether each server would start. */
 export function machineMemory(
@@ -25,7 +31,7 @@ export function machineMemory(
   services: readonly LedgerLine[],
   simpleServer: readonly LedgerLine[],
   meminfo: Meminfo | undefined,
-) {
+): MachineMemory {
   const { instanceA } = machine;
   const ours = servers.map(shareOf);
   const host: MemoryShare | undefined =
@@ -37,7 +43,6 @@ export function machineMemory(
     gib === undefined ? [] : [{ name: "other GPU containers", gib, basis: "setting", source: "otherGpuMemoryGiB" }];
   return {
     ledger: ledger(machine.totalGiB, shares, [...services, ...others, system, ...simpleServer]),
-    /** One entry a server of ours, where the machine's meminfo was given. */
     admission: meminfo === undefined ? [] : admissionOnPaper(meminfo, host, ours),
   };
 }
@@ -69,10 +74,7 @@ function outside(
 }
 
 /** The system's line is a default until it was declared, or measured by a copy of the machine's meminfo. */
-function operatingSystem(
-  { operatingSystemGiB: gib }: MachineSettings,
-  measured: ReturnType<typeof meminfoUse> | undefined,
-): LedgerLine {
+function operatingSystem({ operatingSystemGiB: gib }: MachineSettings, measured: MeminfoUse | undefined): LedgerLine {
   const name = "operating system";
   if (measured !== undefined)
     return { name, gib: measured.operatingSystemGiB, basis: "measured", source: measured.source };
@@ -129,16 +131,24 @@ export function leastMemory(own: string, nodes: readonly string[] = [], totalOf:
 type Running = "no server" | "instance A" | "instance A and ours" | "ours";
 
 /** Whether a server would start: MemAvailable at least what it takes (vLLM's own rule: utilization x total). */
-export type AdmissionOnPaper = Readonly<ReturnType<typeof admissionOnPaper>[number]>;
+export type AdmissionOnPaper = DataOf<typeof admissionSchema>;
 
 /** A server's name and what it asks of the memory. */
 export type Share = MemoryDemand & { readonly name: string };
+
+/** What a copy of /proc/meminfo says of a machine. */
+interface MeminfoUse {
+  readonly running: Running;
+  /** In use beside those servers, in GiB: the operating system and everything that nobody declared. */
+  readonly operatingSystemGiB: number;
+  readonly source: string;
+}
 
 /**
  * What a copy of /proc/meminfo says of a machine. Which servers were running isn't written in it. The most of them that leave the operating system its smallest
  * plausible amount are taken to have been; the source says so.
  */
-export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]) {
+export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]): MeminfoUse {
   const { totalGiB, availableGiB } = meminfo;
   const used = totalGiB - availableGiB;
   const sum = (shares: readonly Share[]) => shares.reduce((total, share) => total + takenBy(share, totalGiB), 0);
@@ -156,14 +166,17 @@ export function meminfoUse(meminfo: Meminfo, instanceA: Share | undefined, ours:
   const source = `meminfo: ${totalGiB.toFixed(2)} - ${availableGiB.toFixed(2)} GiB in use, ${less}`;
   return {
     running,
-    /** In use beside those servers, in GiB: the operating system and everything that nobody declared. */
     operatingSystemGiB: hundredths(used - held(running)),
     source,
   };
 }
 
 /** vLLM's admission rule for each of our servers, one after the other, with instance A up before them. */
-export function admissionOnPaper(meminfo: Meminfo, instanceA: Share | undefined, ours: readonly Share[]) {
+export function admissionOnPaper(
+  meminfo: Meminfo,
+  instanceA: Share | undefined,
+  ours: readonly Share[],
+): AdmissionOnPaper[] {
   const { totalGiB } = meminfo;
   let available = totalGiB - meminfoUse(meminfo, instanceA, ours).operatingSystemGiB;
   if (instanceA !== undefined) available -= takenBy(instanceA, totalGiB);

@@ -10,27 +10,17 @@ import {
   SSM_CACHE_DTYPES,
   thousands,
 } from "../kv";
-import { type Admission, agentsAtOnce, type Prefill, prefills } from "../kv/admission";
+import { agentsAtOnce, prefills } from "../kv/admission";
 import type { ModelEvidence } from "../planned/evidence";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { serverKvSchema } from "../planned/schema/kv";
 import { BYTES_PER_GIB } from "../planned/utilization";
 import type { InferenceServerSettings } from "../settings/inferenceServer";
 import { vllmOf } from "../supply/imageVersions";
-import { type KvRoom, kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
+import { kvRoom, ownSpeeds, rankCount, weightsGB } from "./kvRoom";
+
 /** The KV plan of one server. Its figures are those of the least room (`room.lowGiB`); `atBest` has those of the most. */
-export interface ServerKv extends KvPlan {
-  readonly room: KvRoom;
-  /** Size of the weights in GB (10^9 bytes); `null` where it is not known. */
-  readonly weightsGB: number | null;
-  /** Ranks that share the model, each with a GPU of its own: all figures but the weights' size are those of one. */
-  readonly ranks: number;
-  /** The machine with the least memory of those that share the model: its room counts for all. Absent where it is this one. */
-  readonly least?: NonNullable<Around["least"]>;
-  readonly atBest: { readonly fits: boolean; readonly maxConcurrency: number };
-  /** How many coding agents work at once, by size. */
-  readonly agents: readonly Admission[];
-  /** What a cold prompt costs; `null` where nobody measured this model. */
-  readonly prefill: { readonly prompts: readonly Prefill[]; readonly source: string } | null;
-}
+export type ServerKv = DataOf<typeof serverKvSchema>;
 
 /** Flags without a setting of their own that change the KV cache, and that this plan does not follow. */
 export const NOT_FOLLOWED = [...["--block-size", "--mamba-cache-mode", "--mamba-block-size", "--hf-overrides"]];

@@ -1,13 +1,15 @@
 import { defined } from "../../faults/defined";
 import { readServerArguments } from "../inference-server/argv/serverArguments";
 import { ownWindow } from "../kv";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { startNeedsSchema } from "../planned/schema/memory";
 import { BYTES_PER_GIB, upToHundredth } from "../planned/utilization";
 import { isJudged, isMeasured, residentGiB } from "./kvRoom";
 import type { KnownServer } from "./machineMemory";
 import { NOT_FOLLOWED, type ServerKvResult } from "./serverKv";
 
 /** The least that a server needs to start, however well it goes. What isn't known for certain is left out. */
-export type StartNeeds = Partial<ReturnType<typeof startNeeds>>;
+export type StartNeeds = DataOf<typeof startNeedsSchema>;
 
 /** Options and variables with which other weights are loaded than lie on disk. */
 const LOADS_OTHERWISE = ["quantization", "hf-overrides", "language-model-only"];
@@ -25,7 +27,7 @@ export function startNeeds(
   { settings, model, plan: { container, memory } }: KnownServer,
   totalGiB: number,
   { kv, withRoom }: ServerKvResult,
-) {
+): StartNeeds {
   const args = readServerArguments(container.command);
   const has = (names: readonly string[]) => names.some((name) => args.options.has(name));
   // Stages of a pipeline are not of one size.
@@ -52,17 +54,11 @@ export function startNeeds(
   const least = windowGiB === undefined ? 0 : windowGiB + BESIDE_WINDOW_GIB;
   const lifted = /^(1|true)$/i.test(container.env[LONG_WINDOW] ?? "") || has(ROPE_OPTIONS);
   return defined({
-    /** What its loaded weights take, in GiB. */
     weightsGiB,
-    /** What it takes outside the KV cache, in GiB: as it was measured, else its weights alone. */
     outsideGiB,
-    /** KV cache of one request of the whole window, in GiB. */
     windowGiB,
-    /** The longest window that the best room holds, in tokens. */
     longestWindow: longestWindow ?? undefined,
-    /** The model's own window in tokens, where nothing lifts it. */
     modelWindow: lifted ? undefined : ownWindow(model?.config),
-    /** The smallest share, and the smallest KV cache of fixed size in bytes, to be advised: with some room for rounding. */
     leastUtilization:
       outsideGiB === undefined || kvCacheMemoryBytes !== undefined
         ? undefined

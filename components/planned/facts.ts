@@ -1,18 +1,12 @@
-export interface LedgerLine {
-  readonly name: string;
-  readonly gib: number;
-  readonly basis: "setting" | "measured" | "default";
-  readonly source: string;
-}
+import type { DataOf } from "./schema/dataOf";
+import type { warningSchema } from "./schema/machine";
+import type { ledgerLineSchema } from "./schema/memory";
+import type { hostInstanceSchema, imageRecordSchema } from "./schema/servers";
+
+export type LedgerLine = DataOf<typeof ledgerLineSchema>;
 
 /** Something that will work, and that an operator should know before it runs. */
-export interface Warning {
-  readonly machine: string;
-  readonly code: string;
-  readonly message: string;
-  /** Set where it is only good to know: nothing is at risk. */
-  readonly note?: true;
-}
+export type Warning = DataOf<typeof warningSchema>;
 
 /** What is only good to know, by the codes of warnings. */
 export const NOTES: ReadonlySet<string> = new Set([
@@ -22,24 +16,7 @@ export const NOTES: ReadonlySet<string> = new Set([
 ]);
 
 /** Versions inside an image, and how they are known. */
-export interface ImageFacts {
-  readonly image: string;
-  /** `sha256:<64 hex>`, or "" where the image carries none. */
-  readonly digest: string;
-  readonly versions: Readonly<Record<string, string>>;
-  readonly evidence: "published" | "read" | "none";
-  readonly source: string;
-  /** The digest that the record itself names, "" where it names none. Earlier versions left it out. */
-  readonly recordedOf?: string;
-  /** Digest of the machine's own image, inside of which the versions were read. */
-  readonly platformDigest?: string;
-}
+export type ImageFacts = DataOf<typeof imageRecordSchema>;
 
 /** Instance A as it is declared. */
-export interface HostInstanceFacts {
-  readonly port: number;
-  readonly gpuMemoryUtilization: number;
-  readonly maxModelLen?: number;
-  readonly model?: string;
-  readonly weightsGB?: number;
-}
+export type HostInstanceFacts = DataOf<typeof hostInstanceSchema>;

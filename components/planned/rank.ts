@@ -1,35 +1,11 @@
-/** A machine's end of the private network over which the ranks of a server reach each other. */
-export interface Link {
-  /** Network interface, as the machine names it. */
-  readonly interface: string;
-  /** The machine's IPv4 address on it. */
-  readonly address: string;
-  /** RDMA devices of the link; empty where NCCL goes by sockets. */
-  readonly hcas: readonly string[];
-  /** Index of the RoCE v2 GID of the address, where there are RDMA devices. */
-  readonly gidIndex?: number | undefined;
-}
-
-/** Where one rank of a server is. */
-export interface RankNode {
-  readonly machine: string;
-  /** Address of its machine on the link. */
-  readonly address: string;
-  readonly container: string;
-}
+import type { DataOf } from "./schema/dataOf";
+import type { rankSchema } from "./schema/servers";
 
 /** One rank of a server over several machines. Rank 0, the *head*, has the API; the others, the *workers*, have none. */
-export interface Rank {
-  readonly index: number;
-  /** All ranks of the server, this one included, in their order. */
-  readonly nodes: readonly RankNode[];
-  /** This machine's end. */
-  readonly link: Link;
-  /** Port of the head on which ranks find each other. */
-  readonly masterPort: number;
-  /** Fingerprint of what all ranks must have alike: image, arguments, environment. */
-  readonly mark: string;
-}
+export type Rank = DataOf<typeof rankSchema>;
+
+/** A machine's end of the private network over which the ranks of a server reach each other. */
+export type Link = Rank["link"];
 
 /** Port, on the link, by which the start gates of the ranks see each other. */
 export const gatePort = (masterPort: number): number => masterPort + 1;

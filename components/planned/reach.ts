@@ -1,5 +1,7 @@
 import { posix } from "node:path";
 import type { ModelKind } from "./modelKind";
+import type { DataOf } from "./schema/dataOf";
+import type { endpointSchema, reachSchema } from "./schema/servers";
 
 /**
  * Whether a machine is this computer: its Docker engine listens on a socket file here. Of any other machine nothing that is
@@ -50,29 +52,14 @@ export const HOST_FROM_CONTAINER = "host.docker.internal";
 /** Every address of a machine. */
 export const EVERY_ADDRESS = "0.0.0.0";
 
-/** Address and port that something listens on. */
-export interface Listening {
-  readonly address: string;
-  readonly port: number;
-  /** Set where the address is on a link between machines: no name that the machine has elsewhere leads to it. */
-  readonly onLink?: true;
-}
-
 /** Something on a machine that a program can ask. */
-export interface Reach extends Listening {
-  /** Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`. */
-  readonly key: string;
-  readonly name: string;
-  /** Where its API begins: `/v1`, or "". */
-  readonly path: string;
-}
+export type Reach = DataOf<typeof reachSchema>;
 
-export interface Endpoint extends Pick<Reach, "key" | "name"> {
-  /** For a program on the machine. */
-  readonly url: string;
-  /** For other computers: the URL, or in words where nothing names the machine; absent on loopback. */
-  readonly network?: string;
-}
+/** Address and port that something listens on. */
+export type Listening = Pick<Reach, "address" | "port" | "onLink">;
+
+/** Where something is asked. */
+export type Endpoint = DataOf<typeof endpointSchema>;
 
 /** Loopback's addresses, also as IPv6 has those of IPv4, and its names. */
 const LOOPBACK =

@@ -1,3 +1,6 @@
+import type { DataOf } from "./schema/dataOf";
+import type { memoryDemandSchema } from "./schema/servers";
+
 /** Largest sum of `--gpu-memory-utilization` over all instances of a machine (specification, "Limits"). */
 export const AGGREGATE_LIMIT = 0.9;
 
@@ -48,15 +51,7 @@ export const BYTES_PER_GIB = 1024 ** 3;
 export const MIB_PER_GIB = 1024;
 
 /** What decides how much of a machine's memory one inference server takes. */
-export interface MemoryDemand {
-  readonly utilization: number;
-  /** Fixed size of the KV cache, in GiB: for the cache vLLM then ignores the utilization. */
-  readonly kvCacheGiB?: number;
-  /** What the server takes outside its KV cache, in GiB, where that is known. */
-  readonly outsideGiB?: number;
-  /** Buffers that vLLM counts as the CPU's, in GiB. */
-  readonly hostGiB?: number;
-}
+export type MemoryDemand = DataOf<typeof memoryDemandSchema>;
 
 /**
  * What a server takes of its machine, in GiB. vLLM takes its share, and with a fixed KV cache also whatever that cache

@@ -3,35 +3,16 @@ import { hundredths } from "../memory/ledger";
 import type { LedgerLine } from "../planned/facts";
 import type { FileRole, PlannedFile } from "../planned/file";
 import { isLoopback, originOf, type Reach } from "../planned/reach";
+import type { DataOf } from "../planned/schema/dataOf";
+import type { hostSimpleServerSchema, simpleServerSchema } from "../planned/schema/services";
 import type { MachineSettings } from "../settings/machine";
 import { type HostSimpleServerSettings, INTEGRATED, type SimpleServerSettings } from "../settings/simpleServer";
 
 /** Where the simple server (Ollama) is, and what is set of it. */
-export type SimpleServerPlan =
-  | { readonly mode: "none" }
-  | { readonly mode: "integrated"; readonly models: readonly string[] }
-  | HostSimpleServerPlan;
+export type SimpleServerPlan = DataOf<typeof simpleServerSchema>;
+
 /** An Ollama that is installed on the host. */
-export interface HostSimpleServerPlan {
-  readonly mode: "host";
-  /** systemd unit of the service. */
-  readonly unit: string;
-  /** Address and port that it listens on. */
-  readonly listen: string;
-  readonly port: number;
-  /** Where it is reached from the machine itself. */
-  readonly baseUrl: string;
-  readonly modelsDirectory: string;
-  /** User that the service runs as, who must own the directory. */
-  readonly serviceUser: string;
-  readonly models: readonly string[];
-  /** Memory in GiB of a loaded model, its context included, where it is declared. */
-  readonly loadedGiB: Readonly<Record<string, number>>;
-  /** Whether missing models are pulled. */
-  readonly pull: boolean;
-  /** Drop-in of the unit. */
-  readonly dropIn: PlannedFile<FileRole>;
-}
+export type HostSimpleServerPlan = DataOf<typeof hostSimpleServerSchema>;
 
 /** Everything that the simple server adds to the plan of its machine. */
 export interface PlannedSimpleServer {

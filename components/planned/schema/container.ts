@@ -1,0 +1,59 @@
+import { z } from "zod";
+
+const text = () => z.string();
+const texts = () => z.array(z.string());
+
+const publishedPort = z.object({
+  ip: text().describe("Address of the machine on which it listens."),
+  host: z.int().describe("Port of the machine."),
+  container: z.int().describe("Port inside the container."),
+});
+
+const mount = z.object({
+  type: z.enum(["bind", "volume"]),
+  source: text().describe("Path on the machine, or name of a volume."),
+  target: text().describe("Path inside the container."),
+  readOnly: z.boolean(),
+});
+
+const healthcheck = z.object({
+  test: texts().describe("What Docker runs, as it takes it: `CMD` and the words."),
+  intervalSeconds: z.number(),
+  timeoutSeconds: z.number(),
+  startPeriodSeconds: z.number().describe("How long a failed check doesn't count."),
+  retries: z.int(),
+});
+
+const ulimit = z.object({ name: text(), soft: z.number(), hard: z.number() });
+
+/** A container with every value made plain, nothing left to a daemon's default. */
+export const containerSchema = z.object({
+  role: z.enum(["inference-server", "chat-ui", "bridge"]),
+  resource: text().describe("Name of its resource in the stack. It stays when the container's own name changes."),
+  name: text(),
+  image: text(),
+  command: texts().describe("Arguments; empty where the image's own are kept."),
+  entrypoint: texts().nullable().describe("Replaces the image's own entrypoint; `null` keeps it."),
+  gate: z
+    .literal(true)
+    .exactOptional()
+    .describe("Its entrypoint is the start gate, which runs `vllm serve` with `command` as its arguments."),
+  env: z.record(text(), text()).describe("Environment variables."),
+  secretEnv: texts().describe("Names of variables of your shell whose values reach the container as files."),
+  ports: z.array(publishedPort).describe("Published ports."),
+  mounts: z.array(mount),
+  gpus: z.literal("all").nullable(),
+  ipc: z.enum(["host", "private"]),
+  shmGiB: z.number().exactOptional().describe("Size of a /dev/shm of its own, in GiB."),
+  devices: texts().exactOptional().describe("Device files of the machine."),
+  capabilities: texts().exactOptional(),
+  network: text().describe(
+    "A Docker network, or `host`: then it has the machine's own addresses, and publishes nothing.",
+  ),
+  hosts: texts().describe("Extra host names, `name:address`."),
+  restart: z.literal("unless-stopped"),
+  healthcheck,
+  ulimits: z.array(ulimit),
+  stopGraceSeconds: z.number().describe("Docker waits so long for its end before it kills it."),
+  labels: z.record(text(), text()),
+});

@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+const written = {
+  role: z.string().describe("What it is, such as `start-gate` or `launcher-codex`. Each client has roles of its own."),
+  path: z.string(),
+};
+
+/** A file that will be written on the machine. */
+export const fileSchema = z.object({
+  ...written,
+  here: z.literal(true).exactOptional().describe("Set where it is written on the computer that runs this instead."),
+  mode: z.string().describe("Octal, such as `0644`."),
+  text: z.string().describe("Its content."),
+});
+
+/** A file whose content is the value of a variable of the operator's shell. */
+export const secretFileSchema = z.object({
+  ...written,
+  mode: z.literal("0600"),
+  variable: z.string().describe("Name of the variable whose value is its content."),
+});

@@ -1,0 +1,130 @@
+import { z } from "zod";
+import { MODEL_KINDS } from "../modelKind";
+import { containerSchema } from "./container";
+import { secretFileSchema } from "./files";
+
+const text = () => z.string();
+const texts = () => z.array(z.string());
+
+/** Address and port that something listens on. */
+const listening = {
+  address: text(),
+  port: z.int(),
+  onLink: z
+    .literal(true)
+    .exactOptional()
+    .describe(
+      "Set where the address is on a link between machines: no name that the machine has elsewhere leads to it.",
+    ),
+};
+
+/** Something on a machine that a program can ask. */
+export const reachSchema = z.object({
+  key: text().describe("Key of `inferenceServers`, `instance-a`, `simple-server`, `bridge` or `chat-ui`."),
+  name: text(),
+  ...listening,
+  path: text().describe("Where its API begins: `/v1`, or empty."),
+});
+
+/** Where something is asked. */
+export const endpointSchema = z.object({
+  key: text(),
+  name: text(),
+  url: text().describe("For a program on the machine."),
+  network: text()
+    .exactOptional()
+    .describe("For other computers: the URL, or in words where nothing names the machine. Absent on loopback."),
+});
+
+/** What a server serves and with what, as its arguments say it. */
+export const serveSchema = z.object({
+  key: text().describe("Key in the stack file."),
+  container: text().describe("Name of its container."),
+  model: text(),
+  names: texts().describe("Names that it answers to, the canonical one first."),
+  port: z.int(),
+  maxModelLen: z.int().positive().describe("Window in tokens."),
+  maxNumSeqs: z.int(),
+  gpuMemoryUtilization: z.number(),
+  kvCacheDtype: text(),
+  prefixCaching: z.boolean(),
+  toolParser: text().nullable().describe("`null` where none is passed."),
+  reasoningParser: text().nullable().describe("`null` where none is passed."),
+});
+
+const rankNode = z.object({
+  machine: text(),
+  address: text().describe("Address of its machine on the link."),
+  container: text(),
+});
+
+const link = z.object({
+  interface: text().describe("Network interface, as the machine names it."),
+  address: text().describe("The machine's IPv4 address on it."),
+  hcas: texts().describe("RDMA devices of the link; empty where NCCL goes by sockets."),
+  gidIndex: z.int().optional().describe("Index of the RoCE v2 GID of the address, where there are RDMA devices."),
+});
+
+/** One rank of a server over several machines. */
+export const rankSchema = z.object({
+  index: z.int().describe("0 is the head, which has the API."),
+  nodes: z.array(rankNode).describe("All ranks of the server, this one included, in their order."),
+  link: link.describe("This machine's end of the network between the ranks."),
+  masterPort: z.int().describe("Port of the head on which ranks find each other."),
+  mark: text().describe("Fingerprint of what all ranks must have alike: image, arguments, environment."),
+});
+
+/** Versions inside an image, and how they are known. */
+export const imageRecordSchema = z.object({
+  image: text(),
+  digest: text().describe("`sha256:` and 64 hex digits, or empty where the image carries none."),
+  versions: z.record(text(), text()),
+  evidence: z.enum(["published", "read", "none"]),
+  source: text(),
+  recordedOf: text()
+    .exactOptional()
+    .describe("The digest that the record itself names, empty where it names none. Earlier versions left it out."),
+  platformDigest: text()
+    .exactOptional()
+    .describe("Digest of the machine's own image, inside of which the versions were read."),
+});
+
+/** What decides how much of a machine's memory one inference server takes. */
+export const memoryDemandSchema = z.object({
+  utilization: z.number(),
+  kvCacheGiB: z
+    .number()
+    .exactOptional()
+    .describe("Fixed size of the KV cache: for the cache vLLM then ignores the utilization."),
+  outsideGiB: z.number().exactOptional().describe("What the server takes outside its KV cache, where that is known."),
+  hostGiB: z.number().exactOptional().describe("Buffers that vLLM counts as the CPU's."),
+});
+
+const hubModel = z.object({ id: text(), revision: text().exactOptional().describe("The commit that is pinned.") });
+
+/** One inference server: its container, and the facts that no argument of the container carries. */
+export const inferenceServerSchema = z.object({
+  key: text().describe("Key in the stack file; a worker's is MACHINE.KEY of its head."),
+  model: z.object({ id: text(), kind: z.enum(MODEL_KINDS), thinking: z.boolean() }),
+  servedModelName: text(),
+  serve: serveSchema,
+  reach: reachSchema.describe("Where its API is."),
+  container: containerSchema,
+  rank: rankSchema.exactOptional().describe("Its place among the ranks, where several machines share the model."),
+  memory: memoryDemandSchema.describe("What its arguments ask of the machine's memory."),
+  imageRecord: imageRecordSchema,
+  modelCache: text().describe("Directory on the machine that holds the models; made when missing, never removed."),
+  hubModels: z.array(hubModel).describe("What it loads from the hub: its model, and its draft model."),
+  tokenFile: secretFileSchema.exactOptional().describe("The Hugging Face token, where one is needed."),
+  jitVolume: text().describe("Volume for compiled kernels; it survives a replacement of the container."),
+  codingClients: texts().describe("Coding clients that are pointed at this server."),
+});
+
+/** Instance A as it is declared. */
+export const hostInstanceSchema = z.object({
+  port: z.int(),
+  gpuMemoryUtilization: z.number(),
+  maxModelLen: z.int().exactOptional(),
+  model: text().exactOptional(),
+  weightsGB: z.number().exactOptional(),
+});

@@ -1,0 +1,91 @@
+import { z } from "zod";
+import { containerSchema } from "./container";
+import { fileSchema, secretFileSchema } from "./files";
+
+const text = () => z.string();
+const texts = () => z.array(z.string());
+
+const bridgeModel = z.object({
+  name: text(),
+  model: text().describe("Provider prefix and model, `hosted_vllm/model`."),
+  baseUrl: text().describe("Where the server is asked."),
+});
+
+/** The protocol bridge: its container and what that reads. */
+export const bridgeSchema = z.object({
+  container: containerSchema,
+  config: fileSchema,
+  key: secretFileSchema.nullable().describe("Where its key comes from; `null` where it is a placeholder."),
+  address: text(),
+  port: z.int(),
+  servers: texts().describe("Keys of the servers behind it."),
+  names: texts().describe("Names that it answers to; one may end in `*`."),
+  models: z.array(bridgeModel).describe("Each name with the model that it reaches."),
+});
+
+/** The browser chat UI: its container and the volumes that keep its data. */
+export const chatUiSchema = z.object({
+  container: containerSchema,
+  address: text(),
+  port: z.int(),
+  dataVolume: text().describe("Accounts and chats; kept when the stack goes."),
+  modelsVolume: text()
+    .nullable()
+    .describe("Models of an Ollama in the same container, kept as well; `null` without one."),
+  servers: texts().describe("Keys of the servers that it is connected to."),
+  administrator: z
+    .array(secretFileSchema)
+    .describe("Where the first account comes from; empty where it is whoever signs up first."),
+});
+
+/** A client program that is given a configuration and a launcher. */
+export const clientSchema = z.object({
+  client: text(),
+  resource: text().describe("Name of its resource in the stack."),
+  surface: z.enum(["chat completions", "responses", "messages"]).describe("API that it speaks."),
+  coding: z.boolean().describe("Whether it works only with structured tool calls."),
+  server: text().describe("Key of the server that answers it in the end."),
+  serverKind: z.enum(["inference-server", "instance-a", "simple-server"]),
+  via: z.enum(["bridge", "native"]),
+  baseUrl: text(),
+  tiers: z.record(text(), text()).describe("Each model variable of its file with the name that it asks for."),
+  maxOutputTokens: z.int().exactOptional().describe("Output tokens that it asks for, where its settings say so."),
+  key: z
+    .object({ variable: text(), setBy: text().nullable().describe("The launcher, or `null`: your shell.") })
+    .nullable()
+    .describe("Variable that the program reads its key from; `null` where its file holds the key."),
+  names: texts().describe("Names that its counterpart answers to; empty where none is known, and one may end in `*`."),
+  command: text().describe("Its launcher."),
+  files: z.array(fileSchema),
+});
+
+/** The automation harness's files; their texts are among the machine's files. */
+export const harnessSchema = z.object({
+  prefix: text().describe("The first part of the harness's environment variables, the underscore included."),
+  providers: text().describe("Path of the providers profile."),
+  analytics: text().describe("Path of the session-analytics file."),
+});
+
+/** An Ollama that is installed on the host. */
+export const hostSimpleServerSchema = z.object({
+  mode: z.literal("host"),
+  unit: text().describe("systemd unit of the service."),
+  listen: text(),
+  port: z.int(),
+  baseUrl: text().describe("Where it is reached from the machine itself."),
+  modelsDirectory: text(),
+  serviceUser: text().describe("User that the service runs as, who must own the directory."),
+  models: texts(),
+  loadedGiB: z
+    .record(text(), z.number())
+    .describe("Memory of a loaded model, its context included, where it is declared."),
+  pull: z.boolean().describe("Whether missing models are pulled."),
+  dropIn: fileSchema.describe("Drop-in of the unit."),
+});
+
+/** Where the simple server (Ollama) is, and what is set of it. */
+export const simpleServerSchema = z.discriminatedUnion("mode", [
+  z.object({ mode: z.literal("none") }),
+  z.object({ mode: z.literal("integrated"), models: texts() }),
+  hostSimpleServerSchema,
+]);
